@@ -59,7 +59,7 @@ lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh generated pages, l
 	@$(BIN)/lint-imports
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
 		$(MAKE) --no-print-directory docs INTO="$$fresh" && diff -ru docs "$$fresh/docs" && \
-		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are out of date: run 'make docs'." >&2; exit 1; }
+		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are stale: run 'make docs'." >&2; exit 1; }
 	@$(MAKE) --no-print-directory site
 
 check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for

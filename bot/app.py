@@ -238,7 +238,7 @@ def _open_slack(settings: Settings, teams: Teams | None) -> AbstractAsyncContext
     base = settings.slack.api_url or ""
     if teams:
         if settings.slack.bot_token:
-            log.warning("SLACK_BOT_TOKEN is not used: SLACK_CLIENT_ID is set")
+            log.warning("SLACK_BOT_TOKEN is ignored because SLACK_CLIENT_ID is set")
         return open_web_api("", base_url=base, token_of=teams.token)
     token = settings.slack.bot_token
     return open_web_api(token.get_secret_value() if token else "", base_url=base)

@@ -30,7 +30,7 @@ gc.disable()  # what the collection of the tests loads is no garbage
 
 
 def pytest_collection_finish() -> None:
-    """What was loaded until now is no garbage: looking through it again and again took a twentieth of the time."""
+    """Nothing loaded until now is garbage: scanning it again and again took a twentieth of the time."""
     gc.enable()
     gc.collect()
     gc.freeze()

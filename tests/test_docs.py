@@ -103,7 +103,7 @@ def _logged() -> Iterator[str]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in _writers():
                 first = node.args[0]
-                assert isinstance(first, ast.Constant), f"{file}: the event of a log line is no constant"
+                assert isinstance(first, ast.Constant), f"{file}: the event of a log line isn't a constant"
                 yield str(first.value)
 
 

@@ -129,7 +129,7 @@ def _done(alert: Alert, *, tone: Tone = Tone.INFO, menu: bool = False) -> Button
 
 
 def take_over(alert_id: str, claimer: str) -> Button:
-    """Asks first: somebody else is at work on it."""
+    """Asks first: another person has claimed it."""
     return Button(
         label="Take over",
         command=f"takeover {alert_id}",

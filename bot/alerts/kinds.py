@@ -44,7 +44,7 @@ class AlertKind:
 
 
 def matches(subscription: Subscription, event: Event) -> bool:
-    """Whether an event is what somebody subscribed to."""
+    """Whether an event matches a subscription."""
     return (
         subscription.event in {event.kind, "*"}
         and _matches(subscription.sequence, event.sequence)
@@ -110,7 +110,7 @@ def _removable(alert: Alert) -> tuple[Button, ...]:
 
 
 def _absent(alert: Alert) -> tuple[Button, ...]:
-    """For a lead who is away: a reminder on the morning of the return, or whenever somebody chooses."""
+    """For a lead who is away: a reminder on the morning of the return, or at a chosen time."""
     email = alert.event.lead.email
     viewed = (Button(label="View lead", command=line_of(alert, "lead", email)),) if email else ()
     if alert.snooze:

@@ -38,7 +38,7 @@ class Alert:
     snooze: Mark | None = None
     """By whom, and until when."""
     nudges: int = 0
-    """1: somebody was reminded of it; 2: it was escalated."""
+    """1: a reminder was sent; 2: it was escalated."""
     standing: Mapping[str, Any] = field(default_factory=dict)
     """How what it is about stands, as `bot.jobs.card_refresh` last saw it."""
     recovered_at: datetime | None = None

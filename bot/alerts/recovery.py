@@ -71,11 +71,11 @@ def _row(inbox: Inbox, *, tone: Tone, known: Mapping[str, Any] | None, past: Pas
 
 
 def note(one: AlertSubject, now: Mapping[str, Any], *, at: float) -> PlannedPost:
-    """What the thread and the channel are told of a domain that sends again, or is well again."""
+    """The message for thread and channel about a domain that is sending again or has recovered."""
     well = now["stage"] == RECOVERED
     took = show_exact_span(timedelta(seconds=at - one.received_at))
     card = Card(
-        title=f"{clip(one.domain)} {'has recovered' if well else 'sends again'}",
+        title=f"{clip(one.domain)} {'has recovered' if well else 'is sending again'}",
         tone=Tone.GOOD if well else Tone.WARN,
         text=(f"After {took}. {inboxes_summary(now['inboxes'])}",),
     )

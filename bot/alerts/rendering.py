@@ -75,7 +75,7 @@ def is_settled(post: Post) -> bool:
 
 
 def settled_card(card: Card, post: Post) -> Card:
-    """What is left of a reminder when somebody has taken, done or put off what it reminded of."""
+    """The text of a reminder after its reply was claimed, done or snoozed."""
     if post.kind == UNACKNOWLEDGED:
         text = f"✓ Acknowledged by @{post.acked_name}." if post.acked_at else "It has recovered."
     elif post.handled_at is not None and post.closed_reason:
@@ -85,7 +85,7 @@ def settled_card(card: Card, post: Post) -> Card:
     elif post.claimed_at is not None:
         text = f"✓ Claimed by @{post.claimed_name}."
     else:
-        text = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "Nothing left to do."
+        text = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "No action needed."
     return Card(title=card.title, text=(text,))
 
 
@@ -111,7 +111,7 @@ def _calls(post: Post) -> bool:
 
 
 def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:
-    """The message, calling somebody; who it is comes from the settings, never from a lead."""
+    """The message with a mention; the mention comes from the settings, never from a lead."""
     if not mention:
         return drawn
     call = {"here": "<!here>"}.get(

@@ -23,7 +23,7 @@ AGAIN_AFTER = 1800.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A channel that is to be told of an event, and how."""
+    """A channel that gets an event, and how."""
 
     channel: str
     condensed: bool = False

@@ -15,7 +15,7 @@ from shared.text.tokenize import join
 
 def about(event: Event) -> str:
     """`Ada Lovelace at Acme`, as far as it is told."""
-    name = clip(event.lead.name or event.domain or event.inbox or "Somebody")
+    name = clip(event.lead.name or event.domain or event.inbox or "Someone")
     return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
 
 
@@ -48,11 +48,11 @@ def when(label: str, at: datetime) -> Fact:
 
 
 def show_time(at: datetime) -> str:
-    return f"{at:%-d %b, %H:%M} UTC"
+    return f"{at:%-d %b %H:%M} UTC"
 
 
 def show_day(text: str) -> str:
-    """`2026-12-01` as `Tue 1 Dec 2026`; what is no such day as it was told."""
+    """`2026-12-01` as `Tue 1 Dec 2026`; anything else unchanged."""
     day = day_of(text)
     return f"{day:%a %-d %b %Y}" if day else text
 
@@ -67,7 +67,7 @@ def day_of(text: str) -> date | None:
 
 def footer(alert: Alert) -> str:
     repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
-    late = "found late: its delivery never arrived" if alert.found else ""
+    late = "found by polling; its delivery never arrived" if alert.found else ""
     return " · ".join(filter(None, (alert.workspace, late, repeated)))
 
 

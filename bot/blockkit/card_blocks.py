@@ -184,7 +184,7 @@ def _table(card: Card) -> Block | None:
 
 
 def _figure(cell: str | float | None, column: Column) -> dict[str, Any] | None:
-    """A cell that is sorted by its value, also a share such as `6.6 %`; None where it is no number."""
+    """A cell that is sorted by its value, also a share such as `6.6%`; None if it isn't a number."""
     if column.bar or not column.numeric or cell is None:
         return None
     text = cell if isinstance(cell, str) else shown(cell, bar=False)

@@ -1,7 +1,7 @@
 """A Chart as data_visualization blocks. Pure.
 
 Limits: docs.slack.dev/reference/block-kit/blocks/data-visualization-block. Every category needs a value, and an unknown
-value is no zero: a category without all of its values is left out.
+value is not zero: a category without all of its values is left out.
 """
 
 from __future__ import annotations

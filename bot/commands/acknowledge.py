@@ -18,7 +18,7 @@ ACK = "ack"
 async def acknowledge(
     store: Store, alert: str, actor: Actor, *, zone: str, changed: Callable[[], None]
 ) -> ActionResult:
-    """Put the person's name on the card, unless somebody's is there."""
+    """Put the person's name on the card, unless it has one."""
     now = datetime.fromtimestamp(store.database.clock(), UTC)
     found = await store.acknowledgements.acknowledge(alert, actor)
     if found is None:

@@ -118,7 +118,7 @@ _UNCLEAR = Card(
 
 
 def released(before: ClaimState, *, actor: Actor) -> Trace:
-    """What the thread keeps of a release; whoever had it is told when somebody else gave it back."""
+    """The thread's note about a release; it mentions the person who had it if another one released it."""
     other = before.by not in {actor.id, actor.name}
     text = f"@{before.name} had claimed it. " if other else ""
     card = Card(title=f"Released by @{actor.name}", text=(f"{text}It is unclaimed again.",))
@@ -126,7 +126,7 @@ def released(before: ClaimState, *, actor: Actor) -> Trace:
 
 
 def taken_over(before: ClaimState, *, actor: Actor) -> Trace:
-    """What the thread keeps when somebody takes a reply over; it mentions whoever had it."""
+    """The thread's note about a takeover; it mentions the person who had it."""
     card = Card(title=f"Taken over by @{actor.name}", text=(f"@{before.name} had claimed it.",))
     return Trace(note=rendering.write_note(card), mention=_mention(before))
 
@@ -162,7 +162,7 @@ def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "
         "claim": f"You claimed {who}",
         "takeover": f"You took over {who}",
         "release": f"Released: {who}",
-        "snooze": f"Snoozed until {until:%a %-d %b, %H:%M} ({until.tzinfo}): {who}",
+        "snooze": f"Snoozed until {until:%a %-d %b %H:%M} ({until.tzinfo}): {who}",
         "wake": f"Unclaimed: {who}",
         "done": f"Done: {who}",
         "handled": f"Done: {who}",
@@ -190,7 +190,7 @@ def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tz
 
     def clock(at: float) -> str:
         then = datetime.fromtimestamp(at, zone)
-        return f"{then:%H:%M}" if then.date() == now.astimezone(zone).date() else f"{then:%-d %b, %H:%M}"
+        return f"{then:%H:%M}" if then.date() == now.astimezone(zone).date() else f"{then:%-d %b %H:%M}"
 
     if claim.handled_at is not None:
         who = "You" if claim.handled_name == person.name else f"@{claim.handled_name}"

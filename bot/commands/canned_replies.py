@@ -1,4 +1,4 @@
-"""What is said where there is no answer: a greeting, an old button, a message without an alert."""
+"""Fixed answers: the greeting, an outdated button, a message without an alert."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNKNOWN_PERSON = Card(
 )
 ON_ITS_WAY = Card(title="Working …", text=("The answer will appear here.",))
 GREETING = Card(
-    title="Hello from Outreach",
+    title="Outreach is ready",
     text=(
         "I can post interested replies and paused domains to this channel, with buttons to claim replies and pause sequences.",
         "This channel has no subscriptions yet, unless it is the alert channel. To add one: `/outreach subscribe`.",

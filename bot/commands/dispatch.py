@@ -1,4 +1,4 @@
-"""From a line that somebody typed or clicked to the Card that answers it; every failure is a Card too.
+"""From a typed or clicked line to the Card that answers it; every failure is a Card too.
 
 Knows nothing of how Slack is spoken to: the listeners hand in who, where and what, and post what comes back.
 """

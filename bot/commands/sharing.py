@@ -27,7 +27,7 @@ def can_be_shared(invocation: Invocation) -> bool:
 
 
 def may_share(person: Person) -> bool:
-    """Everybody in the channel will read it: a guest or somebody from outside may not decide that."""
+    """Everyone in the channel will see it, so guests and people from outside can't share."""
     return person.is_member or permissions.role_of(person) is not Role.READER
 
 

@@ -43,7 +43,7 @@ MAX_LEASES = 16
 ROUTED_AT_ONCE = 50
 OUTAGE_PAUSE = 1.0
 BURST = 500.0
-"""Deliveries a second; while more come, it is the intake that somebody waits for."""
+"""Deliveries per second; while more arrive, intake goes first."""
 COUNTED_OVER = 0.05
 """Seconds, at least."""
 YIELD = 0.2
@@ -183,7 +183,7 @@ class DeliveryWorker:
             return NotSent(after=OUTAGE_PAUSE)
         except Exception as error:  # one that nobody foresaw must not stop its channel
             log.exception("not drawn", alerts=[post.alert_id for post in lease.posts])
-            return Unpostable(error=f"cannot be drawn: {type(error).__name__}")
+            return Unpostable(error=f"can't be rendered: {type(error).__name__}")
         outcome = await self._messages.post(
             lease.channel,
             message,
@@ -223,7 +223,7 @@ def isolated(decide: Decide) -> Decide:
             return decide(pending)
         except Exception as error:
             log.exception("not understood", alerts=[pending.alert_id])
-            return Decision(problem=f"the bot stumbled over it: {type(error).__name__}")
+            return Decision(problem=f"internal error: {type(error).__name__}")
 
     return decided
 
@@ -256,7 +256,7 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
     if not pending.is_new:
         metrics.REPEATS.labels(pending.workspace).inc()
         return
-    # What a sender calls an event is no label: labels stay in memory for good.
+    # Event names from the sender are not used as a label: labels stay in memory for good.
     kind = "found late" if pending.found else "unreadable" if decision.problem else decision.kind
     metrics.EVENTS.labels(pending.workspace, kind).inc()
 

@@ -240,8 +240,8 @@ async def _installed(args: AsyncSuccessArgs) -> BoltResponse:
     installation = args.installation
     return _page(
         "Outreach is installed",
-        f"It is in {installation.team_name or installation.team_id}, and shows nothing there yet. Whoever runs the "
-        f"bot allows it to: outreach slack-teams allow {installation.team_id} @workspace",
+        f"It is in {installation.team_name or installation.team_id}, and shows nothing there yet. The person who "
+        f"runs the bot can allow it: outreach slack-teams allow {installation.team_id} @workspace",
         cookie=args.settings.state_utils.build_set_cookie_for_deletion(),
     )
 

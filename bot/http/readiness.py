@@ -48,8 +48,8 @@ class ReadinessProbe:
         self._instance = instance
         self._check: asyncio.Task[tuple[str, float | None, Mapping[str, str]]] | None = None
         self._written_at = float("-inf")
-        self._slack = "not asked yet"
-        self._api = dict.fromkeys(contexts.clients, "not asked yet")
+        self._slack = "not checked yet"
+        self._api = dict.fromkeys(contexts.clients, "not checked yet")
 
     async def probe(self) -> None:
         await asyncio.gather(self._ask_slack(), visit(self._contexts.clients, self._ask_api))
@@ -106,7 +106,7 @@ class ReadinessProbe:
                 unrouted = await self._store.deliveries.oldest_unrouted_age()
                 return "ok", unrouted, await self._store.leases.broken()
         except (RecordsUnavailable, TimeoutError) as error:
-            return str(error) or "does not answer", None, {}
+            return str(error) or "no response", None, {}
 
     async def _check_writable(self) -> None:
         """Write once a second at most, however often it is asked: only writing tells of a full disk."""

@@ -1,7 +1,7 @@
 """The door to `/slack/events`: what is malformed is refused here, so that the framework never stumbles over it.
 
-Bolt parses the body before it looks at the signature; the SDK's verifier raises on a timestamp that is no number
-and on a body or header that is no text; the last of duplicate headers would win, and nothing caps the body.
+Bolt parses the body before it looks at the signature; the SDK's verifier raises on a timestamp that isn't a number
+and on a body or header that isn't text; the last of duplicate headers would win, and the body has no size limit.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class DeliveryIntake:
             async with asyncio.timeout(STORED_WITHIN):
                 return await future
         except TimeoutError as error:
-            raise RecordsUnavailable("the bot's database does not answer") from error
+            raise RecordsUnavailable("the bot's database isn't responding") from error
 
     def answered(self, group: CommitGroup) -> None:
         """One of the group was told 200; when all were, the store is to know."""

@@ -45,7 +45,7 @@ class WebhookSecrets:
         await self._load()
 
     def workspace(self, name: str) -> str | None:
-        """The workspace's own name, whatever the case of `name`; None when there is no such workspace."""
+        """The workspace's name as the settings spell it, for any case of `name`; None if it doesn't exist."""
         if name in self._settings.workspaces:
             return name
         try:
@@ -96,7 +96,7 @@ class WebhookSecrets:
                     problem = str(error)
                 self._stored = await self._subscriptions.secrets()
         except (RecordsUnavailable, TimeoutError) as error:
-            problem = str(error) or "the bot's database does not answer"
+            problem = str(error) or "the bot's database isn't responding"
         if problem and problem != self._general_problem:
             log.warning("webhook secrets cannot be read", error=problem)
         self._general_problem = problem

@@ -1,4 +1,4 @@
-"""What nobody waits for any more, and what went wrong: old buttons and modals, other commands. Answered kindly."""
+"""Fallbacks: outdated buttons and modals, other commands, and errors in listeners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody filled into a form, as the command line that it makes. Pure."""
+"""A submitted form as the command line that it makes. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FormInput:
 
 
 def read_form(view: Mapping[str, Any]) -> FormInput | None:
-    """What somebody filled in; None: this is no form that the bot knows."""
+    """What was filled in; None for a form that the bot doesn't know."""
     readers = {
         "pause": _read_pause,
         "subscribe": _read_subscribe,

@@ -1,6 +1,6 @@
 """The modals: what is asked. Pure; `bot.interactions.form_input` reads what was answered.
 
-A form ends in the same line that somebody could have typed, so that one parser, one check of roles and one audit
+A form makes the same line that a person could have typed, so that one parser, one role check and one audit
 stand behind both. Limits: Slack's reference of views and block elements.
 """
 
@@ -231,7 +231,7 @@ def _select(name: str, offered: list[dict[str, Any]], *, first: int = 0) -> dict
 
 
 def _sequence_menu(label: str, request: FormRequest, *, optional: bool = False) -> Block:
-    """Asked of the bot while somebody types, since there may be more sequences than a menu holds.
+    """Loaded from the bot while a person types, since there may be more sequences than a menu can hold.
 
     The block is another one in another workspace: Slack keeps what was chosen in a block of the same name.
     """

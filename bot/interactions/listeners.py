@@ -152,7 +152,7 @@ class Listeners:
             if line.partition(" ")[0] in _SHOWN_AT_HOME:
                 return SilentResponder(self._slack, person=user)
             return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
-        if line.partition(" ")[0] in LOOKS:  # it may take long, and is no business of the channel's
+        if line.partition(" ")[0] in LOOKS:  # it may take long and doesn't concern the channel
             with contextlib.suppress(SlackError):
                 return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
@@ -215,7 +215,7 @@ class Listeners:
         return None
 
     async def choices(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
-        """Somebody types into a menu of sequences."""
+        """A person types into a menu of sequences."""
         line, view = str(body.get("value") or ""), body.get("view") or {}
         found, refusal = await asyncio.gather(
             self._modals.choices(line, view),

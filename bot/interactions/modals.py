@@ -40,7 +40,7 @@ log = structlog.get_logger("dialogs")
 
 
 class ModalResponder:
-    """A modal in front of somebody, for one answer; should they have closed it, the answer is a message to them."""
+    """A modal that a person has open, for one answer; if they closed it, the answer is sent as a message."""
 
     def __init__(
         self,

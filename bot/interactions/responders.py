@@ -23,7 +23,7 @@ from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
 
 PROGRESS_AFTER = 2.0
-"""Seconds after which somebody is told that the answer takes longer."""
+"""Seconds after which a person is told that the answer takes longer."""
 NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
 
 log = structlog.get_logger("replying")
@@ -110,7 +110,7 @@ class ClickedCard:
 
 
 def thread_of(body: Mapping[str, Any]) -> str:
-    """The thread in which somebody clicked; empty outside of threads."""
+    """The thread in which the click happened; empty outside of threads."""
     return str((body.get("container") or {}).get("thread_ts") or "")
 
 

@@ -92,7 +92,7 @@ class TeamApps:
         https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
         """
         if event["type"] == "tokens_revoked" and not (event.get("tokens") or {}).get("bot"):
-            return BoltResponse(status=200)  # somebody's own token, which the bot does not use
+            return BoltResponse(status=200)  # a user token, which the bot does not use
         try:
             at = float(body.get("event_time") or 0.0)
             if await self._teams.store.remove(team, installed_before=at + 1):
@@ -105,7 +105,7 @@ class TeamApps:
         return BoltResponse(status=200)
 
     def _refuse(self, team_id: str, team: SlackTeam | None, body: Mapping[str, Any]) -> BoltResponse:
-        """Tell whoever asked why there is no answer; events are taken without a word."""
+        """Tell the person why there is no answer; events are accepted silently."""
         text = NOT_ALLOWED.format(team=team_id) if team else NOT_INSTALLED
         if "command" in body:
             answer = json.dumps({"response_type": "ephemeral", "text": text})

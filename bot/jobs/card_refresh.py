@@ -1,7 +1,7 @@
 """Keep cards true to what happens elsewhere: a sequence paused in the dashboard, a domain that recovers.
 
-The service tells of neither by itself, so it is asked now and then while a card is open, and at once when
-somebody has changed something here.
+The service reports neither, so the bot asks now and then while a card is open, and at once when
+someone has changed something here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The API is the truth, a delivery only the doorbell: find interested replies of which no delivery came.
 
 At the very first look, what is there is taken as known. Later, an interested lead that neither a delivery nor an
-earlier look has told of is announced, marked as found late.
+earlier run has announced is announced, marked as found late.
 """
 
 from __future__ import annotations

@@ -148,13 +148,13 @@ def _seconds(length: timedelta | None) -> float | None:
 
 
 def is_interested(due: Due) -> bool:
-    """Whether somebody is to claim it; else it is a reminder that a person set."""
+    """Whether the reply is unclaimed; otherwise it is a reminder that a person set."""
     event = read_event(due.body or b"")
     return not isinstance(event, Event) or event.kind == INTERESTED
 
 
 def returned_card(due: Due, event: Event) -> Card:
-    """A lead who was out of office, on the day that somebody wanted to be reminded."""
+    """A lead who was out of office, on the day for which a person set a reminder."""
     email = event.lead.email
     buttons = (Button(label="View lead", command=join("lead", email)),) if email else ()
     text = f"@{due.by} set this reminder while {about(event)} was out of office."

@@ -1,4 +1,4 @@
-"""Remind of a paused domain until somebody acknowledges it: in its card's thread, shown in the channel, ever more rarely."""
+"""Remind of a paused domain until a person acknowledges it: in its card's thread, shown in the channel, less and less often."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class UnacknowledgedDomains:
             self._planned()
 
     def plan(self, due: Unacknowledged, now: float) -> PlannedPost:
-        """One reminder; in the channel's quiet hours it mentions nobody. Pure."""
+        """One reminder; in the channel's quiet hours it is not a valid mention. Pure."""
         policy = self._routing.channel_policy(due.channel)
         return PlannedPost(
             dedupe=f"{due.alert_id}:{due.channel}:{UNACKNOWLEDGED}:{due.round}",

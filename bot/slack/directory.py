@@ -25,7 +25,7 @@ FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 PERSON_SECONDS = 60.0
 """The same for people and groups: who loses a role loses it within a minute."""
 GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_such_subteam"})
-"""Slack's words for somebody, or a group, that is not there any more."""
+"""Slack's error codes for a user or group that no longer exists."""
 MAX_CACHED, MAX_PAGES = 5_000, 20
 PAGE = 999
 """Channels on a page: Slack takes a limit under 1,000 (docs.slack.dev/reference/methods/conversations.list)."""
@@ -81,7 +81,7 @@ class UserDirectory:
         try:
             known = await asyncio.wait_for(fetch(), TIMEOUT)
         except (SlackError, TimeoutError) as error:
-            log.warning("Slack did not answer", kind=kind, key=key, error=str(error))
+            log.warning("Slack didn't respond", kind=kind, key=key, error=str(error))
             if age >= STALE_SECONDS or (isinstance(error, SlackError) and error.code in GONE):
                 self._cached.pop((kind, key), None)
                 return None

@@ -143,7 +143,7 @@ def render(address: str = ADDRESS, *, socket_mode: bool = False) -> str:
 
 _HEAD = """\
 # Made by `make docs` from the table of commands; a test keeps it fresh.
-# Put the bot's public address in the five places that say YOUR-BOT.example, or have it done:
+# Put the bot's public address in the five places that say YOUR-BOT.example, or run:
 #   outreach manifest --url https://bot.example.com
 #   outreach manifest --socket-mode
 """

@@ -166,7 +166,7 @@ class MessageSender:
                 channel, key, since=since, age=age
             )  # where `post` goes when the thread is gone
         if isinstance(outcome, ChannelRefused | Unpostable):
-            return Unpostable(error=f"cannot look it up: {outcome.error}", unsure=True)
+            return Unpostable(error=f"can't look it up: {outcome.error}", unsure=True)
         return (
             outcome
             if isinstance(outcome, NotSent)
@@ -197,7 +197,7 @@ class MessageSender:
             if not cursor:
                 return Absent()
             query["cursor"] = cursor
-        return Unpostable(error="cannot look it up: too much was said since", unsure=True)
+        return Unpostable(error="can't look it up: too many newer messages", unsure=True)
 
 
 def _key(message: Mapping[str, Any]) -> object:
@@ -214,7 +214,7 @@ def _can_be_found(call: Mapping[str, Any]) -> bool:
 def outcome_of(error: SlackError) -> Outcome:
     """What a failed call says about the message."""
     if not error.sent:
-        return NotSent(after=2.0, error="Slack cannot be reached")
+        return NotSent(after=2.0, error="Slack can't be reached")
     if error.retry_after is not None:
         return NotSent(after=error.retry_after, error=RATE_LIMITED)
     if not error.status:

@@ -1,4 +1,4 @@
-"""Whether somebody may still pause sequences, asked when a rule that they added is about to."""
+"""Whether a person may still pause sequences, checked when a rule that they added is about to pause."""
 
 from __future__ import annotations
 

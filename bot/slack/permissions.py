@@ -22,7 +22,7 @@ EVERYBODY = Roles()
 
 
 SHOWN = frozenset({"help", "whoami", "subscriptions"})
-"""What an outsider may read in a channel that is open to them and is no workspace's alert channel."""
+"""What outsiders can view in a channel that is open to them and isn't an alert channel."""
 OPEN = SHOWN | {"status", "open", "sequences", "inboxes", "stats", "leads", "lead"}
 """What an outsider may read of a workspace in its alert channel; `audit` tells of other channels, too."""
 _BOTS = ("is_bot", "is_workflow_bot", "is_connector_bot")
@@ -75,7 +75,7 @@ class Person:
     def from_user(cls, user: Mapping[str, Any], *, home: Organization) -> Person:
         """Read the `user` object of users.info; whoever it does not place in `home` is an outsider.
 
-        `enterprise_user` only says that somebody's workspace belongs to an Enterprise organization: its
+        `enterprise_user` only says that the person's workspace belongs to an Enterprise organization: its
         `enterprise_id` says to which (https://docs.slack.dev/reference/methods/users.info,
         https://docs.slack.dev/apis/slack-connect).
         """

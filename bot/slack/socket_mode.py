@@ -36,7 +36,7 @@ log = structlog.get_logger("socket_mode")
 _silent = logging.getLogger("bot.slack.socket_mode.sdk")
 _silent.setLevel(logging.CRITICAL)  # it would log the address with its ticket; what matters is logged here
 
-ASKED, SILENT, CUT = "Slack asked to connect anew", "silent: pings were not answered", "cut"
+ASKED, SILENT, CUT = "Slack requested a reconnect", "no response to pings", "cut"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,4 +219,4 @@ class SocketMode:
 def _reason(error: BaseException) -> str:
     if isinstance(error, SlackError) and error.status:
         return f"refused: {error.code}"
-    return f"cannot be reached: {getattr(error, 'code', '') or describe_network_error(error)}"
+    return f"can't be reached: {getattr(error, 'code', '') or describe_network_error(error)}"

@@ -8,7 +8,7 @@ REGISTRY = CollectorRegistry(auto_describe=True)
 
 _LATENCY = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 
-DELIVERIES = Counter("outreach_deliveries", "Deliveries by the answer given", ["answer"], registry=REGISTRY)
+DELIVERIES = Counter("outreach_deliveries", "Deliveries by response", ["answer"], registry=REGISTRY)
 REFUSED = Counter(
     "outreach_refused_deliveries",
     "Deliveries whose signature matched no secret, by reason",
@@ -16,48 +16,46 @@ REFUSED = Counter(
     registry=REGISTRY,
 )
 EVENTS = Counter("outreach_events", "New events by kind", ["workspace", "kind"], registry=REGISTRY)
-REPEATS = Counter("outreach_repeats", "Deliveries that had come before", ["workspace"], registry=REGISTRY)
-INTAKE_WAITING = Gauge("outreach_intake_waiting", "Deliveries that wait for their commit", registry=REGISTRY)
+REPEATS = Counter("outreach_repeats", "Repeated deliveries", ["workspace"], registry=REGISTRY)
+INTAKE_WAITING = Gauge("outreach_intake_waiting", "Deliveries waiting to be committed", registry=REGISTRY)
 BATCH = Histogram(
     "outreach_commit_deliveries",
-    "Deliveries in one commit",
+    "Deliveries per commit",
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
     registry=REGISTRY,
 )
-POSTED = Counter("outreach_posted", "Messages by kind", ["kind"], registry=REGISTRY)
+POSTED = Counter("outreach_posted", "Messages posted, by kind", ["kind"], registry=REGISTRY)
 POST_SECONDS = Histogram(
     "outreach_delivery_to_post_seconds",
-    "From a delivery's arrival to its message",
+    "Time from a delivery's arrival to its Slack message",
     buckets=_LATENCY,
     registry=REGISTRY,
 )
-ALERTS = Gauge(
-    "outreach_alerts", "Alerts by state, sent ones aside", ["workspace", "state"], registry=REGISTRY
-)
+ALERTS = Gauge("outreach_alerts", "Unsent alerts by state", ["workspace", "state"], registry=REGISTRY)
 OLDEST = Gauge(
     "outreach_oldest_waiting_seconds", "Age of the oldest waiting alert", ["workspace"], registry=REGISTRY
 )
-SLACK_CALLS = Counter("outreach_slack_calls", "Calls of Slack's Web API", ["method"], registry=REGISTRY)
+SLACK_CALLS = Counter("outreach_slack_calls", "Calls to Slack's Web API", ["method"], registry=REGISTRY)
 SLACK_REFUSED = Counter(
     "outreach_slack_refused",
-    "Messages and views that Slack refused as they were drawn, sent again in a plainer form",
+    "Messages and views that Slack rejected and the bot sent again in a simpler form",
     ["method", "error"],
     registry=REGISTRY,
 )
-SLACK_THROTTLED = Counter("outreach_slack_throttled", "429 answers of Slack", registry=REGISTRY)
+SLACK_THROTTLED = Counter("outreach_slack_throttled", "429 responses from Slack", registry=REGISTRY)
 API_REQUESTS = Gauge(
     "outreach_api_requests", "Requests to the outreach service", ["workspace"], registry=REGISTRY
 )
 API_THROTTLED = Gauge(
-    "outreach_api_throttled", "429 answers of the outreach service", ["workspace"], registry=REGISTRY
+    "outreach_api_throttled", "429 responses from the outreach service", ["workspace"], registry=REGISTRY
 )
-TASK_FAILURES = Counter("outreach_task_failures", "Failures of long-lived tasks", ["task"], registry=REGISTRY)
-TASK_FAILING = Gauge("outreach_task_failing", "1: a task keeps failing", ["task"], registry=REGISTRY)
+TASK_FAILURES = Counter("outreach_task_failures", "Failures of background tasks", ["task"], registry=REGISTRY)
+TASK_FAILING = Gauge("outreach_task_failing", "1 while a task keeps failing", ["task"], registry=REGISTRY)
 CUT_OFF = Counter(
     "outreach_connections_cut_off",
-    "Connections that sent too slowly, too much, or were too many",
+    "Connections closed because they were too slow, too large or too many",
     registry=REGISTRY,
 )
 LOG_DROPPED = Counter(
-    "outreach_log_lines_dropped", "Log lines dropped because nobody read the log", registry=REGISTRY
+    "outreach_log_lines_dropped", "Log lines dropped because stdout wasn't read", registry=REGISTRY
 )

@@ -60,7 +60,7 @@ def outcomes(leads: Sequence[Candidate], result: AddResult, *, again: bool = Fal
     for skipped in result.skipped:
         named.setdefault((skipped.email or "").casefold(), []).append(skipped)
     all_named = "" not in named and (result.added is None or result.added + len(result.skipped) == len(leads))
-    note = "; sent before the interruption, perhaps added then" if again or result.repeated else ""
+    note = "; sent before the interruption and possibly added" if again or result.repeated else ""
     found = []
     for candidate in reversed(leads):  # of two rows with one address the later is the duplicate
         reasons = named.get(candidate.email.casefold())

@@ -36,7 +36,7 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 class Unusable(Exception):
-    """The file is no CSV file that can be read; the text says why."""
+    """The file can't be read as CSV; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +187,7 @@ def _delimiter(text: str, quote: str) -> str:
 
 
 def _rows(text: str, *, delimiter: str, quote: str) -> tuple[tuple[str, ...], ...]:
-    """The first rows that are whole and not empty; a sample may end inside of a row, and that is no fault."""
+    """The first rows that are complete and not empty; a sample may end inside a row."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=quote)
     rows = []
     with contextlib.suppress(csv.Error):

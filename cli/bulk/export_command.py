@@ -38,9 +38,7 @@ def run(options: Namespace) -> int:
     """Write the file and say on stderr how many leads it holds."""
     form = options.format or SUFFIXES.get(options.file.suffix.lower())
     if form is None:
-        raise exit_codes.WrongUsage(
-            f"is {options.file} has no known ending: add --format csv or --format jsonl"
-        )
+        raise exit_codes.WrongUsage(f"{options.file} has no known ending: add --format csv or --format jsonl")
     if str(options.file) == STDOUT:
         with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
             options.file = Path(folder) / f"leads.{form}"

@@ -176,7 +176,7 @@ def _show_result(tally: Tally, *, sequence: str, report: str, as_json: bool) -> 
         Fact(label="Refused", value=f"{tally.refused:,}", tone=Tone.WARN if tally.refused else Tone.INFO),
     ]
     if tally.unknown:
-        value = f"{tally.unknown:,}, as the service did not say which rows it skipped"
+        value = f"{tally.unknown:,}: the service didn't report which rows it skipped"
         facts.append(Fact(label="Added or skipped", value=value, tone=Tone.UNKNOWN))
         title = f"{tally.rows:,} rows read for {sequence}"
     else:

@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
 
 
 def added_addresses(report: Path) -> frozenset[str]:
-    """The addresses that a report calls added, in lower case; raises `WrongUsage` where it is no report."""
+    """The addresses that a report lists as added, in lower case; raises `WrongUsage` if it isn't a report."""
     with report.open(newline="", encoding="utf-8", errors="replace") as file:
         rows = csv.DictReader(file)
         if tuple(rows.fieldnames or ()) != HEADING:

@@ -108,7 +108,7 @@ def _records(settings: Settings) -> AbstractAsyncContextManager[Records]:
 
 async def _front(options: Namespace) -> int:
     """The settings are read in full once the screen stands, where they are plain."""
-    gc.disable()  # what is being loaded is no garbage; the dashboard collects once it stands
+    gc.disable()  # nothing loaded at startup is garbage; the dashboard turns collection on when it is up
     from tui.app.run import run_dashboard
 
     return await run_dashboard(

@@ -1,4 +1,4 @@
-"""`outreach report`: what a client is told of a time, as a page, as JSON, or in short on the terminal."""
+"""`outreach report`: the client report for a period, as a page, as JSON, or summarized on the terminal."""
 
 from __future__ import annotations
 

@@ -92,12 +92,12 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
         if missing := [one for one in ids if one not in known]:
             raise exit_codes.Failed(f"workspace {workspace.name} has no subscription {', '.join(missing)}")
         secrets = f"the secrets of {', '.join(f'{one} ({known[one].url})' for one in ids)}"
-        confirm(f"Forget {secrets}? What they sign is refused with 401 from then on.", yes=options.yes)
+        confirm(f"Forget {secrets}? Deliveries signed with them will be rejected with 401.", yes=options.yes)
         await subscriptions.forget(workspace.name, ids)
     if options.json:
         card_output.print_data([_data(known[one], show_secret=False) for one in ids])
     else:
-        text = "Running bots refuse what it signs within seconds. The service keeps sending until it is told to stop."
+        text = "Running bots start rejecting its deliveries within seconds. The service keeps sending them until you remove the subscription there."
         card_output.show(Card(title=f"Forgot {', '.join(ids)}", tone=Tone.GOOD, text=(text,)))
     return exit_codes.DONE
 
@@ -107,7 +107,7 @@ async def _create(workspace: Workspace, settings: Settings, options: Namespace) 
     expected = PATH if workspace.name == settings.default_workspace else f"{PATH}/{workspace.name}"
     if not urlsplit(url).path.rstrip("/").endswith(expected) and not options.yes:
         raise exit_codes.Failed(
-            f"the bot takes deliveries of workspace {workspace.name} at …{expected}, and {url} doesn't end so; "
+            f"the bot receives deliveries of workspace {workspace.name} at …{expected}, and {url} has a different path; "
             "add --yes if a proxy maps one to the other"
         )
     async with _open_subscriptions(settings) as subscriptions:
@@ -139,8 +139,8 @@ async def _subscribe(
                 await subscriptions.add({workspace.name: (made,)})
             except RecordsUnavailable as fault:
                 raise exit_codes.Failed(
-                    f"the subscription {made.id} exists, but its secret could not be stored ({fault}) and is lost; "
-                    "create another: what this one delivers is refused with 401 and does no harm"
+                    f"the subscription {made.id} exists, but its secret couldn't be stored ({fault}) and is lost. "
+                    "Create another one; deliveries of this one are rejected with 401, which is harmless"
                 ) from None
     return made
 
@@ -172,7 +172,7 @@ def _must_be_new(kept: Sequence[Subscription], url: str, *, insisted: bool) -> N
     twins = [s for s in kept if s.url.rstrip("/") == url.rstrip("/")]
     if twins and not insisted:
         raise exit_codes.Failed(
-            f"{url} is subscribed already ({', '.join(s.id for s in twins)}). The service can neither list nor delete "
+            f"{url} is already subscribed ({', '.join(s.id for s in twins)}). The service can neither list nor delete "
             "subscriptions, so a second one would deliver every event twice, permanently; add --yes to do it anyway"
         )
 
@@ -182,7 +182,7 @@ def _uncertain(url: str) -> Card:
         title="We couldn't confirm this subscription",
         tone=Tone.WARN,
         text=(
-            f"The connection broke after the request for {url} was sent, before a response arrived.",
+            f"The connection was lost after the request for {url} was sent, before a response arrived.",
             "If it exists, its secret is lost and its deliveries are rejected with 401, which is harmless.",
             "Create it again.",
         ),

@@ -57,7 +57,7 @@ def print_csv(data: Sequence[Mapping[str, object]]) -> None:
 
 
 def look_of(stream: TextIO, console: Console) -> Look:
-    """A terminal's width, or $COLUMNS where somebody set it; a pipe has none."""
+    """A terminal's width, or $COLUMNS if it is set; a pipe has none."""
     fitted = stream.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     return Look(
         width=console.width if fitted else None,

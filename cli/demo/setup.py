@@ -88,7 +88,7 @@ async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[st
         line = await asyncio.wait_for(process.stdout.readline(), READY_SECONDS)
         announced: dict[str, Any] = json.loads(line)
     except (TimeoutError, ValueError):
-        raise DemoFailed(f"The sandbox did not start: {_last_lines(log)}") from None
+        raise DemoFailed(f"The sandbox didn't start: {_last_lines(log)}") from None
     return announced
 
 
@@ -116,7 +116,7 @@ async def _until_ready(http: aiohttp.ClientSession, bot_url: str, folder: Path) 
                 if answer.status == 200:
                     return
         await asyncio.sleep(0.05)
-    raise DemoFailed(f"The bot did not get ready: {_last_lines(folder / 'bot.log')}")
+    raise DemoFailed(f"The bot didn't become ready: {_last_lines(folder / 'bot.log')}")
 
 
 def _last_lines(log: Path) -> str:

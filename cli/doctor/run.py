@@ -17,7 +17,7 @@ from shared.text.formats import show_number
 
 PATIENCE = 15
 """Seconds for the checks of one workspace."""
-WORDS = {Tone.GOOD: "ok", Tone.WARN: "look", Tone.BAD: "fail"}
+WORDS = {Tone.GOOD: "passed", Tone.WARN: "warning", Tone.BAD: "failed"}
 
 
 def run(options: Namespace) -> int:

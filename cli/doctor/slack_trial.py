@@ -95,7 +95,7 @@ def _finding(check: str, outcome: Outcome, done: str) -> Finding:
     if isinstance(outcome, Sent):
         return good(check, done)
     error = visible(getattr(outcome, "error", "") or "the message isn't in the history")
-    code = error.removeprefix("cannot look it up: ")
+    code = error.removeprefix("can't look it up: ")
     usual = (
         "Type /invite @outreach in the channel."
         if isinstance(outcome, ChannelRefused)

@@ -27,7 +27,7 @@ class AsyncSlack:
         await asyncio.to_thread(self.sync.deliver_to, url)
 
     async def user(self, name: str) -> AsyncUser:
-        """Somebody by name; raises `KeyError`."""
+        """A person by name; raises `KeyError`."""
         return AsyncUser(await asyncio.to_thread(lambda: self.sync.users[name]))
 
     def channel(self, name: str) -> AsyncChannel:

@@ -69,7 +69,7 @@ class ChannelExpectation:
 
 
 class UserExpectation:
-    """What somebody should see."""
+    """What a person should see."""
 
     def __init__(self, user: User, timeout: float) -> None:
         self._user = user

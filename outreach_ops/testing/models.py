@@ -41,7 +41,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Modal:
-    """The modal in front of somebody; `raw` is Slack's view object."""
+    """A modal that a person has open; `raw` is Slack's view object."""
 
     title: str
     callback_id: str

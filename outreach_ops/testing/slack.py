@@ -139,7 +139,7 @@ class Channel:
 
 
 class User:
-    """Somebody who types, clicks and looks."""
+    """A person who types, clicks and reads."""
 
     def __init__(self, control: Control, name: str) -> None:
         self._control = control

@@ -178,7 +178,7 @@ class Service:
         else:
             speed = self._options.speed
             await self._storage.write(lambda connection: seed_again(connection, speed=speed))
-        await self._sender.stop_workers()  # what they were sending is no delivery any more
+        await self._sender.stop_workers()  # whatever they were sending is dropped
         created = await self._storage.read(simulation.simulated_until)
         self._clock = Clock(real=time.time(), virtual=created, speed=self._options.speed)
         await self._storage.write(lambda connection: simulation.set_clock(connection, self._clock))

@@ -2,7 +2,7 @@
 
     OutreachError
     ├── Refused               the service understood and said no; repeating changes nothing
-    │   ├── InvalidRequest    400: mend the field it names
+    │   ├── InvalidRequest    400: correct the field it names
     │   ├── Unauthorized      401: a new key is needed
     │   └── NotFound          404: not in this workspace
     ├── RateLimited           429: wait `retry_after` seconds

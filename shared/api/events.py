@@ -60,7 +60,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """A body that is no event; `reason` is a short phrase."""
+    """A body that isn't an event; `reason` is a short phrase."""
 
     reason: str
 
@@ -82,12 +82,12 @@ def read_event(body: bytes) -> Event | Unknown:
     try:
         payload = parse_json(body)
     except ValueError:
-        return Unknown(reason="the body is no JSON")
+        return Unknown(reason="the body is not JSON")
     if not isinstance(payload, dict):
-        return Unknown(reason="the body is no JSON object")
+        return Unknown(reason="the body is not a JSON object")
     values = Reader(field_names.EVENT).read(payload)
     kind = values.pop("kind")
     if kind is None:
-        return Unknown(reason="the body names no event")
+        return Unknown(reason="the body has no event")
     lead = EventLead(**{name: values.pop(name) for name in LEAD})
     return Event(kind=kind.strip(), lead=lead, raw=payload, **values)

@@ -94,8 +94,8 @@ def _figures(report: ClientReport) -> str:
 def _compared(report: ClientReport) -> str:
     if report.before_days is None or report.before is None or not report.before.sends:
         return ""
-    today = " Today is not over and not compared." if report.running else ""
-    return f'<p class="faint">Changes are against {_text(show_days(*report.before_days))}, the same weekdays.{today}</p>'
+    today = " Today isn't over and is left out." if report.running else ""
+    return f'<p class="faint">Compared with {_text(show_days(*report.before_days))}, the same weekdays.{today}</p>'
 
 
 def _charts(report: ClientReport) -> str:
@@ -138,7 +138,7 @@ def _sequences(report: ClientReport) -> str:
     rows = [_counts(row, row.group) for row in report.sequences]
     if len(rows) > 1:
         rows.append([f"<b>{cell}</b>" for cell in _counts(report.total, "All")])
-    return "<h2>What was sent</h2>" + (_table(titles, rows) or "<p>Nothing was counted in this time.</p>")
+    return "<h2>Activity by sequence</h2>" + (_table(titles, rows) or "<p>No activity in this period.</p>")
 
 
 def _counts(row: StatsRow, name: str) -> list[str]:
@@ -154,11 +154,11 @@ def _counts(row: StatsRow, name: str) -> list[str]:
 
 
 def _positive(report: ClientReport) -> str:
-    head = "<h2>Positive replies and time to first touch</h2>"
+    head = "<h2>Positive replies and response times</h2>"
     if report.positive is None:
-        return f"{head}<p>Not available: the bot's records could not be read.</p>"
+        return f"{head}<p>Not available: the bot's records couldn't be read.</p>"
     if not report.positive:
-        return f"{head}<p>The bot recorded no positive reply in this time.</p>"
+        return f"{head}<p>No positive replies were recorded in this period.</p>"
     named = any(one.email or one.lead for one in report.positive)
     rows = [
         (
@@ -169,18 +169,18 @@ def _positive(report: ClientReport) -> str:
         )
         for one in report.positive[:MOST_REPLIES]
     ]
-    titles = ("Received", *(("Lead", "Company", "Address") if named else ()), "Sequence", "First touch#")
+    titles = ("Received", *(("Lead", "Company", "Address") if named else ()), "Sequence", "Response time#")
     return f"{head}<p>{_touches(report)}</p>{_table(titles, rows)}{_more(report.positive, MOST_REPLIES)}"
 
 
 def _touches(report: ClientReport) -> str:
     touched, count = report.first_touches, len(report.positive or ())
     if report.median_touch is None:
-        return f"{show_number(count, 'positive reply')}, none touched yet."
+        return f"{show_number(count, 'positive reply')}, none handled yet."
     fast = sum(seconds <= REPLY_WINDOW for seconds in touched)
     typical = show_span(timedelta(seconds=report.median_touch))
     return (
-        f"{show_number(count, 'positive reply')}; {len(touched)} touched, after {typical} in the median, "
+        f"{show_number(count, 'positive reply')}; {len(touched)} handled, in {typical} (median), "
         f"{show_rate(fast / len(touched))} of them within an hour."
     )
 
@@ -190,14 +190,12 @@ def _more(values: Sequence[object], shown: int) -> str:
 
 
 def _domains(report: ClientReport) -> str:
-    head = "<h2>Health of the sending domains</h2>"
+    head = "<h2>Health of sending domains</h2>"
     if report.domains is None:
-        return f"{head}<p>Not available: the inboxes could not be read.</p>"
+        return f"{head}<p>Not available: the inboxes couldn't be read.</p>"
     return head + (
-        _table(
-            ("Domain", "Inboxes#", "Lowest score", "Over this time", "State"), map(_domain, report.domains)
-        )
-        or "<p>No inbox is connected.</p>"
+        _table(("Domain", "Inboxes#", "Lowest score", "This period", "State"), map(_domain, report.domains))
+        or "<p>No inboxes are connected.</p>"
     )
 
 
@@ -214,15 +212,15 @@ def _domain(one: DomainReport) -> list[str]:
 
 
 def _events(report: ClientReport) -> str:
-    head = "<h2>Incidents and what was done</h2>"
+    head = "<h2>Incidents and actions</h2>"
     if report.incidents is None or report.changes is None:
-        return f"{head}<p>Not available: the bot's records could not be read.</p>"
+        return f"{head}<p>Not available: the bot's records couldn't be read.</p>"
     events = [(one.at, _text(one.text), _handled(one)) for one in report.incidents]
     events += [(one.at, "", f"{_text(one.who)}: {_text(one.text)}") for one in report.changes]
     events.sort(key=lambda event: event[0])
     rows = [(_moment(at), what, done) for at, what, done in events[:MOST_EVENTS]]
-    table = _table(("When", "Incident", "What was done"), rows)
-    return head + (table or "<p>No incident and no change was recorded.</p>") + _more(events, MOST_EVENTS)
+    table = _table(("When", "Incident", "Action"), rows)
+    return head + (table or "<p>No incidents or changes were recorded.</p>") + _more(events, MOST_EVENTS)
 
 
 def _handled(one: Incident) -> str:
@@ -238,8 +236,8 @@ def _handled(one: Incident) -> str:
 def _footer(report: ClientReport) -> str:
     gaps = "".join(f"<p>{_text(gap)}</p>" for gap in report.gaps)
     return (
-        f"<footer>{gaps}<p>“7.1 % ± 2.4” means that the true rate lies between 4.7 % and 9.5 % in 95 of 100 cases. "
-        f"“Too few”: under {evidence.LEAST_SENDS} sends, a rate says nothing yet. A change is shown only where chance "
-        "is an unlikely reason (under 5 %). Days are days of the service. Replies, incidents and changes are those that "
-        "the bot recorded.</p></footer>"
+        f"<footer>{gaps}<p>“7.1% ± 2.4” means that the true rate is between 4.7% and 9.5%, with 95% confidence. "
+        f"“Too few”: under {evidence.LEAST_SENDS} sends, a rate isn't meaningful yet. A change is shown only if it is "
+        "unlikely to be chance (under 5%). Days are in the service's time zone. Replies, incidents and changes are those "
+        "that the bot recorded.</p></footer>"
     )

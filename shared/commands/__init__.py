@@ -60,7 +60,7 @@ class Invocation:
 
 
 class UsageError(Exception):
-    """This is no command, or not its arguments; the card says what would have been right."""
+    """The line isn't a valid command; the card says what would have been right."""
 
     def __init__(self, card: Card) -> None:
         self.card = card

@@ -159,7 +159,7 @@ def _write_add(values: Values) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """In quotes whatever it is: a word with `=` in it is no field then."""
+    """Always quoted, so that a word with `=` isn't read as a field."""
     plain = quote(text)
     return plain if plain.startswith('"') else f'"{plain}"'
 

@@ -39,7 +39,7 @@ def _read_pause(words: Words) -> Values:
 
 
 def _find_until(words: Words) -> tuple[int, times.Moment, int] | None:
-    """Where `until monday` begins, the moment, where it ends. What is no moment is refused, never overlooked."""
+    """Where `until monday` starts, the time, where it ends. An invalid time is refused, never ignored."""
     for at, word in enumerate(words):
         if not at or not word.is_one_of("until", "till"):
             continue

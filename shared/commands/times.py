@@ -112,7 +112,7 @@ def _date(year: int, month: int, day: int) -> date | None:
 
 
 def nearest_moment(word: str) -> str:
-    """What somebody meant who typed a day that is none."""
+    """The likely meaning of a day that isn't valid."""
     near = difflib.get_close_matches(word.lower()[:40], (*DAYS, TOMORROW), n=1, cutoff=0.6)
     return near[0] if near else ""
 

@@ -53,7 +53,7 @@ class ChannelPolicy:
     quiet: QuietHours | None = None
 
     def quiet_until(self, now: float) -> float | None:
-        """When the quiet hours that `now` falls into end; None: there is no quiet. Unix seconds."""
+        """The end of the quiet hours that `now` falls into; None outside of them. Unix seconds."""
         ends = self.quiet.ends_after(datetime.fromtimestamp(now, UTC)) if self.quiet else None
         return None if ends is None else ends.timestamp()
 

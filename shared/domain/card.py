@@ -117,7 +117,7 @@ class Card:
     """Paragraphs."""
     facts: tuple[Fact, ...] = ()
     quote: str = ""
-    """What somebody else wrote, quoted line by line."""
+    """Text from outside, quoted line by line."""
     table: Table | None = None
     charts: tuple[Chart, ...] = ()
     """For faces that draw; Slack shows two at most."""

@@ -16,7 +16,7 @@ LEAST_SENDS = 50
 SURE = 0.95
 """How likely a difference must be to be called one."""
 Z = 1.959963984540054
-"""Standard errors of a 95 % interval: 2.5 % of a normal distribution lies above."""
+"""Standard errors of a 95 % interval: 2.5% of a normal distribution lies above."""
 NARROW = 0.005, 0.25
 """A margin below half a percentage point and below a quarter of the rate is not shown: it changes no decision."""
 TOO_FEW = "too few"
@@ -53,7 +53,7 @@ class Rate:
         return self.sends >= LEAST_SENDS
 
     def __str__(self) -> str:
-        """`7.1 % ± 2.4`, `7.1 %` where the margin is narrow, or `too few`."""
+        """`7.1% ± 2.4`, `7.1%` where the margin is narrow, or `too few`."""
         if not self.enough:
             return TOO_FEW
         points, part = NARROW
@@ -62,7 +62,7 @@ class Rate:
 
 
 def rate_of(part: int | None, sends: int | None) -> Rate | None:
-    """None where a count is unknown, nothing was sent, or the part is no part: today's replies may answer old sends."""
+    """None if a count is unknown, nothing was sent, or the part exceeds the whole: today's replies may answer old sends."""
     if part is None or not sends or not 0 <= part <= sends:
         return None
     return Rate(part=part, sends=sends)
@@ -172,15 +172,17 @@ class Contest:
         return self.sure >= SURE
 
     def __str__(self) -> str:
-        """`B beats A: 97 % sure, 4.1 % against 2.8 %`, or how many more sends it takes to tell."""
-        rates = f"{show_rate(self.best_rate.share)} against {show_rate(self.next_rate.share)}"
+        """`B beats A, with 97% confidence: 4.1% vs 2.8%`, or how many more sends it takes to tell."""
+        rates = f"{show_rate(self.best_rate.share)} vs {show_rate(self.next_rate.share)}"
         if self.decided:
             loser = self.next if self.others == 1 else f"all {self.others} others, next {self.next}"
-            return f"{self.best} beats {loser}: {min(math.floor(self.sure * 100), 99)} % sure, {rates}"
+            return (
+                f"{self.best} beats {loser}, with {min(math.floor(self.sure * 100), 99)}% confidence: {rates}"
+            )
         more = more_sends(self.best_rate, self.next_rate)
         if more is None:
-            return f"no difference between {self.best} and {self.next} to be told: {rates}"
-        return f"can't tell {self.best} and {self.next} apart yet ({rates}): about {more:,} more sends each"
+            return f"no measurable difference between {self.best} and {self.next}: {rates}"
+        return f"too early to compare {self.best} and {self.next} ({rates}): about {more:,} more sends each are needed"
 
 
 def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
@@ -216,7 +218,7 @@ def more_sends(one: Rate, other: Rate) -> int | None:
 
 
 def changed(now: Rate | None, before: Rate | None) -> bool:
-    """Whether chance is an unlikely reason for the difference of two rates (under 5 %, both directions)."""
+    """Whether chance is an unlikely reason for the difference of two rates (under 5%, both directions)."""
     if now is None or before is None or not (now.enough and before.enough):
         return False
     higher = chance_higher(now, before)
@@ -224,7 +226,7 @@ def changed(now: Rate | None, before: Rate | None) -> bool:
 
 
 def show_rate_change(now: Rate | None, before: Rate | None) -> str:
-    """`▲ 12 %` where it is a change, `no clear change`, or nothing where there is nothing to compare with."""
+    """`▲ 12%` where it is a change, `no clear change`, or nothing where there is nothing to compare with."""
     if now is None or before is None or not (now.enough and before.enough):
         return ""
     if not changed(now, before):

@@ -38,9 +38,9 @@ def cause_of(error: OutreachError) -> str:
 
 
 def which_failed(cause: str, sources: Sequence[str]) -> str:
-    """The cause where other things were read: `No answer for inboxes, today`."""
+    """The cause where other things were read: `No response for inboxes, today`."""
     shown = ", ".join(sources[:SHOWN]) + (f" and {len(sources) - SHOWN} more" if len(sources) > SHOWN else "")
-    return f"No answer for {shown}" if cause == UNREACHABLE else f"{cause} for {shown}"
+    return f"No response for {shown}" if cause == UNREACHABLE else f"{cause} for {shown}"
 
 
 def cause_of_attempts(attempts: Iterable[OutreachError], *, rate_limited: bool) -> str:

@@ -51,7 +51,7 @@ class StoredRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
-    """A rule that is off or snoozed; `ALL` for all of them. `until` None: until somebody turns it on."""
+    """A rule that is off or snoozed; `ALL` for all of them. `until` None: until a person turns it on."""
 
     rule: str
     by: str

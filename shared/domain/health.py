@@ -68,7 +68,7 @@ def verdict(inbox: Inbox, *, thresholds: Thresholds = DEFAULT) -> Verdict:
 @lru_cache(maxsize=REMEMBERED)
 def _verdict(status: str | None, score: float | None, thresholds: Thresholds) -> Verdict:
     if status is not None and status not in INBOX_STATUSES:
-        return Verdict(tone=Tone.UNKNOWN, word=status, reasons=(f"status “{status}” is new to us",))
+        return Verdict(tone=Tone.UNKNOWN, word=status, reasons=(f"unknown status “{status}”",))
     tone, word, reasons = by_score(score, thresholds)
     if status == "resting":
         return Verdict(tone=Tone.BAD, word="resting", reasons=("resting, not sending", *reasons))

@@ -47,7 +47,7 @@ class AlertsSummary:
     unknown_timers: tuple[str, ...] = ()
     """Kinds of timers that are due and that this version does not know."""
     timers: Mapping[str, int] = field(default_factory=dict)
-    """How many timed pauses wait in each workspace, also in one that is no longer in the settings."""
+    """The number of timed pauses by workspace, including workspaces no longer in the settings."""
 
     def orphaned_timers(self, workspaces: Iterable[str]) -> Mapping[str, int]:
         """Those of `timers` that belong to none of these workspaces, and so are never carried out."""
@@ -96,7 +96,7 @@ class LeadReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimTime:
-    """How long an interested reply waited until somebody took it."""
+    """How long an interested reply waited until it was claimed."""
 
     name: str
     sequence: str
@@ -107,7 +107,7 @@ class ClaimTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositiveReply:
-    """An interested reply, and how long it waited until somebody claimed it or marked it as done (None: not yet)."""
+    """An interested reply, and how long it took until it was claimed or marked done (None: not yet)."""
 
     at: datetime
     sequence: str = ""

@@ -9,7 +9,7 @@ from shared.api.models import COUNTS, StatsRow
 
 
 def rate(part: float | None, whole: float | None) -> float | None:
-    """`part` of `whole` as a fraction; None when either is unknown or there is no whole."""
+    """`part` of `whole` as a fraction; None if either is unknown or `whole` is 0."""
     if part is None or not whole:
         return None
     return part / whole

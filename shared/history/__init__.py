@@ -98,7 +98,7 @@ class History:
         return found
 
     async def covered(self, workspace: str, *, end: datetime) -> tuple[tuple[datetime, datetime], ...]:
-        """The times in which somebody looked; between them nothing is known."""
+        """The times in which the dashboard or bot was reading; between them nothing is known."""
         return await self._read(lambda c: reader.covered_times(c, workspace, end=end))
 
     async def days(self, workspace: str, *, start: date) -> Mapping[date, StatsRow]:

@@ -102,7 +102,7 @@ covered = sa.Table(
     sa.Column("workspace", sa.Text, primary_key=True),
     sa.Column("start", sa.BigInteger, primary_key=True),
     sa.Column("end", sa.BigInteger, nullable=False),
-    comment="The times in which somebody looked; a value holds until the next only within these.",
+    comment="The times in which values were read; a value holds until the next only within these.",
 )
 
 
@@ -153,7 +153,7 @@ class Store:
         path.rename(aside)
         for part in ("-wal", "-shm"):
             path.with_name(path.name + part).unlink(missing_ok=True)
-        self.notice = f"The history was damaged; it was set aside as {aside.name}, and a new one begun."
+        self.notice = f"The history was damaged. It was moved to {aside.name}, and a new one was started."
 
 
 def _open(url: URL) -> sa.Engine:

@@ -211,7 +211,7 @@ def _chain(delta: Any, workspace: str, until: int) -> sa.Select[bytes]:
 def covered_times(
     connection: sa.Connection, workspace: str, *, end: datetime
 ) -> tuple[tuple[datetime, datetime], ...]:
-    """The times in which somebody looked, the oldest first."""
+    """The times in which values were read, oldest first."""
     c = covered.c
     chosen = sa.select(c.start, c.end).where(c.workspace == workspace, c.start <= int(end.timestamp()))
     return tuple(

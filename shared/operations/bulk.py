@@ -48,7 +48,7 @@ class Touched:
 
     @property
     def offers(self) -> tuple[tuple[str, tuple[Sequence, ...]], ...]:
-        """Which of them somebody may choose, the first being what the line says."""
+        """The choices offered; the first is what the line says."""
         if not self.domain:
             return (("all", self.able),)
         these = (("these", self.seen),) if self.seen else ()
@@ -112,7 +112,7 @@ async def _many(invocation: Invocation, context: CommandContext) -> Outcome | No
 
 
 def nothing_able(verb: str) -> Card:
-    return Card(title=f"No {STATUS[verb]} sequences", text=(f"There is nothing to {verb}.",), refused=True)
+    return Card(title=f"No {STATUS[verb]} sequences", text=("Nothing was changed.",), refused=True)
 
 
 def question(invocation: Invocation, touched: Touched) -> Card:
@@ -215,7 +215,7 @@ def _leftovers(tally: Tally, verb: str) -> tuple[str, ...]:
     failed = f"Not {DONE[verb]}: {'; '.join(tally.failed[:5])}" if tally.failed else ""
     more = f"and {len(tally.failed) - 5} more" if len(tally.failed) > 5 else ""
     gone = (
-        f"{show_number(tally.gone, 'sequence')} of them {'is' if tally.gone == 1 else 'are'} gone."
+        f"{show_number(tally.gone, 'sequence')}  {'is' if tally.gone == 1 else 'are'} gone."
         if tally.gone
         else ""
     )

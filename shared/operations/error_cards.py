@@ -56,7 +56,10 @@ def error_card(error: Exception, reference: str = "") -> Card:
             why = error.message if isinstance(error, OutreachError) else str(error)
             default = (type(error).__doc__ or "").partition("\n")[0]
             return _card(title, (why or default, _next(error, cure)), error=error, reference=reference)
-    text = ("This is a bug in the program.", "Try again. If it happens again, tell whoever runs the bot.")
+    text = (
+        "This is a bug in the program.",
+        "Try again. If it happens again, tell the person who runs the bot.",
+    )
     return _card("Internal error", text, error=error, reference=reference)
 
 

@@ -131,7 +131,7 @@ async def _sequence_id(reply: LeadReply | None, context: CommandContext) -> str 
 
 
 async def _only_replied(who: str, reply: LeadReply, result: Search, context: CommandContext) -> Card:
-    """What a delivery told of a lead that the service was not seen to list."""
+    """What a delivery said about a lead that the service didn't list."""
     return Card(
         title=" at ".join(filter(None, (reply.lead or who, reply.company))),
         tone=Tone.UNKNOWN,
@@ -165,9 +165,7 @@ def _not_found(who: str, result: Search) -> Card:
 def _looked_through(result: Search) -> str:
     if result.complete:
         return f"Searched all {result.looked_at:,} leads."
-    return (
-        f"Searched {result.looked_at:,} leads: the interested and the newest ones. The service has no search."
-    )
+    return f"Searched {result.looked_at:,} leads: the interested and the newest ones. The service doesn't offer a search."
 
 
 def _known(lead: Lead, *, subject: LeadReply | None = None) -> tuple[Fact, ...]:
@@ -182,7 +180,7 @@ def _reply_facts(reply: LeadReply | None) -> tuple[Fact, ...]:
         return ()
     step = "" if reply.step is None else str(reply.step)
     named = (("Sequence", reply.sequence), ("Step", step), ("Reply", reply.status))
-    when = Fact(label="Replied", value=f"{reply.received_at:%-d %b, %H:%M} UTC", at=reply.received_at)
+    when = Fact(label="Replied", value=f"{reply.received_at:%-d %b %H:%M} UTC", at=reply.received_at)
     return (*(Fact(label=label, value=value) for label, value in named if value), when)
 
 
@@ -224,14 +222,14 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
         return Outcome(card=card, result=f"added to {label}")
     if result.repeated:
         title = f"{email} may already be in {label}"
-        note = "The connection broke and the request was sent again; the first attempt may have added it."
+        note = "The connection was lost and the request was sent again; the first attempt may have added it."
         result_said = "uncertain: repeated"
     elif result.skipped:
         title, note = f"{email} was not added to {label}", f"The service skipped it: {reasons}."
         result_said = f"refused: skipped: {reasons}"
     else:
-        title, note = f"{email} was sent to {label}", "The service didn't say whether it was added."
-        result_said = f"sent to {label}; the service does not say whether it was added"
+        title, note = f"{email} was sent to {label}", "The service didn't confirm whether it was added."
+        result_said = f"sent to {label}; the service didn't confirm whether it was added"
     return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=result_said)
 
 

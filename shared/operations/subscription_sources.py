@@ -17,7 +17,7 @@ from shared.settings import DEFAULT, Settings, Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One thing that a channel is told of."""
+    """One subscription of a channel, and its source."""
 
     workspace: str
     subscription: Subscription

@@ -118,7 +118,7 @@ async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcom
 
 
 async def _forget_if_unused(context: CommandContext, channel: str) -> None:
-    """Nothing goes to the channel any more: what it refused is given up, and it is no trouble."""
+    """Nothing is posted to the channel any more: rejected messages are dropped, and its error is cleared."""
     records = need_records(context)
     names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
     digests = [await records.digest_at(name, channel) for name in names]
@@ -190,5 +190,5 @@ def _times(at: str) -> str:
 def _digest_times(at: str | None, *, channel: str) -> Card:
     title = f"{_mention_channel(channel)} has {f'its digest {_times(at)}' if at else 'no digest'}"
     off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
-    after = (Button(label="End it", command=render(off)),) if at else ()
+    after = (Button(label="Turn off", command=render(off)),) if at else ()
     return Card(title=title, buttons=(Button(label="Show it now", command="digest now"), *after))

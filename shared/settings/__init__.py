@@ -45,7 +45,7 @@ FILE_NAME = "outreach.toml"
 PLAIN_WORDS = {
     "int_parsing": "is not a whole number.",
     "float_parsing": "is not a number.",
-    "string_type": "is not text; put it into quotes.",
+    "string_type": "is not text; put it in quotes.",
     "dict_type": "is not a table.",
     "model_type": "is not a table.",
 }
@@ -97,7 +97,7 @@ def load(
     except ValueError as error:
         fix = "Correct the file, or name another; `outreach init` writes a fresh one."
         problems.append(
-            SettingProblem(name=named_by or str(file), problem=f"cannot be used: {error}", fix=fix)
+            SettingProblem(name=named_by or str(file), problem=f"can't be used: {error}", fix=fix)
         )
     from_environment = _add_environment(given, environ)
     problems += _missing(given, needs=needs)
@@ -113,9 +113,9 @@ def load(
         for one in settings.guardrail_sections
         if one.workspace
     }
-    fix = f"Name one of: {', '.join(settings.workspaces)}."
+    fix = f"Use one of: {', '.join(settings.workspaces)}."
     problems += [
-        SettingProblem(name=place, problem="names an unknown workspace.", fix=fix)
+        SettingProblem(name=place, problem="is an unknown workspace.", fix=fix)
         for place, name in named.items()
         if name not in settings.workspaces
     ]
@@ -143,14 +143,11 @@ def _without_team(settings: Settings) -> list[SettingProblem]:
         *((f"[roles.commands] {name}", one) for name, who in roles.commands.items() for one in who),
         *((f"[roles.channels] {name}", name) for name in roles.channels),
     ]
-    fix = "Write the id of its Slack workspace before it: T0123456789/C0123456789."
+    fix = "Put the id of its Slack workspace in front: T0123456789/C0123456789."
     places = dict.fromkeys(
         place for place, one in named if one and one not in _NO_ID and not split_id(one)[0]
     )
-    return [
-        SettingProblem(name=place, problem="does not say in which Slack workspace it is.", fix=fix)
-        for place in places
-    ]
+    return [SettingProblem(name=place, problem="has no Slack workspace.", fix=fix) for place in places]
 
 
 _NO_ID = {"here", MEMBERS, *Role}
@@ -171,7 +168,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     try:
         document = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or 'no such file'}") from None
+        raise ValueError(f"{path} can't be read: {error.strerror or 'no such file'}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
     tables = {key.lower().removeprefix("outreach_"): value for key, value in document.items()}

@@ -62,8 +62,8 @@ class Settings(WorkspaceSection):
     state_folder: of.Folder | None = setting(
         None,
         "The folder of all local files: the database (unless OUTREACH_DATABASE_URL names another), the request "
-        "budget, history, logs and the checkpoints of imports. Default: your state folder. Give the bot and "
-        "your shell the same, where they run as different users.",
+        "budget, history, logs and the checkpoints of imports. Default: your state folder. Use the same "
+        "folder for the bot and your shell if they run as different users.",
         alias="state_dir",
         variable="OUTREACH_STATE_DIR",
         example="/var/lib/outreach",
@@ -71,7 +71,7 @@ class Settings(WorkspaceSection):
     secret_keys: of.Secrets = setting(
         (),
         "Encrypts the webhook secrets and Slack's tokens in the database; the same for all processes that share it. Make one with "
-        "`openssl rand -base64 32`. Several, separated by commas, during a change: the first encrypts, all decrypt.",
+        "`openssl rand -base64 32`. Several, separated by commas, during a rotation: the first encrypts, all decrypt.",
         alias="secret_key",
         variable="OUTREACH_SECRET_KEY",
         example="your-key",
@@ -83,7 +83,7 @@ class Settings(WorkspaceSection):
         3000, "The port on which the bot listens; 0 picks a free one.", variable="OUTREACH_PORT", example=3000
     )
     poll_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = setting(
-        30, "The dashboard's base interval, in seconds.", variable="OUTREACH_POLL_SECONDS", example=30
+        30, "How often the dashboard polls, in seconds.", variable="OUTREACH_POLL_SECONDS", example=30
     )
     log_level: of.Level = setting(
         "INFO", "DEBUG, INFO, WARNING, ERROR or CRITICAL.", variable="OUTREACH_LOG_LEVEL", example="INFO"
@@ -98,7 +98,7 @@ class Settings(WorkspaceSection):
     slack: SlackSettings = SlackSettings()
     workspace_sections: dict[of.WorkspaceName, WorkspaceSection] = setting(
         {},
-        "Several workspaces: a table each; `@acme` picks one in a command.",
+        "Several workspaces: one table each; `@acme` selects one in a command.",
         alias="workspaces",
         example="acme",
     )
@@ -107,7 +107,7 @@ class Settings(WorkspaceSection):
     )
     dashboard_section: DashboardSection = setting(
         DashboardSection(),
-        "The terminal dashboard. Its keys are those of docs/dashboard.md; a page's own begin with “page.”.",
+        "The terminal dashboard. Key names are listed in docs/dashboard.md; those of pages start with “page.”.",
         alias="dashboard",
     )
     routes_section: RoutesSection = setting(
@@ -117,13 +117,13 @@ class Settings(WorkspaceSection):
     )
     alerts: AlertsSection = setting(
         AlertsSection(),
-        "How long an interested reply may wait to be claimed and then to be marked done (off: nobody is reminded), "
-        "and how many bounces or opt-outs at once are a spike.",
+        "When to remind about an interested reply that isn't claimed, or isn't marked done (off: never), "
+        "and how many bounces or opt-outs at once count as a spike.",
     )
     links: LinksSection = setting(
         LinksSection(),
-        "Where a lead's page is in another program; {email} stands for the address. It gives alerts and leads a "
-        "button “Open in CRM”.",
+        "The URL of a lead in your CRM, with {email} in place of the address. Adds an “Open in CRM” button to "
+        "alerts and leads.",
     )
     guardrail_sections: tuple[GuardrailSection, ...] = setting(
         (),
@@ -134,7 +134,7 @@ class Settings(WorkspaceSection):
     report: ReportSection = setting(
         ReportSection(),
         "The page of `outreach report`: the agency's name, its colour, and its logo (a PNG or SVG file of at most "
-        "256 KiB). With folder and url, `report` in Slack writes the page into the folder, and links to it under the url.",
+        "256 KiB). With folder and url set, `report` in Slack writes the page to the folder and links to it at the url.",
     )
     roles: Roles = setting(Roles(), "Roles in Slack: ids of users (U…) and user groups (S…), or members.")
     _file: Path | None = PrivateAttr(None)
@@ -143,7 +143,7 @@ class Settings(WorkspaceSection):
     @classmethod
     def _distinct(cls, sections: dict[str, WorkspaceSection]) -> dict[str, WorkspaceSection]:
         if len({name.casefold() for name in sections}) < len(sections):
-            raise of.wrong("holds names that differ only in case.", "Rename one of these workspaces.")
+            raise of.wrong("has names that differ only in case.", "Rename one of these workspaces.")
         return sections
 
     def model_post_init(self, context: Any) -> None:
@@ -175,7 +175,7 @@ class Settings(WorkspaceSection):
         return self.own_name(self.chosen_workspace or next(iter(self.workspaces)))
 
     def own_name(self, name: str) -> str:
-        """A workspace's name as its table spells it; a name that is no workspace's stays as it is."""
+        """A workspace's name as its table spells it; an unknown name stays as it is."""
         return next((known for known in self.workspaces if known.casefold() == name.casefold()), name)
 
     def workspace(self, name: str | None = None) -> Workspace:

@@ -16,8 +16,8 @@ from shared.settings.model import Settings
 
 NOTHING: Mapping[SettingPath, str] = {}
 HEAD = """\
-# Settings of outreach-ops. A variable of the environment wins over its line here.
-# Keep this file private (chmod 600) when it holds keys.
+# Settings of outreach-ops. Environment variables override this file.
+# Keep it private (chmod 600) if it contains keys.
 """
 
 

@@ -25,7 +25,7 @@ from shared.text.tokenize import parse_duration
 MEMBERS = "members"
 """Every full member of the Slack workspace."""
 CLAIM = "claim"
-"""Claiming, snoozing and handling alerts, which is no command of the table."""
+"""Claiming, snoozing and handling alerts, which isn't a command of the table."""
 LONGEST_PAGE = 1_000
 """Characters; Slack takes links of 3,000, and an address may be quoted to three times its length."""
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -59,7 +59,7 @@ def _web_address(text: str) -> str:
     if not plausible or re.search(r"\s", text):
         raise wrong("is not a web address.", "Write it in full: https://HOST/…")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise wrong("has more than an address.", "Leave out any user, password, query or fragment.")
+        raise wrong("contains more than an address.", "Leave out any user, password, query or fragment.")
     return text
 
 
@@ -74,9 +74,9 @@ def _lead_page(text: str) -> str:
     if not plausible or re.search(r"\s", text) or "@" in parts.netloc or "{" in parts.netloc:
         raise wrong("is not an https address.", "Write it in full: https://crm.example/contacts?q={email}")
     if EMAIL_FIELD not in text:
-        raise wrong("does not say where the address goes.", "Put {email} where the lead's address belongs.")
+        raise wrong("doesn't contain {email}.", "Put {email} in place of the lead's address.")
     if "{" in text.replace(EMAIL_FIELD, "") or len(text) > LONGEST_PAGE:
-        raise wrong("has more than {email} to fill in, or is too long.", "Use {email} alone.")
+        raise wrong("has other placeholders than {email}, or is too long.", "Use only {email}.")
     return text
 
 
@@ -86,7 +86,7 @@ def _is_secret(text: str) -> bool:
 
 def _secret(value: SecretStr) -> SecretStr:
     if not _is_secret(value.get_secret_value()):
-        raise wrong("has a space, a line break or a strange character in it.", "Copy it again, without any.")
+        raise wrong("contains a space, a line break or an invalid character.", "Copy it again without them.")
     return value
 
 
@@ -148,7 +148,7 @@ Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute(
 File = Folder
 Colour = Annotated[
     str,
-    _check(re.compile(r"#[0-9a-fA-F]{6}|").fullmatch, "is not a colour.", "Write it like #2563eb."),
+    _check(re.compile(r"#[0-9a-fA-F]{6}|").fullmatch, "is not a color.", "Use a value like #2563eb."),
 ]
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], BeforeValidator(_split)]
@@ -163,7 +163,7 @@ WorkspaceName = Annotated[
     str,
     _check(
         re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*").fullmatch,
-        "cannot be written as @NAME.",
+        "can't be used as @NAME.",
         "Use letters, digits, dot, dash, underscore.",
     ),
 ]
@@ -179,7 +179,7 @@ Mention = Annotated[
     str,
     _check(
         re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|here|none|").fullmatch,
-        "mentions nobody.",
+        "is not a valid mention.",
         "Use the id of a user (U…) or a group (S…), here, or none.",
     ),
     AfterValidator(lambda text: "" if text == "none" else text),
@@ -190,7 +190,7 @@ Hours = Annotated[
     str, _check(_are_quiet_hours, "are not quiet hours.", "Write them like 20:00-08:00, or off.")
 ]
 EventName = Annotated[str, _one_of((*EVENT_KINDS, "*"), "is not an event.")]
-_NOBODY = ("names nobody.", "Use ids of users (U…) or user groups (S…), or members.")
+_NOBODY = ("is not a valid role member.", "Use ids of users (U…) or user groups (S…), or members.")
 Who = Annotated[str, _check(re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|members").fullmatch, *_NOBODY)]
 RoleOrWho = Annotated[
     str,
@@ -200,14 +200,16 @@ CommandName = Annotated[str, _one_of((*COMMANDS, CLAIM), "has a name that is not
 GuardrailName = Annotated[
     str,
     _check(
-        NAME.fullmatch, "is not the name of a rule.", "Use up to 40 small letters, digits, dots and dashes."
+        NAME.fullmatch,
+        "is not the name of a rule.",
+        "Use up to 40 lowercase letters, digits, dots and dashes.",
     ),
 ]
 GuardrailRule = Annotated[str, AfterValidator(_guardrail)]
 Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
 TimeOfDay = Annotated[
     str,
-    _check(_is_time_of_day, "is not a time of day.", "Write it as 04:00, in the time zone of the screen."),
+    _check(_is_time_of_day, "is not a time of day.", "Use a time like 04:00, in the screen's time zone."),
 ]
 Seconds = Annotated[float, AfterValidator(_seconds)]
 Resource = Literal["sequence", "inbox", "stats", "lead"]

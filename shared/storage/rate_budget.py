@@ -101,7 +101,7 @@ class SharedBudget(Turns):
         try:
             self._seen, now, result = await loop.run_in_executor(_THREADS, self._row.change, shared_act)
         except (ValueError, RowUnusable) as error:
-            log.warning("no request budget can be shared; going on alone at a fifth of the rate: %s", error)
+            log.warning("no shared rate limit available; continuing alone at a fifth of the rate: %s", error)
             act = act if self._alone_until else closed_first(act)
             self._alone_until = time.monotonic() + ALONE_SECONDS
             return await self._change_alone(act)

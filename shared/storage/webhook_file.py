@@ -17,13 +17,13 @@ class WebhookFileUnreadable(Exception):
 
 
 def read_webhook_file(path: Path) -> Mapping[str, tuple[Subscription, ...]]:
-    """The subscriptions by workspace; none where there is no file. Raises `WebhookFileUnreadable`."""
+    """The subscriptions by workspace; none without a file. Raises `WebhookFileUnreadable`."""
     try:
         return {name: tuple(map(_subscription, kept)) for name, kept in json.loads(path.read_bytes()).items()}
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise WebhookFileUnreadable(f"{path} cannot be read: {error.strerror}.") from None
+        raise WebhookFileUnreadable(f"{path} can't be read: {error.strerror}.") from None
     except (ValueError, TypeError, KeyError, AttributeError):
         fix = "Repair it, or move it away and subscribe again with `outreach webhooks create`."
         raise WebhookFileUnreadable(f"{path} is damaged. {fix}") from None

@@ -22,16 +22,16 @@ def show_number(count: int, noun: str) -> str:
 
 
 def show_rate(fraction: float | None) -> str:
-    """`4.2 %`, or a dash."""
-    return UNKNOWN if fraction is None else f"{fraction * 100:.1f} %"
+    """`4.2%`, or a dash."""
+    return UNKNOWN if fraction is None else f"{fraction * 100:.1f}%"
 
 
 def show_change(fraction: float | None) -> str:
-    """`▲ 12 %`, `▼ 3 %`, `=`, or a dash."""
+    """`▲ 12%`, `▼ 3%`, `=`, or a dash."""
     if fraction is None:
         return UNKNOWN
     percent = round(abs(fraction) * 100)
-    return f"{'▲' if fraction > 0 else '▼'} {percent} %" if percent else "="
+    return f"{'▲' if fraction > 0 else '▼'} {percent}%" if percent else "="
 
 
 def show_span(span: timedelta) -> str:

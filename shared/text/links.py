@@ -20,7 +20,7 @@ def lead_link(template: str, email: str | None) -> str:
 
 
 def mailto(email: str, *, subject: str = "", reply: str = "") -> str:
-    """An answer to what a lead wrote (RFC 6068), quoted as far as it fits; empty where there is no room at all."""
+    """A mailto link that answers a lead (RFC 6068), quoted as far as it fits; empty if nothing fits."""
     start = f"mailto:{_quote(email, safe='@')}?subject={_quote(subject)}&body={_quote(_lines(2 * chr(10)))}"
     if len(start) > LONGEST_MAILTO:
         return mailto(email) if subject else ""

@@ -6,18 +6,18 @@ import socket
 import ssl
 
 _DESCRIPTIONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
-    (TimeoutError, "no answer in time"),
+    (TimeoutError, "it timed out"),
     (ssl.SSLError, "the TLS handshake failed"),
-    (socket.gaierror, "the host name is not known"),
+    (socket.gaierror, "the host name can't be resolved"),
     (ConnectionRefusedError, "connection refused"),
-    ((ConnectionResetError, BrokenPipeError), "the connection was cut"),
+    ((ConnectionResetError, BrokenPipeError), "the connection was lost"),
 )
 _BY_NAME = {
-    "ClientConnectorDNSError": "the host name is not known",
+    "ClientConnectorDNSError": "the host name can't be resolved",
     "ClientConnectorCertificateError": "the TLS certificate is not valid",
     "ClientConnectorError": "the connection failed",
-    "ServerDisconnectedError": "the connection was cut",
-    "ClientPayloadError": "the answer was cut off",
+    "ServerDisconnectedError": "the connection was lost",
+    "ClientPayloadError": "the response was incomplete",
     "InvalidURL": "the address is not valid",
 }
 

@@ -32,7 +32,7 @@ def without_quotation(reply: str) -> str:
 
 
 def _answers_between(rest: str) -> bool:
-    """Whether somebody wrote between the quoted lines."""
+    """Whether there is new text between the quoted lines."""
     marks = "".join(
         ">" if line.startswith(">") else "a" for line in map(str.strip, rest.splitlines()) if line
     )

@@ -19,7 +19,7 @@ def tell(state: str, *, address: str) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as way:
             way.sendto(state.encode(), place)
     except OSError as error:
-        logger.warning("systemd was not told %s: %s", state, error.strerror)
+        logger.warning("systemd couldn't be notified of %s: %s", state, error.strerror)
 
 
 def interval(environ: Mapping[str, str], *, process: int) -> float | None:

@@ -73,7 +73,7 @@ class FaultRun:
             await self._end_faults()
 
     async def _send(self, ends: float) -> None:
-        """One sender, which tries every delivery until somebody has taken it, and sometimes once more."""
+        """One sender, which repeats every delivery until it is accepted, and sometimes once more."""
         async with asyncio.TaskGroup() as group:
             number = 0
             while time.monotonic() < ends:

@@ -38,28 +38,28 @@ def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work
         sandbox.control("faults", {"delay": 40.0, "times": None})
         screen.until("late:", seconds=40)
         screen.until("can't be reached", seconds=60)
-        screen.until("what was read at", seconds=30)
+        screen.until("showing data from", seconds=30)
         screen.press("3")
         screen.press("g")
         screen.until("by step", seconds=5)
         sandbox.control("faults", method="DELETE")
-        screen.until("out of date|late:", seconds=60, absent=True)
+        screen.until("stale|late:", seconds=60, absent=True)
 
 
 def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down(tmp_path: Path) -> None:
     with shown(tmp_path) as (sandbox, screen):
         screen.until("at risk|healthy")
         sandbox.control("faults", {"status": 429, "retry_after": "9", "times": None})
-        message = screen.until(r"429: silent for \d+ s")
+        message = screen.until(r"429: paused for \d+ s")
         first = _silent_for(message)
-        assert _silent_for(screen.until(rf"429: silent for (?!{first} )\d+ s")) != first
+        assert _silent_for(screen.until(rf"429: paused for (?!{first} )\d+ s")) != first
         sandbox.control("faults", method="DELETE")
-        screen.until("429: silent", seconds=60, absent=True)
-        screen.until("late:|out of date", seconds=60, absent=True)
+        screen.until("429: paused", seconds=60, absent=True)
+        screen.until("late:|stale", seconds=60, absent=True)
 
 
 def _silent_for(text: str) -> int:
-    return int(re.findall(r"429: silent for (\d+) s", text)[0])
+    return int(re.findall(r"429: paused for (\d+) s", text)[0])
 
 
 def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Pa
         screen.press("Home")
         screen.until(re.escape(before), absent=True, seconds=5)
         screen.press("f")
-        screen.until("faults only", seconds=5)
+        screen.until("problems only", seconds=5)
         assert psutil.Process(screen.pid).memory_info().rss < 200 * 2**20
 
 
@@ -81,7 +81,7 @@ def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path) -> N
         while "ALARM" in screen.text():
             screen.press("a")
             time.sleep(1)
-        screen.until("was set aside as outreach-history.db.damaged-")
+        screen.until("It was moved to outreach-history.db.damaged-")
         screen.press("a")
         screen.until("was set aside", absent=True)
     assert (tmp_path / "outreach-history.db").read_bytes().startswith(b"SQLite format 3")

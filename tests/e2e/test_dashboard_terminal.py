@@ -159,11 +159,11 @@ def test_a_service_that_cuts_every_connection_is_told_and_comes_back(
 ) -> None:
     screen.until("at risk|healthy")
     sandbox.control("faults", {"cut": True, "times": None})
-    shown = screen.until("can't be reached since|No answer for", seconds=60)
+    shown = screen.until("can't be reached since|No response for", seconds=60)
     assert re.search(r"useacme|acme", shown), "the last data stays"
     screen.until("late|out of date")
     sandbox.control("faults", method="DELETE")
-    screen.until("can't be reached since|No answer for", seconds=60, absent=True)
+    screen.until("can't be reached since|No response for", seconds=60, absent=True)
 
 
 def test_sizes_change_wildly_and_the_screen_follows(screen: Screen) -> None:

@@ -25,7 +25,7 @@ from tui.screens.prompt import Prompt, suggestions
 MOST_LABELS = 12
 GUARDRAILS = ("guard", "guard list")
 """The command lines whose answer is the page of guardrails, which stays up to date."""
-HINT = "A command, as in Slack and the shell. Tab completes, enter runs, esc leaves."
+HINT = "Any command, as in Slack and the shell. Tab completes, Enter runs, Esc cancels."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +64,9 @@ class Commands:
     def _may_change(self, requested: Sequence[StatusChange]) -> bool:
         """Whether there is something to do, now and here; a person is told where there is not."""
         if self.replay.at:
-            self.ui.app.notify("This is the past; esc goes back to now.", severity="warning")
+            self.ui.app.notify("You are viewing the past. Press Esc to return to now.", severity="warning")
         elif self.ui.workspaces.current.only_reads:
-            self.ui.app.notify("This dashboard only reads.", severity="warning")
+            self.ui.app.notify("This dashboard is read-only.", severity="warning")
         elif not requested:
             self.ui.app.notify("Select a sequence that is active or paused (key 2).", severity="warning")
         else:
@@ -82,7 +82,7 @@ class Commands:
         if requested := current.pending_changes.undo() if current.pending_changes else ():
             self.ui.run_worker(partial(self._carry_out, requested, current), group="changes", exclusive=False)
         else:
-            self.ui.app.notify("There is nothing to take back.", severity="warning")
+            self.ui.app.notify("Nothing to undo.", severity="warning")
 
     async def _ask(self, requested: Sequence[StatusChange], state: WorkspaceState) -> None:
         pauses = requested[0].status == "paused"
@@ -94,9 +94,9 @@ class Commands:
         if len(labels) == 1:
             what = labels[0]
             until = (
-                f"It sends nothing for {hours} h." if hours else "It sends nothing more until it is resumed."
+                f"It stops sending for {hours} h." if hours else "It stops sending until someone resumes it."
             )
-            text = [until if pauses else "It goes on where it stopped."]
+            text = [until if pauses else "It continues where it stopped."]
         elif len(labels) > MOST_LABELS:
             text.append("…")
         dialog = ConfirmDialog(title=f"{verb} {what}{period}?", text=tuple(text), yes=verb)

@@ -54,7 +54,7 @@ AWAY = timedelta(minutes=2)
 """Without a key for so long, the next one asks what is new."""
 THEMES = ("night", "day", "contrast")
 FILTER_HINT = (
-    "Words that must all occur: acme status:resting !warming domain:meet. Enter keeps it, esc drops it."
+    "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
 )
 KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, LineTable, CardDialog,
          ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
@@ -313,7 +313,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         """Write the list as CSV, the board as text and the screen as a picture into the folder, or to the browser."""
         board, now = self.board_screen.board, self.now()
         if board is None or (self._folder is None and not self.is_web):
-            self.notify("There is nothing to write, or nowhere to write to.", severity="warning")
+            self.notify("Nothing to export, or no folder to export to.", severity="warning")
             return
         made = text_report.files(
             board=board,
@@ -329,9 +329,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         try:
             text_report.write(self._folder, made)
         except OSError as error:
-            self.notify(f"Not written: {error.strerror}", severity="error", markup=False)
+            self.notify(f"Export failed: {error.strerror}", severity="error", markup=False)
         else:
-            self.notify(f"Written: {', '.join(made)} in {self._folder}", timeout=12, markup=False)
+            self.notify(f"Exported {', '.join(made)} to {self._folder}", timeout=12, markup=False)
 
     # -- errors of our own -----------------------------------------------------------------------------
 
@@ -346,4 +346,4 @@ class DashboardApp(ErrorBoundary, App[int]):
     def _worker_ended(self, event: Worker.StateChanged) -> None:
         if event.state is WorkerState.ERROR and event.worker.error:
             logger.error("a worker failed", exc_info=event.worker.error)
-            self.notify("That went wrong inside; the log tells more.", severity="error")
+            self.notify("Internal error. Details are in the log.", severity="error")

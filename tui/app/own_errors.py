@@ -27,9 +27,7 @@ class OwnError:
     def words(self, now: datetime) -> str:
         often = f", {self.times:,} times" if self.times > 1 else ""
         when = formatting.moment(self.at, now=now)
-        return (
-            f"The dashboard hit an error of its own (reference {self.reference}, {when}{often}); it goes on."
-        )
+        return f"Internal error in the dashboard (reference {self.reference}, {when}{often}). It keeps running; details are in the log."
 
 
 class ErrorLog:
@@ -45,7 +43,7 @@ class ErrorLog:
             reference = "many"
         known = self._known.get(reference)
         if known is None:
-            logger.error("an error of the dashboard's own, reference %s", reference, exc_info=error)
+            logger.error("internal error in the dashboard, reference %s", reference, exc_info=error)
             noted = OwnError(reference=reference, at=now)
         else:
             noted = replace(known, at=now, times=known.times + 1)

@@ -170,7 +170,7 @@ class Presenter:
             self._on_alarm([alarm.notice(now, workspace=prefix).text for alarm in raised])
 
     def _dim_at_night(self) -> None:
-        """Dim a wall at night, unless somebody chose another theme or something is wrong."""
+        """Dim a wall at night, unless another theme was chosen or something is wrong."""
         hour = self._ui.now().astimezone().hour
         night = (hour >= NIGHT_FROM or hour < NIGHT_UNTIL) and not self._is_in_trouble()
         self._ui.app.theme = "dimmed" if night and self.day_theme == "night" else self.day_theme
@@ -188,7 +188,7 @@ class Presenter:
         if done:
             names = visible(done[0].change.sequence.label)
             what = f"{names} is" if len(done) == 1 else f"{len(done)} sequences are"
-            self._ui.app.notify(f"{whose}{what} {done[0].status}; u takes it back", timeout=8, markup=False)
+            self._ui.app.notify(f"{whose}{what} {done[0].status}; press u to undo", timeout=8, markup=False)
         if failed:
             lines = (
                 f"{whose}{visible(one.change.sequence.label)} is {one.status or 'gone'}, not {one.change.status}"

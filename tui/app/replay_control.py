@@ -26,7 +26,7 @@ from tui.screens.dialogs import CardDialog
 from tui.screens.prompt import Prompt
 from tui.theme import formatting
 
-SEEK_HINT = "A time to look at: 14:02, yesterday 9:00, 21 Nov 14:02, or how long ago: 20m, 3h. esc leaves."
+SEEK_HINT = "Go to a time: 14:02, yesterday 9:00, 21 Nov 14:02, or how long ago: 20m, 3h. Esc cancels."
 
 
 class ReplayControl:
@@ -57,7 +57,7 @@ class ReplayControl:
         wanted = parse_moment(text, now=self._ui.now())
         if wanted is None:
             self._ui.app.notify(
-                f"“{text.strip()}” is no time that is past.", severity="warning", markup=False
+                f"“{text.strip()}” isn't a time in the past.", severity="warning", markup=False
             )
         else:
             self._start(lambda replay: replay.seek(wanted))
@@ -68,7 +68,7 @@ class ReplayControl:
     async def _go(self, move: Callable[[Replay], Replay]) -> None:
         state = self._ui.workspaces.current
         if state.history is None:
-            self._ui.app.notify("There is no history here.", severity="warning")
+            self._ui.app.notify("No history is recorded here.", severity="warning")
             return
         before = await Replay.open(state.history, now=self._ui.now(), at=self.at)
         replay = move(before)
@@ -95,7 +95,7 @@ class ReplayControl:
     async def _difference(self) -> None:
         state, at = self._ui.workspaces.current, self.at
         if at is None or state.history is None or state.last is None:
-            text = "Go to another moment first: [ steps back, @ seeks a time."
+            text = "Go to another time first: [ steps back, @ goes to a time."
             self._ui.app.notify(text, severity="warning", markup=False)
             return
         then = await state.history.snapshot_at(at)
@@ -159,8 +159,8 @@ class Replay:
         """`REPLAY 14:02:05, 3 h ago (gap of 40 min before)`."""
         mode = f"REPLAY {formatting.moment(self.at, now=now)}{self.at.astimezone().strftime(':%S')}, {formatting.ago(self.at, now=now)}"
         about = [f"gap of {show_span(gap)} {where}" for gap, where in self._gaps() if gap > GAP]
-        about += ["the record begins here"] if self.place == 0 else []
-        about += ["the last poll"] if self.place == len(self.moments) - 1 else []
+        about += ["history starts here"] if self.place == 0 else []
+        about += ["latest poll"] if self.place == len(self.moments) - 1 else []
         return mode + (f" ({', '.join(about)})" if about else "")
 
     def _gaps(self) -> Iterator[tuple[timedelta, str]]:
@@ -172,8 +172,8 @@ class Replay:
 
     def end_words(self, now: datetime) -> str:
         if not self.moments:
-            return "Nothing is recorded yet."
-        return f"The record begins at {formatting.moment(self.moments[0], now=now)}."
+            return "No history is recorded yet."
+        return f"History starts at {formatting.moment(self.moments[0], now=now)}."
 
     async def board(
         self, history: HistoryAccess, *, like: Tick | None, thresholds: Thresholds = DEFAULT
@@ -195,7 +195,7 @@ MOST = 30
 
 
 def parse_moment(text: str, *, now: datetime) -> datetime | None:
-    """`14:02` (the last one), `yesterday 9:00`, `21 Nov 14:02`, `3h`; None for what is no time, or not past yet."""
+    """`14:02` (the last one), `yesterday 9:00`, `21 Nov 14:02`, `3h`; None if it isn't a time in the past."""
     typed = text.strip().lower().removesuffix(" ago").removeprefix("-").strip()
     if span := re.fullmatch(r"(\d{1,4}) ?([mhd])[a-z]*", typed):
         return now - int(span[1]) * UNITS[span[2]]
@@ -233,7 +233,7 @@ def difference_card(lines: Sequence[ChangeLine], *, since: datetime, now: dateti
     """What became different from then to now, as a card."""
     title = f"From {formatting.moment(since, now=now)} to now"
     if not lines:
-        return Card(title=title, tone=Tone.INFO, text=("Nothing of note is different.",))
+        return Card(title=title, tone=Tone.INFO, text=("No notable changes.",))
     columns = (Column(title="What"), Column(title="Became"))
     rows = tuple(Row(cells=(line.subject, line.text), tone=line.tone) for line in lines[:MOST])
     return Card(title=title, tone=Tone.INFO, table=Table(columns=columns, rows=rows, total=len(lines)))

@@ -80,7 +80,7 @@ async def run_dashboard(
     notice: str = "",
     workspace: str | None = None,
 ) -> int:
-    """Show the dashboard until somebody leaves it, or its terminal is gone; returns the exit code.
+    """Show the dashboard until it is closed or its terminal is gone; returns the exit code.
 
     Raises what `load` raises: before the first paint where `config` and `environ` are not plain.
     """

@@ -24,7 +24,7 @@ from tui.screens import text_report
 from tui.theme.palette import DAY, NIGHT, glyphs_for
 
 PAPER = 120
-"""Columns where there is no terminal to ask."""
+"""Columns without a terminal."""
 PICTURE = (160, 50)
 
 
@@ -50,7 +50,7 @@ def _failures(snapshot: Snapshot) -> int:
     failed = [(name, snapshot.reading(source).error) for name, source in SOURCES.items()]
     failures = [f"{name}: {error}" for name, error in failed if error]
     if failures:
-        sys.stderr.write("Not everything could be read.\n" + "".join(f"  {line}\n" for line in failures))
+        sys.stderr.write("Some data couldn't be read.\n" + "".join(f"  {line}\n" for line in failures))
     return 1 if failures else 0
 
 

@@ -111,12 +111,12 @@ class RelayFeed:
 
 
 async def _only_shown(_: str) -> Card:
-    text = "Commands are for the terminal's dashboard, a shell or Slack; keys that look further work here."
-    return Card(title="This view only shows", tone=Tone.WARN, text=(text,))
+    text = "Run commands in the dashboard in a terminal, a shell or Slack. Navigation keys work here."
+    return Card(title="This view is read-only", tone=Tone.WARN, text=(text,))
 
 
 async def view(socket: Path) -> int:
-    """Show what comes over the socket until it ends, or somebody leaves; returns the exit code."""
+    """Show what arrives over the socket until it closes or the viewer quits; returns the exit code."""
     reader, writer = await asyncio.open_unix_connection(socket)
     greeting = await read_frame(reader)
     if greeting is None:

@@ -184,7 +184,7 @@ class _Pages:
         try:
             made = await self._downloads.get_download_metadata(key)
         except KeyError:
-            raise web.HTTPNotFound(text="There is no such file, or no longer.") from None
+            raise web.HTTPNotFound(text="This file doesn't exist, or no longer exists.") from None
         headers = {
             "Content-Type": "application/zip",
             "Content-Disposition": f'attachment; filename="{made.file_name}"',
@@ -254,7 +254,7 @@ async def _end(service: AppService) -> None:
         async with asyncio.timeout(TIMEOUT):
             await service.stop()
     except (TimeoutError, OSError):
-        logger.warning("a viewer did not end in order")
+        logger.warning("a viewer ended with an error")
     if process and process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -266,10 +266,10 @@ async def _end(service: AppService) -> None:
 async def _only_own(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
     """Refuse other names for this machine (rebinding), and sockets that pages of other sites open."""
     if urlsplit(f"//{request.host}").hostname not in NAMES:
-        raise web.HTTPForbidden(text="This dashboard answers to 127.0.0.1 and localhost only.")
+        raise web.HTTPForbidden(text="This dashboard only accepts requests to 127.0.0.1 and localhost.")
     origin = request.headers.get("Origin")
     if origin is not None and urlsplit(origin).netloc != request.host:
-        raise web.HTTPForbidden(text="Only the dashboard's own page may look through here.")
+        raise web.HTTPForbidden(text="Only the dashboard's own page can connect here.")
     answer: web.StreamResponse = await handler(request)
     return answer
 

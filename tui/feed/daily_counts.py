@@ -89,7 +89,7 @@ class DailyCountsReader:
         return DailyCounts(days=tuple(sorted(known.items())), compared_at=at, compared=compared)
 
     async def _compared(self) -> tuple[datetime | None, StatsRow | None]:
-        """What the service counted until the same hour of a comparable day, as far as somebody looked then."""
+        """What the service had counted by the same hour of a comparable day, if it was read then."""
         now = self._now()
         looked = await self._history.covered(self._workspace, end=now)
         for back in BACK:

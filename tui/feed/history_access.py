@@ -171,7 +171,7 @@ def _when(falls: forecast.Crossing) -> str:
     """`in 2 to 5 days`; `in 2 days or later` where it may never."""
     first = falls.earliest.days
     if falls.latest is None:
-        return f"in {show_number(first, 'day')} or later, if at all"
+        return f"in {show_number(first, 'day')} or later, if ever"
     last = falls.latest.days
     return f"in {show_number(first, 'day')}" if first == last else f"in {first} to {show_number(last, 'day')}"
 

@@ -36,7 +36,7 @@ class StatusChange:
     status: str
     done_at: datetime | None = None
     hours: int = 0
-    """Of a pause, after which it resumes by itself; 0 is until somebody resumes it."""
+    """Of a pause, after which it resumes automatically; 0 means until someone resumes it."""
 
     @property
     def line(self) -> str:
@@ -62,14 +62,14 @@ def status_changes_for(sequences: Iterable[Sequence]) -> tuple[StatusChange, ...
 
 
 ONLY_READS = Card(
-    title="This dashboard only reads",
+    title="This dashboard is read-only",
     tone=Tone.WARN,
     text=("Nothing was changed. Use a shell or Slack, or a dashboard without read_only.",),
 )
 
 
 def changes_something(line: str) -> bool:
-    """Whether a command line changes something; one that is no command changes nothing."""
+    """Whether a command line changes something; an invalid one doesn't."""
     try:
         return parse(line).changes
     except UsageError:

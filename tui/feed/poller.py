@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STAGGER = 0.2
-"""Seconds between the first reads, so that a start is no burst."""
+"""Seconds between the first reads, so that a start doesn't cause a burst."""
 TIMEOUT = 12.0
 """Seconds for one reading, the client's repetitions included."""
 SAVE_WAIT = 1.0
 """Seconds that a board waits until the one before has been written down."""
 STEP = 5.0
-"""Seconds between wall clock and steady clock, within one look, that mean that somebody set the clock."""
+"""Seconds between wall clock and steady clock, within one poll, which mean that the clock was set."""
 LOOK_BACK = 60.0
 """Seconds between readings of the history."""
 JITTER = 0.1
@@ -255,7 +255,7 @@ class Poller:
             await asyncio.sleep(1.0)
             ahead = self._now().timestamp() - time.monotonic()
             if abs(ahead - before) > STEP:
-                logger.warning("the clock was set by %+.0f s; everything is read anew", ahead - before)
+                logger.warning("the clock changed by %+.0f s; reading everything again", ahead - before)
                 self.read_now()
             before = ahead
 
@@ -288,7 +288,7 @@ class Poller:
                     reading = await read_source(before, source, self._client, now=began)
             except TimeoutError:
                 waits = (self._client.budget.resumes_at or 0) > began.timestamp()
-                error = str(attempts[-1]) if attempts else f"No answer within {self._timeout:g} s."
+                error = str(attempts[-1]) if attempts else f"No response within {self._timeout:g} s."
                 cause = cause_of_attempts(attempts, rate_limited=waits)
                 reading = before.failed(error, cause=cause, at=began)
         moved = reading.value != before.value
@@ -307,7 +307,7 @@ class Poller:
                 try:
                     tick = await composer.tick(self.snapshot, intervals=self._intervals, beats=self._beats)
                 except Exception:
-                    logger.exception("an answer that no board could be made of")  # the screen stays, and ages
+                    logger.exception("a response couldn't be displayed")  # the screen stays, and ages
                     continue
                 self._alarmed = tick.board.verdict.tone is Tone.BAD and tick.board.trouble is None
                 deliver(tick)
@@ -326,4 +326,4 @@ class Poller:
         done, _ = await asyncio.wait({self._saver}, timeout=SAVE_WAIT)
         for one in done:
             if error := one.exception():
-                logger.error("a snapshot was not kept", exc_info=error)
+                logger.error("a snapshot couldn't be saved", exc_info=error)

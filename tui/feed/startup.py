@@ -139,7 +139,7 @@ class ServiceFeed:
                 await asyncio.to_thread(importlib.import_module, name)
             await self._poll(deliver, await asyncio.to_thread(self._load), last=last)
         except Exception as error:
-            logger.exception("the way to the service could not be opened")
+            logger.exception("the connection to the service couldn't be set up")
             fail(error)
 
     async def _show(self, last: Snapshot | None, deliver: Callable[[Tick], object]) -> None:

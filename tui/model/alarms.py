@@ -1,7 +1,7 @@
 """The life of alarms: raised, changed, acknowledged, recovered. Pure.
 
 An alarm follows a condition for as long as it holds. One that was acknowledged comes back when there is more to it
-than somebody has seen.
+than was acknowledged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SETTLES = timedelta(seconds=30)
 KEPT = timedelta(hours=24)
 """For so long the list shows an alarm that has recovered and was acknowledged."""
 FRESH = timedelta(minutes=5)
-"""A guardrail that fired longer ago is shown, but raises nothing: the bot has told of it."""
+"""A guardrail that fired longer ago is shown but raises no alarm: the bot has reported it."""
 MOST = 100
 TIMES = ("since", "absent_since", "recovered_at", "acknowledged_at")
 
@@ -79,7 +79,7 @@ class Alarm:
         text = f"{what} since {self.since_words(now)}"
         if self.recovered_at:
             recovered = formatting.moment(self.recovered_at, now=now)
-            text = f"Recovered at {recovered}, began {self.since_words(now)}: {what}"
+            text = f"Recovered at {recovered}, started {self.since_words(now)}: {what}"
         return AlarmNotice(visible(text), is_on=self.is_on, is_service=is_of_service(self.kind))
 
 
@@ -113,7 +113,7 @@ def trouble_since(alarms: Iterable[Alarm], *, now: datetime) -> str:
 
 
 class Update(NamedTuple):
-    """The alarms after a look, and those among them that are worth waking somebody."""
+    """The alarms after a poll, and those among them that should sound."""
 
     alarms: tuple[Alarm, ...]
     raised: tuple[Alarm, ...]

@@ -1,4 +1,4 @@
-"""Which lines of a list are shown, and in which order: filter, faults only, sorting. Pure."""
+"""Which lines of a list are shown, and in which order: filter, problems only, sorting. Pure."""
 
 from __future__ import annotations
 

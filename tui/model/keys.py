@@ -46,56 +46,56 @@ def key_label(keys: str) -> str:
 
 BOARD = (
     Key(id="toggle", keys="p", action="app.pause_or_resume", word="pause/resume",
-        summary="Pause the selected or marked sequences, or resume them; asks first", foot=2,
+        summary="Pause or resume the selected or marked sequences, after confirmation", foot=2,
         panels=("sequences",), changes=True),
     Key(id="timed-pause", keys="P", action="app.timed_pause", word="pause for a time",
-        summary="Pause the selected or marked sequences for some hours: P 2 y is two hours", foot=3,
+        summary="Pause the selected or marked sequences for some hours: P 2 y means two hours", foot=3,
         panels=("sequences",), changes=True),
-    Key(id="undo", keys="u", action="app.undo", word="undo", summary="Take back the last pause or resume, for 10 seconds",
+    Key(id="undo", keys="u", action="app.undo", word="undo", summary="Undo the last pause or resume, within 10 seconds",
         changes=True),
     Key(id="filter", keys="slash", action="app.filter", word="filter",
-        summary="Show only lines with these words; !word leaves out, status:resting looks in a column", foot=4),
+        summary="Filter lines by words; !word excludes, status:resting searches one column", foot=4),
     Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=6),
-    Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Sort the other way round"),
-    Key(id="faults", keys="f", action="faults", word="faults", summary="Show only what is not well", foot=5),
+    Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Reverse the sort order"),
+    Key(id="faults", keys="f", action="faults", word="faults", summary="Show only problems", foot=5),
     Key(id="group", keys="g", action="group", word="grouping",
         summary="Stats by step, variant or inbox", foot=2, panels=("stats",)),
-    Key(id="back", keys="escape", action="back", word="back", summary="Forget filter, order and marks"),
+    Key(id="back", keys="escape", action="back", word="back", summary="Clear filter, sort order and marks"),
     Key(id="earlier", keys="left_square_bracket", action="app.step(-1)", word="earlier",
-        summary="Look at the snapshot before this one; { is an hour"),
+        summary="Go to the previous snapshot; { goes back an hour"),
     Key(id="later", keys="right_square_bracket", action="app.step(1)", word="later",
-        summary="Look at the snapshot after this one; } is an hour, esc is now"),
+        summary="Go to the next snapshot; } goes forward an hour, Esc returns to now"),
     Key(id="hour-earlier", keys="left_curly_bracket", action="app.leap(-1)", word="an hour earlier",
-        summary="Look an hour further back"),
+        summary="Go back an hour"),
     Key(id="hour-later", keys="right_curly_bracket", action="app.leap(1)", word="an hour later",
-        summary="Look an hour later"),
-    Key(id="seek", keys="at", action="app.seek", word="seek", summary="Look at a time: 14:02, yesterday 9:00, 3h"),
+        summary="Go forward an hour"),
+    Key(id="seek", keys="at", action="app.seek", word="seek", summary="Go to a time: 14:02, yesterday 9:00, 3h"),
     Key(id="difference", keys="equals_sign", action="app.difference", word="difference",
-        summary="What is different now from the moment that is looked at"),
+        summary="Compare the time shown with now"),
     Key(id="domains", keys="d", action="app.domains", word="domains",
-        summary="All domains, and down from there to inboxes", foot=7),
+        summary="All domains, and the inboxes of each", foot=7),
     Key(id="everything", keys="0", action="app.all_workspaces", word="all workspaces",
-        summary="Every workspace on one screen, the worst first"),
+        summary="All workspaces on one screen, worst first"),
     Key(id="next-workspace", keys="full_stop,ctrl+right", action="app.workspace(1)", word="next workspace",
-        summary="The next workspace; , is the one before"),
-    Key(id="previous-workspace", keys="comma,ctrl+left", action="app.workspace(-1)", word="workspace before",
-        summary="The workspace before"),
-    Key(id="refresh", keys="r", action="app.refresh", word="refresh", summary="Read everything now", foot=8),
-    Key(id="wall", keys="w", action="app.wall", word="wall", summary="Wall mode: large, turning, no keys", foot=7),
+        summary="Next workspace; , goes to the previous one"),
+    Key(id="previous-workspace", keys="comma,ctrl+left", action="app.workspace(-1)", word="previous workspace",
+        summary="Previous workspace"),
+    Key(id="refresh", keys="r", action="app.refresh", word="refresh", summary="Refresh everything now", foot=8),
+    Key(id="wall", keys="w", action="app.wall", word="wall", summary="Wall mode: large, rotating, without keys", foot=7),
     Key(id="seen", keys="a", action="app.acknowledge", word="acknowledge",
-        summary="Acknowledge the alarm in the banner; it comes back when there is more to it"),
+        summary="Acknowledge the alarm in the banner; it returns if it gets worse"),
     Key(id="alarms", keys="A", action="app.alarms", word="alarms",
-        summary="All alarms: what is on, what has recovered, since when; Enter opens, a acknowledges one"),
+        summary="All alarms, active and recovered, with times; Enter opens one, a acknowledges it"),
     Key(id="guardrails", keys="G", action="app.guardrails", word="guardrails",
-        summary="Guardrails: state, last firing and how near each is; Enter tests one on the last 30 days"),
-    Key(id="theme", keys="t", action="app.theme", word="theme", summary="Night, day, high contrast"),
+        summary="Guardrails: state, last firing and distance to the threshold; Enter tests one on the last 30 days"),
+    Key(id="theme", keys="t", action="app.theme", word="theme", summary="Switch theme: dark, light, high contrast"),
     Key(id="export", keys="e", action="app.export", word="export",
-        summary="Write this view as CSV, text and SVG into the state folder"),
+        summary="Export this view as CSV, text and SVG to the state folder"),
     Key(id="copy", keys="c", action="app.copy_line", word="copy", summary="Copy the selected line's id or address"),
     Key(id="help", keys="f1,question_mark", action="app.panel_help", word="help",
-        summary="What this panel shows, and its keys", foot=10),
+        summary="Help for this panel, and its keys", foot=10),
     Key(id="commands", keys="colon,ctrl+p", action="app.commands", word="commands",
-        summary="Any command of the table; `help` for help", foot=1),
+        summary="Run any command; `help` lists them", foot=1),
     Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Leave", foot=9),
 )  # fmt: skip
 
@@ -103,21 +103,21 @@ BOARD = (
 REPLAY = tuple(
     replace(key, foot=place, word=word)
     for place, (name, word) in enumerate(
-        (("earlier", "earlier"), ("later", "later"), ("hour-earlier", "hour back"), ("hour-later", "hour on"),
-         ("seek", "seek a time"), ("difference", "difference to now"), ("back", "now"), ("help", "help")), start=1)
+        (("earlier", "earlier"), ("later", "later"), ("hour-earlier", "hour back"), ("hour-later", "hour forward"),
+         ("seek", "go to time"), ("difference", "compare with now"), ("back", "now"), ("help", "help")), start=1)
     for key in BOARD if key.id == name
 )  # fmt: skip
 """What the foot line says while another moment is looked at."""
 PAGE = (
-    Key(id="back", keys="escape,backspace", action="back", word="back", summary="Back to where one came from", foot=1),
-    Key(id="above", keys="o", action="above", word="its domain", summary="What this is part of: an inbox's domain", foot=2),
-    Key(id="hours", keys="1", action="range(0)", word="hours", summary="The plot over 24 hours", foot=3),
-    Key(id="days", keys="2", action="range(1)", word="days", summary="The plot over 14 days", foot=4),
-    Key(id="weeks", keys="3", action="range(2)", word="weeks", summary="The plot over 12 weeks", foot=5),
+    Key(id="back", keys="escape,backspace", action="back", word="back", summary="Back to the previous page", foot=1),
+    Key(id="above", keys="o", action="above", word="its domain", summary="Up one level: from an inbox to its domain", foot=2),
+    Key(id="hours", keys="1", action="range(0)", word="hours", summary="Plot 24 hours", foot=3),
+    Key(id="days", keys="2", action="range(1)", word="days", summary="Plot 14 days", foot=4),
+    Key(id="weeks", keys="3", action="range(2)", word="weeks", summary="Plot 12 weeks", foot=5),
     Key(id="metric", keys="m", action="metric", word="value", summary="Plot another value", foot=6),
     Key(id="toggle", keys="p", action="app.pause_or_resume_shown", word="pause/resume",
-        summary="Pause or resume this sequence; asks first", foot=7),
-    Key(id="help", keys="f1,question_mark", action="app.page_help", word="help", summary="What a page shows", foot=8),
+        summary="Pause or resume this sequence, after confirmation", foot=7),
+    Key(id="help", keys="f1,question_mark", action="app.page_help", word="help", summary="Help for pages", foot=8),
 )  # fmt: skip
 
 
@@ -157,12 +157,12 @@ def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> lis
     for name in names:
         if name.removeprefix("board.") not in short:
             near = difflib.get_close_matches(name.lower(), short, n=1)
-            hint = f"; did you mean {near[0]}?" if near else "; the names are in docs/dashboard.md"
-            warnings.append(f"[dashboard.keys] {visible(name)} is no key's name{hint}")
+            hint = f"; did you mean {near[0]}?" if near else "; valid names are in docs/dashboard.md"
+            warnings.append(f"[dashboard.keys] {visible(name)} isn't a key name{hint}")
     return warnings
 
 
-AGE = "The head tells its age: past two intervals it says late and is dimmed, past five it is hatched."
+AGE = "The title shows the data's age: after two intervals it is marked late and dimmed, after five it is hatched."
 PANELS = {
     "inboxes": (
         "Inboxes",
@@ -180,11 +180,11 @@ PANELS = {
     ),
     "stats": (
         "Stats",
-        "Counts of 30 days by step, variant or inbox; g shows the next grouping. Those by sequence are in its list.",
+        "Counts of the last 30 days by step, variant or inbox; g switches the grouping. Counts by sequence are in the sequence list.",
     ),
-    "domains": ("Domains", "Worst first: the lowest health of each, and how its inboxes stand."),
-    "interested": ("Interested", "The newest leads who are interested, the newest first."),
-    "changes": ("Changes", "What became different, the newest first, with the time at which it was seen."),
+    "domains": ("Domains", "Worst first: each domain's lowest health score, and its inboxes by status."),
+    "interested": ("Interested", "Interested leads, newest first."),
+    "changes": ("Changes", "Changes, newest first, with the time each was noticed."),
 }
 
 
@@ -204,7 +204,7 @@ def page_help(*, remapped: Mapping[str, str] | None) -> Card:
 def _key_table(keys: Sequence[Key], remapped: Mapping[str, str]) -> Table:
     columns = (Column(title="Key"), Column(title="Does"))
     moves = (
-        Row(cells=("arrows", "Move; page up and down, home and end too; enter opens, space marks")),
+        Row(cells=("arrows", "Move; also Page Up, Page Down, Home and End; Enter opens, Space marks")),
         Row(cells=("1–6, tab, h l", "Go to a panel")),
     )
     rows = (Row(cells=(key_label(remapped.get(key.id, key.keys)), key.summary)) for key in keys)

@@ -240,6 +240,6 @@ class Stamp:
         """What the panel's head says: `12 s ago`, `late: 4 min ago`."""
         freshness = self.freshness(now)
         if freshness is Freshness.NEVER:
-            return "no answer yet" if self.error else "reading…"
-        late = {Freshness.LATE: "late: ", Freshness.VERY_LATE: "out of date: "}.get(freshness, "")
+            return "no response yet" if self.error else "reading…"
+        late = {Freshness.LATE: "late: ", Freshness.VERY_LATE: "stale: "}.get(freshness, "")
         return late + formatting.ago(self.read_at, now=now)

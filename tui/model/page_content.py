@@ -1,6 +1,6 @@
 """What a page or a card tells of a line: a domain, an inbox, a sequence, a step, a lead, a change. Pure.
 
-A page is named by a spot and worked out anew with every board, so that it never shows what is no longer so.
+A page is identified by a spot and rebuilt with every board, so that it never shows stale values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tui.model.lines import (
     StatsLine,
 )
 
-ALONE = "The service counts by one thing at a time: steps and variants are those of the whole workspace."
+ALONE = "The service groups counts by one field only, so steps and variants cover the whole workspace."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +82,10 @@ HEALTH = {
     "domain": Metric(title="Lowest health", kind="domain", metric="health_score"),
 }
 SEQUENCE = (
-    Metric(title="Positive replies a message", kind="sequence", metric="positive_replies", of="sends"),
-    Metric(title="Replies a message", kind="sequence", metric="replies", of="sends"),
-    Metric(title="Sends in 30 days", kind="sequence", metric="sends"),
-    Metric(title="Replies in 30 days", kind="sequence", metric="replies"),
+    Metric(title="Positive replies per message", kind="sequence", metric="positive_replies", of="sends"),
+    Metric(title="Replies per message", kind="sequence", metric="replies", of="sends"),
+    Metric(title="Sends, 30 days", kind="sequence", metric="sends"),
+    Metric(title="Replies, 30 days", kind="sequence", metric="replies"),
 )
 
 
@@ -149,7 +149,7 @@ def _domains(board: Board) -> Page:
         Fact(label="Domains", value=show_count(len(lines))),
         Fact(label="Inboxes", value=show_count(board.counts.all)),
     )
-    card = Card(title="Domains, the worst first", tone=board.verdict.tone, facts=facts)
+    card = Card(title="Domains, worst first", tone=board.verdict.tone, facts=facts)
     return Page(card=card, lists=(listing,))
 
 
@@ -178,7 +178,7 @@ def _inbox(email: str, board: Board, changes: Sequence[ChangeLine]) -> Page | No
         return None
     inbox = line.inbox
     domain = next((d for d in board.domains if d.domain == inbox.domain), None)
-    about = (f"{inbox.domain}: {'; '.join(domain.reasons) or 'all well'}.",) if domain else ()
+    about = (f"{inbox.domain}: {'; '.join(domain.reasons) or 'healthy'}.",) if domain else ()
     facts = (
         Fact(label="Verdict", value=line.verdict.word, tone=line.tone),
         Fact(label="Health", value=_score(inbox.health_score), tone=line.tone),

@@ -1,4 +1,4 @@
-"""The list of alarms: what is on, since when, what has recovered, and what somebody has acknowledged."""
+"""The list of alarms: active since when, recovered, acknowledged."""
 
 from __future__ import annotations
 

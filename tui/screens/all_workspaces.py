@@ -37,8 +37,8 @@ from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Banner, Foot, heartbeat
 
 KEYS = (
-    ("enter", "its board"),
-    ("tab", "other list"),
+    ("enter", "open board"),
+    ("tab", "switch list"),
     ("s", "sort"),
     ("f", "faults"),
     ("w", "wall"),
@@ -110,7 +110,7 @@ class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
         )
         self.inboxes = Panel(
             "everywhere",
-            title="Inboxes of all, worst first",
+            title="All inboxes, worst first",
             columns=EVERYWHERE,
             glyphs=glyphs,
             empty="No inboxes are connected.",

@@ -34,10 +34,10 @@ from tui.widgets.trends import TrendsPanel
 
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),
-    "sequences": ("Sequences", "There are no sequences."),
-    "stats": ("Stats", "Nothing was sent in the last 30 days."),
-    "interested": ("Interested", "Nobody is interested yet."),
-    "changes": ("Changes", "Nothing has changed lately."),
+    "sequences": ("Sequences", "No sequences yet."),
+    "stats": ("Stats", "No sends in the last 30 days."),
+    "interested": ("Interested", "No interested leads yet."),
+    "changes": ("Changes", "No recent changes."),
     "domains": ("Domains", "No inboxes are connected."),
 }
 LISTED = ("inboxes", "sequences", "interested", "step")
@@ -92,7 +92,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         self._heights: dict[str, int] = {}
         self._places: tuple[tuple[object, ...], frozenset[str]] = ((), frozenset())
         self.since: datetime | None = None
-        """When somebody looked last, before they came back."""
+        """When the screen was last used before the pause."""
         self.beats = 0
         self._mode = ""
         self.replayed_at: datetime | None = None
@@ -247,7 +247,7 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         if small:
             least = f"{layout.SMALLEST[0]}×{layout.SMALLEST[1]}"
             self.query_one("#too-small", Static).update(
-                f"This window is {width}×{height}.\nThe dashboard needs {least}.\n\nq leaves."
+                f"This window is {width}×{height}.\nThe dashboard needs {least}.\n\nPress q to quit."
             )
         self._share_room()
 

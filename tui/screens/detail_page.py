@@ -34,9 +34,7 @@ from tui.widgets.panel import LinkLine, Panel, TextLine
 from tui.widgets.plot import PlotArea
 from tui.widgets.status_lines import Foot, TopLine
 
-GONE = Card(
-    title="It is no longer there", tone=Tone.UNKNOWN, text=("The service does not name it any more.",)
-)
+GONE = Card(title="This no longer exists", tone=Tone.UNKNOWN, text=("The service no longer lists it.",))
 
 
 class Breadcrumbs(LinkLine):
@@ -153,7 +151,7 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         if ref != self.ref:
             return
         self._ahead = ahead
-        self.plot.show(plot, empty=f"The history knows nothing of it for the last {self.range.name}.")
+        self.plot.show(plot, empty=f"No history for the last {self.range.name}.")
         metric = self.metric
         right: list[Piece] = []
         for key, one in zip("hdw", RANGES, strict=True):

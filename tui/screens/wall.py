@@ -39,9 +39,9 @@ BESIDE = 28
 VIEWS = ("domains", "sequences", "interested", "changes")
 TITLES = {
     "domains": ("Domains", "No inboxes are connected."),
-    "sequences": ("Sequences", "There are no sequences."),
-    "interested": ("Interested", "Nobody is interested yet."),
-    "changes": ("What changed", "Nothing has changed lately."),
+    "sequences": ("Sequences", "No sequences yet."),
+    "interested": ("Interested", "No interested leads yet."),
+    "changes": ("Recent changes", "No recent changes."),
 }
 
 
@@ -183,7 +183,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
             here = name == self.view
             dots += [(self._glyphs.beat if here else self._glyphs.rest, Ink.ACCENT if here else Ink.FAINT)]
             dots.append((f" {TITLES[name][0].partition(',')[0]}   " if here else "  ", Ink.MUTED))
-        self.dots.set_text(dots, [("any key: back to the board ", Ink.FAINT)])
+        self.dots.set_text(dots, [("press any key to return to the board ", Ink.FAINT)])
 
     async def on_key(self, event: events.Key) -> None:
         event.stop()

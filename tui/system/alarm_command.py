@@ -32,12 +32,14 @@ class AlarmCommand:
         self._waiting: asyncio.Queue[str] = asyncio.Queue(MOST)
 
     def call(self, alarms: Sequence[str]) -> None:
-        """Have the program told of these alarms."""
+        """Queue these alarms for the alarm command."""
         for alarm in alarms:
             try:
                 self._waiting.put_nowait(visible(alarm))
             except asyncio.QueueFull:
-                logger.warning("too many alarms are waiting; not told by command: %s", visible(alarm))
+                logger.warning(
+                    "too many alarms are waiting; the alarm command wasn't run for: %s", visible(alarm)
+                )
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -57,7 +59,7 @@ class AlarmCommand:
             try:
                 await self._once(alarm)
             except OSError as error:
-                logger.warning("the alarm command %s cannot be run: %s", self._words[0], error.strerror)
+                logger.warning("the alarm command %s can't be run: %s", self._words[0], error.strerror)
 
     async def _once(self, alarm: str) -> None:
         quiet = asyncio.subprocess.DEVNULL
@@ -85,7 +87,7 @@ def _words(command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        logger.warning("the alarm command cannot be read: %s", error)
+        logger.warning("the alarm command can't be read: %s", error)
         return []
 
 

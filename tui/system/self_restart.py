@@ -44,7 +44,7 @@ class RestartState:
 
 
 def parse_time(text: str) -> time | None:
-    """`04:00`; None for what is no time of day."""
+    """`04:00`; None if it isn't a time of day."""
     try:
         return time.fromisoformat(text.strip()).replace(tzinfo=None)
     except ValueError:

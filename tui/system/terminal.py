@@ -43,7 +43,7 @@ def is_gone(descriptor: int) -> bool:
 async def exit_when_terminal_gone(leave: Callable[[], object], *, descriptor: int = 0) -> AsyncIterator[None]:
     """Call `leave` in the event loop when the terminal is gone or a signal asks for the end.
 
-    Where there is no terminal to begin with, nothing is watched.
+    Without a terminal, nothing is watched.
     """
     if not os.isatty(descriptor):
         yield

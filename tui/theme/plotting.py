@@ -66,7 +66,7 @@ def spread_out(
 ) -> tuple[float | None, ...]:
     """The value at evenly spaced times, each sample holding until the next; None before the first, and in gaps.
 
-    `covered` are the times in which somebody looked. What is older than the first of them was kept without them.
+    `covered` are the times in which values were read. Values before the first of them were stored without such times.
     """
     step = (end - start) / max(1, points)
     values: list[float | None] = []
@@ -81,7 +81,7 @@ def spread_out(
 
 
 def _is_covered(at: datetime, step: timedelta, covered: Sequence[tuple[datetime, datetime]]) -> bool:
-    """Whether somebody looked within the step that ends at a time."""
+    """Whether values were read within the step that ends at a time."""
     if not covered or at < covered[0][0]:
         return True
     return any(began <= at and ended > at - step for began, ended in covered)
@@ -159,7 +159,7 @@ def _labels(plot: Plot, rows: int, marks: Mapping[int, float]) -> dict[int, str]
         at[rows // 2] = plot.high - (plot.high - plot.low) * (rows // 2) / (rows - 1)
     said: dict[int, str] = {}
     for y, value in (*at.items(), *marks.items()):
-        text = f"{value * 100:.1f} %" if plot.share else formatting.short_count(value)
+        text = f"{value * 100:.1f}%" if plot.share else formatting.short_count(value)
         if y not in said and text not in said.values():
             said[y] = text
     return said

@@ -24,7 +24,7 @@ from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Palette, Piece
 
-WAITING = "Waiting for the first answer…"
+WAITING = "Loading…"
 MARGIN = 1
 """Cells left and right of a line."""
 
@@ -158,7 +158,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
                 self.refresh(Region(0, 1 + row * self._pitch, self.size.width, 1))
 
     def _follow(self) -> None:
-        """Keep the cursor on the line that somebody chose, wherever that has gone; else at the top."""
+        """Keep the cursor on the chosen line wherever it has moved; otherwise at the top."""
         at = self._cursor if self._moved else 0
         if self._moved and not (at < len(self.shown) and self.shown[at].key == self._key):
             at = next((i for i, line in enumerate(self.shown) if line.key == self._key), at)
@@ -302,7 +302,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             return self._skeleton(y, width=width, palette=palette)
         if self.shown or y != 2:
             return Strip.blank(width, ground)
-        text = "Nothing fits the filter." if self._all else self._empty
+        text = "No lines match the filter." if self._all else self._empty
         if unread:
             text = self.waiting
         return Strip([Segment("  " + text, ground)])

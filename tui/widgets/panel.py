@@ -129,7 +129,7 @@ class Panel(ErrorBoundary, Vertical):
     def tick(self, now: datetime) -> None:
         freshness = self._stamp.freshness(now) if self._stamp else self._unstamped
         cause = self._stamp.cause if self._stamp else ""
-        self.grid.set_freshness(freshness, waiting=f"Not read yet: {cause}." if cause else WAITING)
+        self.grid.set_freshness(freshness, waiting=f"Not loaded yet: {cause}." if cause else WAITING)
         self.head.set_text(self._left(freshness), self._age(now, freshness))
 
     def _left(self, freshness: Freshness) -> list[Piece]:
@@ -143,7 +143,7 @@ class Panel(ErrorBoundary, Vertical):
             (f"  {self._key}" if not focused else "", Ink.FAINT),
         ]
         if asked.faults:
-            pieces.append(("  faults only", Ink.WARN))
+            pieces.append(("  problems only", Ink.WARN))
         if asked.find.strip():
             pieces.append((f"  /{asked.find.strip()}", Ink.WARN))
         marked = [line for line in grid.chosen if line is not grid.line]

@@ -43,7 +43,7 @@ def gauge(budget: BudgetState | None, *, now: datetime, glyphs: Glyphs, long: bo
         return []
     wait = (budget.resumes_at or 0) - now.timestamp()
     if wait > 0:
-        return [(f"{glyphs.warn} 429: silent for {wait:.0f} s", Ink.WARN)]
+        return [(f"{glyphs.warn} 429: paused for {wait:.0f} s", Ink.WARN)]
     used = min(GAUGE, round(budget.used_last_second / budget.rate * GAUGE)) if budget.rate else 0
     ink = Ink.WARN if used >= GAUGE - 1 else Ink.GOOD
     bar: list[Piece] = [(glyphs.full * used, ink), (glyphs.empty * (GAUGE - used), Ink.FAINT)]
@@ -109,7 +109,7 @@ class Verdict(ErrorBoundary, Vertical):
             (verdict.text, ink if stale else Ink.STRONG),
         ]
         if stale and verdict.tone is not Tone.UNKNOWN:
-            left.append(("  as last read", Ink.WARN))
+            left.append(("  as of the last read", Ink.WARN))
         right: list[Piece] = [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else []
         room = self.size.width - 5 - sum(cell_len(text) for text, _ in (*left, *right))
         if verdict.detail and (named := names_that_fit(visible(verdict.detail), room)):
@@ -193,7 +193,9 @@ class Banner(TextLine):
         elif trouble:
             self.set_text(self._trouble(trouble, now))
         elif notices:
-            self.set_text([(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: seen ", Ink.TEXT)])
+            self.set_text(
+                [(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: dismiss ", Ink.TEXT)]
+            )
 
     def _alarm(self, alarms: Sequence[AlarmNotice], trouble: Trouble | None, now: datetime) -> list[Piece]:
         first, more = alarms[0], f"  (and {len(alarms) - 1} more)" if len(alarms) > 1 else ""
@@ -213,9 +215,9 @@ class Banner(TextLine):
         lasting = show_exact_span(now - trouble.since)
         what = trouble.cause if trouble.everything else which_failed(trouble.cause, trouble.sources)
         shown = (
-            f"what was read at {formatting.moment(trouble.oldest, now=now)} stays"
+            f"showing data from {formatting.moment(trouble.oldest, now=now)}"
             if trouble.oldest
-            else "nothing was read yet"
+            else "no data yet"
         )
         since = f"since {formatting.moment(trouble.since, now=now)} ({lasting})"
         return [

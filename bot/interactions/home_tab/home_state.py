@@ -1,4 +1,4 @@
-"""What Home shows of how things stand, and which workspace somebody looks at. Pure."""
+"""What Home shows, and which workspace a person has selected. Pure."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
     age = show_span(standing.now - item.since)
     elsewhere = item.workspace if item.workspace != standing.viewed_workspace and standing.several else ""
     parts = (elsewhere, visible(item.sequence), f"{'yours for' if mine else 'waiting'} {age}")
-    text = _entry(visible(item.lead) or "Somebody", " · ".join(filter(None, parts)), bold=True)
+    text = _entry(visible(item.lead) or "Someone", " · ".join(filter(None, parts)), bold=True)
     verbs = (("done", "Mark done"), ("release", "Release")) if mine else (("claim", "Claim"),)
     acts = [
         Button(label=label, command=f"{verb} {item.alert}", tone=Tone.GOOD if number == 0 else Tone.INFO)

@@ -49,7 +49,7 @@ class Acknowledgements(Repository):
 
     @writes
     def acknowledge(self, tx: Transaction, alert: str, actor: Actor) -> Acknowledged | None:
-        """Put a person's name on it unless somebody's is there; None: there is no such paused domain."""
+        """Put a person's name on it unless it has one; None if the paused domain doesn't exist."""
         which = (alerts.c.id == alert) & (alerts.c.kind == "domain.paused")
         free = which & alerts.c.acked_at.is_(None) & alerts.c.recovered_at.is_(None)
         taken = {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None}

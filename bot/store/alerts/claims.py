@@ -76,7 +76,7 @@ class Alerts(Repository):
 
     @writes
     def claim(self, tx: Transaction, alert: str, actor: Actor) -> ClaimState | None:
-        """Take an alert for a person; None: there is no such alert."""
+        """Claim an alert for a person; None if it doesn't exist."""
         free = (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
         return _change(tx, alert, free, _taken(tx, actor))
 
@@ -84,13 +84,13 @@ class Alerts(Repository):
     def take_over(
         self, tx: Transaction, alert: str, actor: Actor, *, trace: WriteTrace | None = None
     ) -> ClaimState | None:
-        """Take an alert from whoever has it; None: there is no such alert."""
+        """Take over an alert from the person who has it; None if it doesn't exist."""
         theirs = alerts.c.claimed_by.not_in(("", actor.id or actor.name)) & alerts.c.handled_at.is_(None)
         return _change(tx, alert, theirs, _taken(tx, actor), trace=trace)
 
     @writes
     def release(self, tx: Transaction, alert: str, *, trace: WriteTrace | None = None) -> ClaimState | None:
-        """Give an alert back; None: there is no such alert."""
+        """Release an alert; None if it doesn't exist."""
         waits = sa.case((alerts.c.handled_at.is_(None), tx.now), else_=None)
         values = {
             "claimed_by": "",
@@ -103,21 +103,21 @@ class Alerts(Repository):
 
     @writes
     def snooze(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> ClaimState | None:
-        """Put an unclaimed alert off; None: there is no such alert."""
+        """Snooze an unclaimed alert; None if it doesn't exist."""
         open_ = (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
         values = {"snoozed_until": until, "snoozed_name": actor.name, "waiting_since": None}
         return _change(tx, alert, open_, values)
 
     @writes
     def wake(self, tx: Transaction, alert: str) -> ClaimState | None:
-        """End a snooze; None: there is no such alert."""
+        """End a snooze; None if the alert doesn't exist."""
         asleep = (alerts.c.id == alert) & alerts.c.snoozed_until.is_not(None)
         claimable = sa.case((alerts.c.kind == "reply.interested", tx.now), else_=None)
         return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": claimable})
 
     @writes
     def handle(self, tx: Transaction, alert: str, actor: Actor, *, reason: str = "") -> ClaimState | None:
-        """Nobody need do anything any more, or nothing is to be done for a `reason`; None: there is no such alert."""
+        """Mark an alert done, or closed for a `reason`; None if it doesn't exist."""
         values = {
             **_AWAKE,
             "handled_name": actor.name,
@@ -133,7 +133,7 @@ class Alerts(Repository):
 
     @writes
     def reopen(self, tx: Transaction, alert: str) -> ClaimState | None:
-        """It was not done after all; it waits again unless somebody has it. None: there is no such alert."""
+        """Reopen an alert: it is unclaimed again unless a person has it. None if it doesn't exist."""
         waits = sa.case((alerts.c.claimed_by == "", tx.now), else_=None)
         values = {
             "handled_name": "",
@@ -146,12 +146,12 @@ class Alerts(Repository):
 
     @reads
     def find(self, tx: Transaction, alert: str) -> ClaimState | None:
-        """How an alert stands; None: there is no such alert."""
+        """The state of an alert; None if it doesn't exist."""
         return _read(tx, alert)
 
     @reads
     def workspace_of(self, tx: Transaction, alert: str) -> str:
-        """The workspace of an alert; empty where there is no such alert."""
+        """The workspace of an alert; empty if it doesn't exist."""
         return tx.scalar(sa.select(alerts.c.workspace).where(alerts.c.id == alert)) or ""
 
     @reads

@@ -1,6 +1,6 @@
 """What was asked of one person and waits for their answer; and what an Undo brings back. Each is answered once.
 
-The nonce is bound to the person and ends with its time, so that neither somebody else, nor a second click, nor an
+The nonce is bound to the person and expires, so that neither another person, nor a second click, nor an
 old message does what was confirmed. An Undo is anybody's, and knows the entry of the audit that it undoes: a sequence
 that was paused or resumed after that is left as it is.
 """
@@ -34,7 +34,7 @@ class Verdict(StrEnum):
     GIVEN = "given"
     NOT_YOURS = "not yours"
     MOVED = "moved"
-    """An Undo of what somebody has changed since."""
+    """An Undo of something that was changed since."""
     UNKNOWN = "unknown"
     OPEN = "open"
     """It would count now."""

@@ -193,7 +193,7 @@ class Incidents(Repository):
             workspace=row.workspace, rule=row.rule, by=by, at=tx.now, until=switch.until
         )
         longer = {"by": by, "at": tx.now, "until": switch.until}
-        off = switches.c.until.is_not(None)  # what somebody turned off stays off
+        off = switches.c.until.is_not(None)  # what a person turned off stays off
         tx.execute(new.on_conflict_do_update(index_elements=["workspace", "rule"], set_=longer, where=off))
         return switch
 

@@ -98,7 +98,7 @@ def _nudge(tx: Transaction, *, nudges: int, after: float | None) -> Sequence[str
 
 
 def _nudge_claimer(tx: Transaction, *, after: float | None) -> Sequence[str]:
-    """Those that somebody claimed so long ago and has not marked done, once each."""
+    """Replies that were claimed so long ago and aren't marked done, once each."""
     if after is None:
         return ()
     which = (

@@ -24,7 +24,7 @@ class Question:
     workspace: str
     names: Sequence[str] = ()
     since: int = 0
-    """The entry of the audit that an Undo undoes; 0: this is no Undo."""
+    """The audit entry that an Undo reverts; 0 if this isn't an Undo."""
 
 
 def read_question(row: sa.Row[Any]) -> Question:

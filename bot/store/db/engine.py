@@ -64,7 +64,7 @@ def _reason(error: Exception) -> str:
     if blames_values(error):
         return "refuses a value"
     if isinstance(error, sa.exc.TimeoutError):
-        return "does not answer"
+        return "no response"
     if isinstance(error, sa.exc.OperationalError):
         first = str(error.orig).strip().partition("\n")[0]
         return f"can't be used: {first}".rstrip(".")

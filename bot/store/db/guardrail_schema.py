@@ -24,7 +24,7 @@ switches = sa.Table(  # rules that are off or snoozed; workspace and rule are em
     text("rule", primary_key=True),
     text("by"),
     moment("at", nullable=False),
-    moment("until"),  # NULL: until somebody turns it on
+    moment("until"),  # NULL: until a person turns it on
 )
 
 turns = sa.Table(  # one row per rule, locked while an incident begins, so that limits hold over processes

@@ -16,7 +16,7 @@ deliveries = sa.Table(
     sa.Column("dkey", sa.LargeBinary, nullable=False),  # sha256(workspace, 0, raw body)
     text("workspace"),
     text("kind"),  # empty until the router has read the body
-    text("problem"),  # why it is no known event
+    text("problem"),  # why it isn't a known event
     sa.Column("body", sa.LargeBinary),  # NULL once pruned
     flag("found"),  # by reconciling with the API: nobody delivered it
     moment("received_at", nullable=False),
@@ -85,7 +85,7 @@ alerts = sa.Table(
     text("standing"),  # how what it is about stands, as JSON: its sequence, its domain
     moment("looked_at"),  # when that was last asked
     moment("recovered_at"),
-    text("reply"),  # a hash of what the lead wrote: the same reply may be told of as several kinds of event
+    text("reply"),  # a hash of what the lead wrote: the same reply may arrive as several kinds of event
     text("acked_name"),  # who takes care of a paused domain
     moment("acked_at"),
     moment("ack_due_at"),  # when to remind of it next; NULL: it need not be
@@ -116,7 +116,7 @@ posts = sa.Table(
     text("channel"),
     text("kind"),
     text("alert_id"),
-    text("note"),  # a Card as JSON, for what is no alert
+    text("note"),  # a Card as JSON, for messages that aren't alerts
     count("urgency"),
     text("state"),
     flag("unsure"),  # an attempt ended without an answer: look it up before the next
@@ -135,7 +135,7 @@ posts = sa.Table(
     moment("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
     count("version"),
     moment("repaint_at"),
-    flag("clicked"),  # somebody waits for the repaint
+    flag("clicked"),  # a person waits for the repaint
     moment("created_at", nullable=False),
     moment("sent_at"),
 )

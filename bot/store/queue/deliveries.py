@@ -23,7 +23,7 @@ from shared.domain.records import Subscription
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What the router makes of a pending delivery. `problem` says why it is no known event."""
+    """How a pending delivery was routed. `problem` says why it isn't a known event."""
 
     kind: str = ""
     problem: str = ""
@@ -35,10 +35,10 @@ class Decision:
     reply: str = ""
     """A hash of what the lead wrote."""
     remind_at: float | None = None
-    """When to remind of it unless somebody has acknowledged it."""
+    """When to remind of it unless it is acknowledged."""
     inbox: str = ""
     waits: bool = False
-    """Somebody is to take it."""
+    """It can be claimed."""
     posts: tuple[PlannedPost, ...] = ()
 
 

@@ -240,7 +240,7 @@ def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Cha
 
 
 def _answer(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    """Somebody waits for it: before all alerts, and never in a storm's thread."""
+    """A person waits for it: before all alerts, and never in a storm's thread."""
     first = load(tx, lease.channel, State.READY, limit=1, kind=ANSWER)
     return _take(tx, lease, first, timings=timings, thread_ts=first[0].thread_ts) if first else None
 
@@ -255,7 +255,7 @@ def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> 
 
 
 def _other(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    """What is no incident: one message, or in a storm many in one."""
+    """Everything except incidents: one message each, or in a storm many in one."""
     head = _storm_head(tx, lease, timings=timings)
     if head or not lease.storm:
         alone = head or load(tx, lease.channel, State.READY, limit=1, incidents=False)

@@ -30,7 +30,7 @@ class PlannedPost:
     alert_id: str = ""
     """Of a message of the bot's own that belongs into the thread of that alert's card."""
     thread_ts: str = ""
-    """Of an answer: the thread in which somebody asked."""
+    """Of an answer: the thread in which the person asked."""
     undo: str = ""
     """The question that its Undo button answers."""
 
@@ -81,7 +81,7 @@ def _wake(tx: Transaction) -> Any:
 
 
 def repaint(tx: Transaction, names: Sequence[str], *, clicked: bool = False) -> None:
-    """Have every message of these alerts drawn anew; `clicked`: before those that nobody waits for."""
+    """Queue every message of these alerts for a repaint; `clicked`: ahead of those that no person waits for."""
     if names:
         tx.execute(
             sa.update(posts)

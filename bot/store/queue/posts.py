@@ -33,7 +33,7 @@ IS_INCIDENT = posts.c.urgency >= sa.literal(INCIDENT, literal_execute=True)
 UNFINISHED = "unfinished"
 """The kind of message that asks a claimer to finish, and shows when it is done."""
 ANSWER = "answer"
-"""The kind of message that answers somebody: its note is the message as it was drawn."""
+"""The kind of message that answers a person: its note is the rendered message."""
 NUDGES = ("reminder", "escalation", "back", UNFINISHED)
 """Kinds of message that ask for an alert to be claimed or done, and show when it was."""
 UNACKNOWLEDGED = "unacknowledged"

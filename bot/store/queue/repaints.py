@@ -55,7 +55,7 @@ class Repaints(Repository):
     def claim(self, tx: Transaction, *, limit: int) -> tuple[tuple[Post, ...], ...]:
         """Messages due for repainting, each with all the posts that share it.
 
-        As many as each Slack workspace takes, over all bots: first those that somebody clicked, for which a part of
+        As many as each Slack workspace takes, over all bots: first those that a person clicked, for which a part of
         the burst is kept. A channel that failed is left out for a while.
         """
         limits = read_teams(tx, UPDATE)

@@ -32,7 +32,7 @@ class Pruned:
 
 
 class Retention(Repository):
-    """What is no longer kept."""
+    """Delete what has reached its retention limit."""
 
     @writes
     def prune(self, tx: Transaction, *, bodies_after: float, hashes_after: float) -> Pruned:

@@ -42,7 +42,7 @@ class Pace:
 UPDATES = Pace(period=60 / 45, burst=40)
 """Tier 3 promises 50 calls a minute, with sporadic bursts (https://docs.slack.dev/reference/methods/chat.update)."""
 BACKGROUND = 20
-"""How much of the burst is left to those repaints that nobody waits for."""
+"""The share of the burst for repaints that no person waits for."""
 POSTS = Pace(period=0.2, burst=5)
 """Once throttled: "several hundred messages per minute" is all that Slack promises for a workspace
 (https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""

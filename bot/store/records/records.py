@@ -253,7 +253,7 @@ class CommandRecords(Repository):
 
     @writes
     def give_up_channel(self, tx: Transaction, channel: str) -> None:
-        """Nothing goes to the channel any more: what it refused is no longer owed to it."""
+        """Nothing is posted to the channel any more: messages that it rejected are dropped."""
         give_up(tx, channel)
 
     @reads

@@ -23,7 +23,7 @@ _PLAIN = str.maketrans(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who could become a lead."""
+    """A person who could become a lead."""
 
     first_name: str
     last_name: str

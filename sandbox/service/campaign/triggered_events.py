@@ -175,7 +175,7 @@ def _reached(
 def _payload_of_a_stranger(
     connection: Connection, request: EventRequest, *, workspace: int, key: tuple[object, ...], at: float
 ) -> dict[str, Any]:
-    """An event about somebody who is no lead: the account stays as it is."""
+    """An event about someone who isn't a lead: the account doesn't change."""
     statement = select(sequences.c.name, inboxes.c.email).join(
         inboxes, inboxes.c.sequence_pk == sequences.c.pk
     )

@@ -233,7 +233,7 @@ def _number(prefix: str, text: str | None) -> int | None:
     number = decode(prefix, text)
     if number is None:
         raise BadRequest(
-            f"{text!r} is no identifier of that kind.", field="lead" if prefix == "ld" else "sequence"
+            f"{text!r} isn't a valid identifier here.", field="lead" if prefix == "ld" else "sequence"
         )
     return number
 

@@ -14,7 +14,7 @@ def check_url(url: str) -> str:
     """The address as given, if deliveries may go there.
 
     Raises:
-        BadRequest: it is no URL, or leads into a private network.
+        BadRequest: it isn't a URL, or leads into a private network.
     """
     try:
         parts = urlsplit(url)

@@ -74,7 +74,7 @@ _RECORD = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A delivery that somebody has claimed."""
+    """A delivery claimed by a worker."""
 
     delivery: int
     url: str

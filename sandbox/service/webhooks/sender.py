@@ -141,7 +141,7 @@ async def send(session: aiohttp.ClientSession, due: Due) -> tuple[int | None, st
             await response.content.read(_ANSWER_READ)
             return response.status, None
     except TimeoutError:
-        return None, "no answer in time"
+        return None, "it timed out"
     except (aiohttp.ClientError, OSError, ValueError) as error:
         return None, reason(error)
 

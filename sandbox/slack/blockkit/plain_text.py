@@ -7,7 +7,7 @@ from typing import Any
 
 _TEXTS = {"plain_text", "mrkdwn", "text", "markdown", "raw_text"}
 _NOT_READ = {"options", "option_groups", "placeholder", "confirm", "hint", "metadata"}
-"""Parts that show only when somebody opens or hovers over them."""
+"""Parts that show only when opened or hovered over."""
 _CLICKABLE = {"button", "workflow_button"}
 
 

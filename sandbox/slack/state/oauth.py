@@ -14,7 +14,7 @@ CODE_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Somebody allowed the app into a workspace; `redirect_uri` is empty where the app named none."""
+    """A workspace allowed the app; `redirect_uri` is empty if the app gave none."""
 
     team: str
     user: str

@@ -93,7 +93,7 @@ def _refusal(call: Call, channel: Channel, name: str) -> str | None:
 
 @method("conversations.kick", channel_scope="channels:manage", tier=3)
 def kick(call: Call) -> Json:
-    """Take somebody out."""
+    """Remove a user."""
     channel = _place(call)
     name = str(call.args.get("user") or "")
     if name == seed.BOT.id:

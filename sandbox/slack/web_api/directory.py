@@ -80,7 +80,7 @@ def usergroup_users(call: Call) -> Json:
 
 @method("users.lookupByEmail", scope=_EMAIL, tier=3)
 def lookup_by_email(call: Call) -> Json:
-    """Somebody by their address."""
+    """A user by email address."""
     wanted = str(call.require("email")).casefold()
     found = next((one for one in call.world.users.values() if one.email == wanted and not one.is_bot), None)
     if found is None:
@@ -90,7 +90,7 @@ def lookup_by_email(call: Call) -> Json:
 
 @method("users.profile.get", scope="users.profile:read", tier=4)
 def profile(call: Call) -> Json:
-    """What somebody says of themselves; without `user`, the bot."""
+    """A user's profile; without `user`, the bot's."""
     user = call.world.users.get(str(call.args.get("user") or seed.BOT.id))
     if user is None:
         raise SlackError("user_not_found")

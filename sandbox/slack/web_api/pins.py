@@ -74,7 +74,7 @@ def reactions_get(call: Call) -> Json:
 
 @method("reactions.list", scope="reactions:read", tier=2)
 def reactions_list(call: Call) -> Json:
-    """The messages to which somebody reacted."""
+    """The messages to which a user reacted."""
     user = str(call.args.get("user") or seed.BOT.id)
     if user not in call.world.users:
         raise SlackError("user_not_found")

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 DIGITS = 40
-"""No number of the service has more; longer text is no number (and would be slow to convert)."""
+"""No number of the service has more digits; longer text isn't a number (and would be slow to convert)."""
 LARGEST_COUNT = 2**53
 """Every integer up to here is exact in JSON and fits a database column of 64 bits."""
 

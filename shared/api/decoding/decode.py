@@ -77,7 +77,7 @@ def added(body: Any, *, repeated: bool = False) -> AddResult:
 
 
 def subscription(body: Any, *, url: str, events: tuple[str, ...], fields: Overrides = NONE) -> Subscription:
-    """A new subscription. Its secret is shown this once, so a missing id is no reason to lose it."""
+    """A new subscription. Its secret is shown only once, so it is kept even if the id is missing."""
     item = body if isinstance(body, dict) else {}
     values = Reader(field_names.WEBHOOK, fields).read(item)
     if values["secret"] is None:
@@ -173,15 +173,15 @@ def _pairs(located: Located, identifier: str) -> Iterator[tuple[str | None, Mapp
 
 def _missing(field: str, item: Any, words: Vocabulary) -> Unreadable:
     found = ", ".join(str(key)[:40] for key in list(item)[:KEYS_SHOWN]) if isinstance(item, dict) else ""
-    what = "no list" if field == "list" else f"an item has no `{field}`"
+    what = "no list was found" if field == "list" else f"an item without a `{field}`"
     if field == "secret":
-        what = "the answer has no `secret`"
-    there = f"the keys there were: {found}" if found else f"there was {_kind(item)}"
+        what = "the response has no `secret`"
+    there = f"its keys are: {found}" if found else f"it is {_kind(item)}"
     return Unreadable(
-        f"{what} that this program can find; {there}.",
+        f"{what}; {there}.",
         endpoint=words.endpoint,
         hint=(
-            "Say where it is, with the argument `fields`, or in outreach.toml under "
+            "Set its path with the argument `fields`, or in outreach.toml under "
             f'[fields.{words.section}]: {field} = "path.to.it"'
         ),
         cure=f"fields.{words.section}.{field}",
@@ -189,7 +189,7 @@ def _missing(field: str, item: Any, words: Vocabulary) -> Unreadable:
 
 
 def _kind(item: Any) -> str:
-    names = {dict: "an empty object", list: "an empty list", str: "a string", type(None): "nothing"}
+    names = {dict: "an empty object", list: "an empty list", str: "a string", type(None): "null"}
     return names.get(type(item), "a number")
 
 

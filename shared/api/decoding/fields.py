@@ -189,7 +189,7 @@ def _outline(item: Mapping[str, Any], depth: int = DEPTH) -> Outline:
 def leaves(
     item: Mapping[str, Any], prefix: str = "", above: tuple[str, ...] = (), depth: int = DEPTH
 ) -> Iterator[Leaf]:
-    """Everything in the object that is no object."""
+    """Everything in the object except nested objects."""
     for key, value in item.items():
         word = fold(key)
         name = prefix if word in NEUTRAL else prefix + word

@@ -170,7 +170,7 @@ class Pipeline:
 def _final(error: OutreachError, *, uncertain: bool) -> OutreachError:
     """What failed at last did nothing, but an attempt before it may have."""
     if uncertain and isinstance(error, (RateLimited, Unavailable)):
-        final = Uncertain(endpoint=error.endpoint, status=error.status, hint=f"(At last: {error.message})")
+        final = Uncertain(endpoint=error.endpoint, status=error.status, hint=f"(Last error: {error.message})")
         final.headers, final.body = error.headers, error.body
         return final
     return error
@@ -190,7 +190,7 @@ def retry_delay(
     """Seconds to wait before the next attempt, or None: give up.
 
     `attempt` counts the attempts made, of `attempts` at most, `elapsed` and `total` are seconds since the first and altogether
-    allowed, `jitter` is a random number in 0-1 (full jitter: it scales the whole delay). `for_person`: somebody
+    allowed, `jitter` is a random number in 0-1 (full jitter: it scales the whole delay). `for_person`: a person
     waits for the answer.
     """
     if for_person and isinstance(error, Unreachable):

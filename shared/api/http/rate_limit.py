@@ -44,7 +44,7 @@ BURST = 5
 EARLY_PRICE = 0.02
 """Seconds beyond its interval that each of them costs: a bunch travels together, and may be held up as one."""
 CALM_SECONDS = 60.0
-"""No bursts for so long after a 429: somebody else may use the key."""
+"""No bursts for so long after a 429: another program may use the key."""
 
 
 class Priority(StrEnum):

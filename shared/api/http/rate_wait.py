@@ -104,7 +104,10 @@ class Turns(ABC):
 
 def no_turn(wait: float) -> RateLimited:
     """The turn would come too late."""
-    return RateLimited(f"No turn within the time allowed; the next is in {wait:.1f} s.", retry_after=wait)
+    return RateLimited(
+        f"The request would exceed the rate limit within its time allowed; the next free slot is in {wait:.1f} s.",
+        retry_after=wait,
+    )
 
 
 class LocalBudget(Turns):

@@ -95,7 +95,9 @@ def stats(*, group_by: str, start: date | None, end: date | None) -> Request:
         return _request(endpoint, group_by=group_by)
     if start is None or end is None:
         missing = "from" if start is None else "to"
-        raise InvalidRequest("Give both ends of the range, or neither.", field=missing, endpoint=endpoint)
+        raise InvalidRequest(
+            "Give both the start and the end of the range, or neither.", field=missing, endpoint=endpoint
+        )
     if start > end:
         message = f"The range ends ({end}) before it starts ({start})."
         raise InvalidRequest(message, field="to", endpoint=endpoint)
@@ -138,7 +140,7 @@ def _is_web_address(url: str) -> bool:
 def _one_of(value: str, known: tuple[str, ...], *, field: str, endpoint: str) -> None:
     if value not in known:
         raise InvalidRequest(
-            f"{value[:60]!r} is no {field}; the service knows {', '.join(known)}.",
+            f"{value[:60]!r} isn't a valid {field}; the service knows {', '.join(known)}.",
             field=field,
             endpoint=endpoint,
         )
@@ -154,14 +156,14 @@ def _segment(text: str, *, endpoint: str) -> str:
     try:
         return quote(_identifier(text, endpoint=endpoint), safe="")
     except UnicodeEncodeError:
-        raise InvalidRequest("This is no id.", field="id", endpoint=endpoint) from None
+        raise InvalidRequest("This isn't a valid id.", field="id", endpoint=endpoint) from None
 
 
 def _json(value: Any, *, endpoint: str) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRequest(f"This cannot be sent as JSON: {error}", endpoint=endpoint) from None
+        raise InvalidRequest(f"This can't be sent as JSON: {error}", endpoint=endpoint) from None
 
 
 KEY = re.compile(r"[\x21-\x7e]+")
@@ -173,7 +175,7 @@ def check_base_url(text: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("The base URL must be a web address such as https://api.example.com/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("The base URL must hold no user, password, query or fragment; it ends in /v1")
+        raise ValueError("The base URL must not contain a user, password, query or fragment; it ends in /v1")
     if not parts.path.rstrip("/").endswith("/v1"):
         raise ValueError(f"The base URL must end in /v1; try {parts.scheme}://{parts.netloc}/v1")
     return text.strip().rstrip("/")
@@ -182,7 +184,7 @@ def check_base_url(text: str) -> str:
 def check_api_key(text: str) -> str:
     """The key as it is; raises ValueError, without quoting it, when it could not stand in a header."""
     if not KEY.fullmatch(text):
-        raise ValueError("The API key is empty or holds a space, a line break or a character that no key has")
+        raise ValueError("The API key is empty, or contains a space, a line break or an invalid character")
     return text
 
 

@@ -39,14 +39,16 @@ def decipher(reply: requests.Reply, request: requests.Request) -> Any:
     if 200 <= reply.status < 300:
         return _success(reply, request)
     if reply.status >= 500 or reply.status in LATER:
-        raise broken(f"answered {reply.status}.", reply, request)
+        raise broken(f"returned {reply.status}.", reply, request)
     raise _redirect(reply, request) if reply.status < 400 else _refusal(reply, request)
 
 
 def _success(reply: requests.Reply, request: requests.Request) -> Any:
     if looks_like_html(reply):
         raise broken(
-            "answered with a web page, not JSON: is a proxy or a login page in between?", reply, request
+            "returned a web page instead of JSON: is there a proxy or a login page in between?",
+            reply,
+            request,
         )
     if not reply.body.strip():
         return None
@@ -55,7 +57,7 @@ def _success(reply: requests.Reply, request: requests.Request) -> Any:
     except ValueError:
         if request.method in {"PATCH", "DELETE"}:
             return None  # what they change is changed, whatever the body says
-        raise broken("answered with half a JSON, or none.", reply, request) from None
+        raise broken("returned invalid or incomplete JSON.", reply, request) from None
 
 
 def parse_json(body: bytes) -> Any:
@@ -95,7 +97,7 @@ def _encodable(value: Any) -> Any:
 
 
 def looks_like_html(reply: requests.Reply) -> bool:
-    """By its first character, or by its type when it is no JSON."""
+    """By its first character, or by its type if it isn't JSON."""
     start = reply.body.lstrip()[:1]
     return start == b"<" or (
         "html" in reply.headers.get("content-type", "") and start not in {b"{", b"[", b""}
@@ -107,7 +109,7 @@ def broken(what: str, reply: requests.Reply, request: requests.Request) -> Outre
     if request.reads or reply.status in NOTHING_DONE:
         return ServiceBroken(f"The service {what}", endpoint=request.endpoint, status=reply.status)
     return Uncertain(
-        f"The service {what} The change may or may not have been carried out.",
+        f"The service {what} The change may or may not have been made.",
         endpoint=request.endpoint,
         status=reply.status,
     )
@@ -137,10 +139,10 @@ def _refusal(reply: requests.Reply, request: requests.Request) -> OutreachError:
 
 def _redirect(reply: requests.Reply, request: requests.Request) -> OutreachError:
     return Refused(
-        f"The service sends us to {_place(reply.headers.get('location', ''))}; that was not followed.",
+        f"The service redirects to {_place(reply.headers.get('location', ''))}. The redirect was not followed.",
         endpoint=request.endpoint,
         status=reply.status,
-        hint="If it has moved, pass its new address as `base_url`.",
+        hint="If the service has moved, pass its new address as `base_url`.",
         cure="base_url",
     )
 
@@ -150,8 +152,8 @@ def _place(location: str) -> str:
         parts = urlsplit(location)
         host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
     except ValueError:
-        return "another place"
-    return plain(f"{parts.scheme}://{host}{parts.path}") if host else plain(parts.path) or "another place"
+        return "another address"
+    return plain(f"{parts.scheme}://{host}{parts.path}") if host else plain(parts.path) or "another address"
 
 
 def _error_of(reply: requests.Reply) -> dict[str, str | None]:
@@ -167,7 +169,7 @@ def _error_of(reply: requests.Reply) -> dict[str, str | None]:
 
 
 def plain(text: str) -> str:
-    """Somebody else's text on one line, without control characters, of bearable length."""
+    """Text from outside on one line, without control characters, shortened."""
     line = CONTROL.sub(" ", text).strip()
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 

@@ -71,7 +71,9 @@ class Http:
         sending = _Sending(late)
         left = deadline - time.monotonic()
         if left <= 0:
-            raise Unreachable("No time was left to send it.", endpoint=request.endpoint)
+            raise Unreachable(
+                "The time allowed ran out before the request was sent.", endpoint=request.endpoint
+            )
         try:
             async with asyncio.timeout(left):
                 return await self._answered(self._outgoing(request, sending, timeout=timeout), request)
@@ -173,12 +175,10 @@ async def _read(response: httpx.Response, request: requests.Request) -> bytes:
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity", *ENCODINGS}:
         if response.is_success and request.method not in {"PATCH", "DELETE"}:
-            message = (
-                f"the answer has the content encoding {responses.plain(encoding)!r}, which was not asked for."
-            )
+            message = f"returned the content encoding {responses.plain(encoding)!r}, which wasn't requested."
             raise Unreadable(message, endpoint=request.endpoint)
         return b""
-    message = f"the answer is larger than {LARGEST_ANSWER // 2**20} MiB and was not read."
+    message = f"returned more than {LARGEST_ANSWER // 2**20} MiB, which was not read."
     too_large = Unreadable(message, endpoint=request.endpoint)
     length = response.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_ANSWER:
@@ -195,6 +195,6 @@ def _broken_off(request: requests.Request, error: Exception, *, was_sent: bool) 
     if not was_sent:
         return Unreachable(endpoint=request.endpoint, hint=responses.cause(error))
     if request.reads:
-        message = "The connection broke before the answer came."
+        message = "The connection was lost before a response arrived."
         return Unreachable(message, endpoint=request.endpoint, hint=responses.cause(error))
     return Uncertain(endpoint=request.endpoint, hint=responses.cause(error))

@@ -76,9 +76,9 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
         title=f"{whose}, {'today so far' if so_far else period}",
         tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
         text=(
-            "Today is not over: it is compared with nothing."
+            "Today isn't over, so it isn't compared."
             if so_far
-            else f"Changes are against {period.before}, the same {'weekday' if every == 'day' else 'weekdays'}.",
+            else f"Compared with {period.before}, the same {'weekday' if every == 'day' else 'weekdays'}.",
         ),
         facts=(
             *_numbers(days, length=period.length, so_far=so_far),
@@ -95,7 +95,7 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
 
 
 _BUTTONS = (
-    Button(label="Who waits", command="open"),
+    Button(label="Show unclaimed", command="open"),
     Button(label="Stats", command="stats"),
     Button(label="Unhealthy inboxes", command="inboxes unhealthy"),
 )
@@ -149,7 +149,7 @@ def _extremes(part: Part[tuple[tuple[str, StatsRow], ...]]) -> tuple[Fact, ...]:
         min(rated, key=itemgetter(0, 1)),
         max(rated, key=itemgetter(0, 1)),
     )
-    chance = "" if evidence.changed(high, low) else " (the difference may be chance)"
+    chance = "" if evidence.changed(high, low) else " (may be chance)"
     return (
         Fact(label="Best", value=f"{best_one} · {high} positive{chance}"),
         Fact(label="Worst", value=f"{worst_one} · {low} positive"),
@@ -203,7 +203,7 @@ def _charts(part: Part[tuple[StatsRow, ...]], *, last: date) -> tuple[Chart, ...
 def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]], *, so_far: bool) -> Fact:
     """Deliveries by kind, posted or not."""
     if part.value is None:
-        return part.unknown("Came in")
+        return part.unknown("New events")
     came, before = part.value
     counts = []
     for kind in sorted(came, key=lambda kind: (-came[kind], kind)):
@@ -211,7 +211,7 @@ def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]], *, so_far: bo
         counts.append(
             f"{came[kind]} {kind}" + (f" ({moved})" if moved not in {"", evidence.NO_CHANGE} else "")
         )
-    return Fact(label="Came in", value=", ".join(counts) or "nothing")
+    return Fact(label="New events", value=", ".join(counts) or "nothing")
 
 
 def _waiting(part: Part[Sequence[OpenReply]], *, context: CommandContext) -> Fact:

@@ -169,7 +169,7 @@ def _today(part: Part[StatsRow], expected: Span | None) -> tuple[Fact, ...]:
     facts = (Fact(label="Today", value=", ".join(counted)),)
     if expected is None:
         return facts
-    likely = f"{expected.low:,.0f} to {expected.high:,.0f} sends, by the last {WEEKS} same weekdays"
+    likely = f"{expected.low:,.0f} to {expected.high:,.0f} sends, based on the same weekday in the last {WEEKS} weeks"
     return (*facts, Fact(label="By midnight UTC", value=likely))
 
 

@@ -46,7 +46,7 @@ def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple
     """The report in one message."""
     still = ", today so far" if made.running else ""
     return Card(
-        title=f"Report of {made.workspace}, {show_days(made.first, made.last)}{still}",
+        title=f"Report for {made.workspace}, {show_days(made.first, made.last)}{still}",
         text=(*text, *made.gaps),
         facts=(
             *total_facts(made.total, past=_past(made)),
@@ -66,14 +66,14 @@ def _past(made: ClientReport) -> Past | None:
 
 
 def _touch(made: ClientReport) -> Fact:
-    label = "Time to first touch"
+    label = "Response time"
     if made.positive is None:
         return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)
     if made.median_touch is None:
-        return Fact(label=label, value="no positive reply was touched")
+        return Fact(label=label, value="no positive reply handled yet")
     typical = show_span(timedelta(seconds=made.median_touch))
     waiting = len(made.positive) - len(made.first_touches)
-    left = f", {waiting} not touched yet" if waiting else ""
+    left = f", {waiting} not handled yet" if waiting else ""
     return Fact(label=label, value=f"median {typical} of {len(made.first_touches)}{left}")
 
 
@@ -106,7 +106,7 @@ async def _published(
         await asyncio.to_thread(_write, place.folder / name, page(made, brand))
     except OSError as error:
         reason = error.strerror or str(error)
-        return (), (f"The page could not be written to the folder of [report]: {reason}.",)
+        return (), (f"The page couldn't be written to the [report] folder: {reason}.",)
     return (Button(label="Open report", command="report", url=f"{place.url.rstrip('/')}/{name}"),), ()
 
 
@@ -159,8 +159,8 @@ def _changes(recorded: PeriodRecords) -> list[Change]:
 
 def _gaps(recorded: Part[PeriodRecords], inboxes: Part[tuple[Inbox, ...]]) -> tuple[str, ...]:
     meanings = (
-        (recorded, "Positive replies, incidents and changes are missing"),
-        (inboxes, "The health of the domains is missing"),
+        (recorded, "Positive replies, incidents and changes are unavailable"),
+        (inboxes, "Domain health is unavailable"),
     )
     return tuple(f"{what}: {part.why}" for part, what in meanings if part.error)
 

@@ -28,12 +28,12 @@ NUMBERS = ("Sends", "Replies", "Reply rate", "Positive", "Positive rate", "Meeti
 COLUMNS = columns("Group", *map(number, NUMBERS), Column(title="", bar=True))
 MOST_CHARTED = 10
 """Groups that a chart shows."""
-NOTHING_COUNTED = "Nothing was counted in this time."
+NOTHING_COUNTED = "No activity in this period."
 COMPARABLE: Mapping[str, str] = {
-    "sequence": "Sequences write to different people: a difference may be theirs.",
-    "step": "Later steps reach only those who have not answered: steps are not alternatives.",
-    "variant": "The service doesn't say which sequence a variant belongs to: one name may mix several sequences.",
-    "inbox": "Inboxes may send different sequences: a difference may be theirs.",
+    "sequence": "Sequences reach different people, which can explain a difference.",
+    "step": "Later steps only reach people who haven't replied yet, so steps can't be compared directly.",
+    "variant": "The service doesn't report which sequence a variant belongs to, so one name can cover several sequences.",
+    "inbox": "Inboxes can send different sequences, which can explain a difference.",
 }
 """What speaks against comparing the groups."""
 ONE_SEQUENCE = "Only rows of the same sequence are compared."
@@ -70,8 +70,8 @@ def _compared(asked: Range, past: Past | None) -> tuple[str, ...]:
     """With what, where a change is shown."""
     if past is None or not past.before.sends or (before := asked.compared_with) is None:
         return ()
-    still = "; today is not over and not compared" if asked.running else ""
-    return (f"Changes are against {show_days(before.start, before.end)}, the same weekdays{still}.",)
+    still = "; today isn't over and is left out" if asked.running else ""
+    return (f"Compared with {show_days(before.start, before.end)}, the same weekdays{still}.",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ def total_facts(total: StatsRow, *, past: Past | None = None) -> tuple[Fact, ...
 
 
 def _moved(past: Past | None, name: str) -> str:
-    """`, ▲ 12 %`, `, no clear change`, or nothing."""
+    """`, ▲ 12%`, `, no clear change`, or nothing."""
     if past is None:
         return ""
     now, before = (getattr(row, name) for row in (past.now, past.before))
@@ -196,7 +196,7 @@ def _charts(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) ->
         ("Replies", tuple(_percent(row.replies, row.sends) for row in shown)),
         ("Positive", tuple(_percent(row.positive_replies, row.sends) for row in shown)),
     )
-    return (Chart(title=f"Rates by {by}, in per cent", labels=labels, series=series, bars=True),)
+    return (Chart(title=f"Rates by {by}, in percent", labels=labels, series=series, bars=True),)
 
 
 def _percent(part: int | None, whole: int | None) -> float | None:
@@ -226,7 +226,7 @@ def _row(row: StatsRow, *, label: str, best: float) -> Row:
 
 
 def _rate_cell(part: int | None, sends: int | None) -> str:
-    """`7.1 % ±1.8`: a little narrower than in a sentence, for terminals of 60 columns."""
+    """`7.1% ±1.8`: a little narrower than in a sentence, for terminals of 60 columns."""
     return evidence.show(part, sends).replace("± ", "±")
 
 

@@ -94,7 +94,7 @@ def other(kind: str, **fields: Any) -> Card:
 
 
 def reminder(what: str, **changes: Any) -> Message:
-    """What calls for somebody, and what is left of it."""
+    """Messages with a mention, before and after the reply is handled."""
     kind = {"remind": "reminder", "escalate": "escalation", "back": "back"}[what]
     note = rendering.write_note(reminders.reminder_card(replace(DUE, what=what), now=SIX))
     post = replace(POST, kind=kind, note=note, **({"waiting_since": 1.0} | changes))

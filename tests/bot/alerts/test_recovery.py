@@ -138,7 +138,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
 
 
 async def trigger_refresh(bot: BotHarness, remote: Remote) -> None:
-    """Somebody changes something, upon which the bot looks at what its cards are about."""
+    """A change that makes the bot refresh its cards."""
     remote.sequences["sq_0001"]["status"] = "active"
     await bot.say("pause Q3 founders", user=seed.BEN.id, channel=seed.SALES)
 

@@ -76,7 +76,7 @@ async def test_of_many_requests_with_one_state_only_one_is_carried_out(installed
 
 
 async def test_another_browser_cannot_finish_an_installation(installed: Installed) -> None:
-    """Somebody is lured to an address with the attacker's code and state: their browser has no such cookie."""
+    """A victim opens an address with the attacker's code and state: their browser lacks the cookie."""
     back = await installed.browser.decide(await installed.browser.begin())
     victim = Browser(bot=installed.bot)
     assert (await victim.visit(back)).status == 400

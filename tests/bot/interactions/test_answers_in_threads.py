@@ -34,7 +34,7 @@ async def reply_with_button(bot: BotHarness, command: str) -> dict[str, Any]:
 
 
 async def click(bot: BotHarness, message: dict[str, Any]) -> dict[str, Any]:
-    """What the bot answers to a click on the button, as far as it is no longer under way."""
+    """The bot's finished answer to a click on the button."""
     since = {one["ts"] for one in await bot.messages()}
     await bot.control("click", channel=CHANNEL, ts=message["ts"], text="Run", user=seed.BEN.id)
 

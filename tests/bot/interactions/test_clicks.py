@@ -1,4 +1,4 @@
-"""Clicks that go wrong, come late or take long, through Slack and the bot: somebody is always told something true."""
+"""Clicks that fail, arrive late or take long, through Slack and the bot: the person always gets a true answer."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ async def test_a_404_after_the_list_was_read_says_what_why_what_next_and_a_refer
     assert answer["seen_by"] == seed.BEN.id
 
 
-async def test_a_refused_key_is_told_wherever_somebody_clicks(bot: BotHarness, remote: Remote) -> None:
+async def test_a_refused_key_is_told_wherever_someone_clicks(bot: BotHarness, remote: Remote) -> None:
     message = await card(bot)
     remote.refuses = 401
     (answer,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)

@@ -1,4 +1,4 @@
-"""Whatever the words: views stay inside Slack's limits, forms make lines that read back, outside text is no code."""
+"""With any text: views stay within Slack's limits, forms make lines that parse back, outside text is never markup."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ async def bot(request: pytest.FixtureRequest, remote: Remote, tmp_path: Path) ->
 
 
 async def modal(bot: BotHarness, words: str, user: str = seed.BEN.id) -> dict[str, Any]:
-    """The view in front of somebody, once it says so."""
+    """The view that is open, once it shows the text."""
 
     async def there() -> dict[str, Any] | None:
         view = bot.slack.workspace.people.views.top(user)

@@ -58,7 +58,7 @@ async def test_a_reply_that_nobody_takes_is_said_again_once_then_escalated_then_
 
 
 @pytest.mark.parametrize("verb", ["claim", "handled", "snooze"])
-async def test_nothing_is_said_of_a_reply_that_somebody_has_taken_done_or_put_off(
+async def test_nothing_is_said_of_a_reply_that_someone_has_taken_done_or_put_off(
     store: Store, clock: ManualClock, alert: str, verb: str
 ) -> None:
     if verb == "claim":

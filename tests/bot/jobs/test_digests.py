@@ -61,7 +61,7 @@ async def test_the_day_and_the_week_come_at_their_time_with_changes_and_charts(b
     assert f"{yesterday:%A %-d %B}" in day["text"]
     assert f"to {yesterday:%-d %B}" in week["text"]
     for message in (day, week):
-        assert "Changes are against" in text_of(message)
+        assert "Compared with" in text_of(message)
         (title,) = (block["title"] for block in message["blocks"] if "chart" in block)
         assert title.startswith("Replies of 14 days")
         assert any(mark in text_of(message) for mark in ("▲", "▼", "no clear change"))

@@ -1,4 +1,4 @@
-"""A paused domain is reminded of until somebody acknowledges it or it recovers; a lead's return on its day."""
+"""Reminders of paused domains until acknowledged or recovered, and of a lead's return."""
 
 from __future__ import annotations
 

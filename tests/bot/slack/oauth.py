@@ -36,7 +36,7 @@ class Visit:
 
 @dataclass(kw_only=True)
 class Browser:
-    """Somebody at the bot's pages, with one cookie at most."""
+    """A browser at the bot's pages, with at most one cookie."""
 
     bot: BotHarness
     state: str = ""

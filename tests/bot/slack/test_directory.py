@@ -1,4 +1,4 @@
-"""Who Slack says somebody is, by however little it says."""
+"""Identifying people by whatever Slack returns."""
 
 from __future__ import annotations
 

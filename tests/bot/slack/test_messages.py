@@ -133,7 +133,7 @@ async def test_a_history_that_is_too_long_to_read_is_no_proof_of_absence(
 
 async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messenger: MessageSender) -> None:
     world = bot.slack.workspace.world
-    for kind in ("somebody_elses", EVENT_TYPE):
+    for kind in ("someone_elses", EVENT_TYPE):
         assert await messenger.find(CHANNEL, "k", since=time.time()) == Absent()
         metadata = {"event_type": kind, "event_payload": {"key": "k"}}
         world.post(world.channel(CHANNEL), user=seed.BOT.id, text="x", metadata=metadata, by_app=True)

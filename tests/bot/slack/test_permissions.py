@@ -179,7 +179,7 @@ async def test_a_guests_refused_click_leaves_the_undo_for_others(bot: BotHarness
 
 
 @pytest.mark.usefixtures("asked_anew")
-async def test_somebody_who_became_a_guest_cannot_confirm_and_can_once_a_member_again(
+async def test_someone_who_became_a_guest_cannot_confirm_and_can_once_a_member_again(
     bot: BotHarness, remote: Remote
 ) -> None:
     (question,) = await bot.say("pause all", user=LATER_GUEST)
@@ -193,7 +193,7 @@ async def test_somebody_who_became_a_guest_cannot_confirm_and_can_once_a_member_
 
 
 @pytest.mark.usefixtures("asked_anew")
-async def test_a_form_sent_by_somebody_who_became_a_guest_changes_nothing(
+async def test_a_form_sent_by_someone_who_became_a_guest_changes_nothing(
     bot: BotHarness, remote: Remote
 ) -> None:
     await bot.control("shortcut", callback_id="pause_form", user=LATER_GUEST, wait=5)
@@ -214,7 +214,7 @@ def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory, "PERSON_SECONDS", 0.0)
 
 
-async def test_an_old_undo_leaves_somebody_elses_later_pause_and_says_whose_it_is(
+async def test_an_old_undo_leaves_someone_elses_later_pause_and_says_whose_it_is(
     bot: BotHarness, remote: Remote
 ) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
@@ -228,7 +228,7 @@ async def test_an_old_undo_leaves_somebody_elses_later_pause_and_says_whose_it_i
     assert remote.sequences["sq_0001"]["status"] == "paused"
 
 
-async def test_an_undo_leaves_a_pause_to_which_somebody_has_given_a_reason(
+async def test_an_undo_leaves_a_pause_to_which_someone_has_given_a_reason(
     bot: BotHarness, remote: Remote
 ) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)

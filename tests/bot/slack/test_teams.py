@@ -74,7 +74,7 @@ def text_of(answers: list[dict[str, Any]]) -> str:
     return json.dumps(answers, ensure_ascii=False)
 
 
-async def test_a_new_workspace_is_told_that_it_may_see_nothing_until_somebody_allows_it(
+async def test_a_new_workspace_is_told_that_it_may_see_nothing_until_someone_allows_it(
     agency: Installed,
 ) -> None:
     (refusal,) = await agency.say("sequences")

@@ -101,13 +101,13 @@ async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_onc
         unwrap(FoundLeads.compare)(store.found_leads, first_look, "default", first, grace=60)
         looking = asyncio.create_task(store.found_leads.compare("default", second, grace=60))
         if not store.database.is_sqlite:  # there the second cannot even begin
-            await until(lambda: somebody_waits(store))
+            await until(lambda: someone_waits(store))
     await looking
     await store.deliveries.route(routes().decide)
     assert [reply.email for reply in await store.records.open_replies("default")] == ["ada@acme.example"]
 
 
-async def somebody_waits(store: Store) -> bool:
+async def someone_waits(store: Store) -> bool:
     waiting = sa.text("SELECT count(*) FROM pg_locks WHERE NOT granted")
     return bool(await store.database.read(lambda connection: connection.scalar(waiting)))
 

@@ -26,7 +26,7 @@ from tests.bot.manual_clock import ManualClock
 
 ROUTES = Routes(alert_channels={"default": "C1"})
 REFUSED = ChannelRefused(error="is_archived")
-HIDDEN = Unpostable(error="cannot look it up: is_archived", unsure=True)
+HIDDEN = Unpostable(error="can't look it up: is_archived", unsure=True)
 
 
 async def arrive(store: Store, *numbers: int) -> None:

@@ -104,7 +104,7 @@ async def test_what_a_team_may_see_outlives_a_new_installation_but_not_its_remov
 async def test_removal_takes_everything_that_waits_for_the_teams_channels_and_nothing_else(
     teams: SlackTeams, store: Store
 ) -> None:
-    """T1 and T10 begin alike, and `_` is no wildcard."""
+    """T1 is a prefix of T10, and `_` is not a wildcard."""
     await teams.save(installation())
     for channel in ("T1/C1", "T10/C1", "C1"):
         one = Subscription(channel=channel, event="lead.bounced")

@@ -115,7 +115,7 @@ async def test_processes_that_look_at_the_same_deliveries_at_once_count_every_ar
 
 async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(store: Store) -> None:
     if store.database.is_sqlite:
-        return  # there is no other process that waits
+        return  # no other process waits
     longest = await store.database.read(
         lambda tx: tx.connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar_one()
     )

@@ -1,4 +1,4 @@
-"""An export holds every lead once, is no formula anywhere, and appears whole or not at all."""
+"""An export has every lead once, contains no formulas, and appears complete or not at all."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ async def test_a_lead_that_the_service_refuses_does_not_take_the_others_along() 
 
     async def add(leads: Sequence[dict[str, str]]) -> AddResult:
         if any(lead["email"].startswith("bad") for lead in leads):
-            raise InvalidRequest("is no address", field="leads")
+            raise InvalidRequest("is not an address", field="leads")
         return AddResult(added=len(leads))
 
     leads = candidates("a@b.co", "bad@b.co", "c@b.co", "d@b.co", "bad2@b.co")

@@ -47,8 +47,8 @@ def test_the_answers_are_checked_and_make_a_private_file_that_works(
     )
     done = empty.run("init", "--interactive", str(file))
     assert done.code == 0, done.err
-    assert "ok: API key of default: accepted" in done.err
-    assert "ok: Slack token" in done.err
+    assert "passed: API key of default: accepted" in done.err
+    assert "passed: Slack token" in done.err
     assert "outreach manifest --url https://bot.example.com" in done.err
     assert "webhooks create --url https://bot.example.com/webhooks/outreach" in done.err
     assert sandbox["api_keys"]["acme"] not in done.err + done.out
@@ -65,8 +65,8 @@ def test_a_wrong_key_is_named_and_asked_again(
 ) -> None:
     answers(sandbox["base_url"], "wrong", "y", "", sandbox["api_keys"]["acme"])
     done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
-    assert "fail: API key of default: rejected" in done.err
-    assert "ok: API key of default: accepted" in done.err
+    assert "failed: API key of default: rejected" in done.err
+    assert "passed: API key of default: accepted" in done.err
     assert done.code == 1, "the answers end there"
     assert "nothing was written" in done.err
     assert not (tmp_path / "outreach.toml").exists()
@@ -76,7 +76,7 @@ def test_an_address_that_is_none_is_asked_again(empty: Shell, answers: Any, tmp_
     answers("no address", "key", "http://127.0.0.1:9/v1", "key", "n")
     done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
     assert "OUTREACH_BASE_URL" in done.err
-    assert "fail: API key of default" in done.err
+    assert "failed: API key of default" in done.err
 
 
 def test_a_file_that_is_there_is_kept(offline: Shell, tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def test_the_page_and_the_data_are_written(shell: Shell) -> None:
 def test_without_options_the_summary_is_shown(shell: Shell) -> None:
     ran = shell.run("report", "last-month")
     assert ran.code == 0
-    assert "Report of default" in ran.out
-    assert "Time to first touch" in ran.out
+    assert "Report for default" in ran.out
+    assert "Response time" in ran.out
 
 
 def test_the_page_goes_to_stdout(shell: Shell) -> None:

@@ -15,7 +15,7 @@ from shared.domain.card import Button, Card, Fact, Tone
 CARD = Card(
     title="Q3 CTO is paused",
     tone=Tone.WARN,
-    text=("It resumes by itself. Replies were 50 (2.6 %) of all, which is why.",),
+    text=("It resumes by itself. Replies were 50 (2.6%) of all, which is why.",),
     facts=(Fact(label="Health", value="91", tone=Tone.GOOD), Fact(label="Id", value="sq_1")),
     quote="Hi,\n\x1b[31mcall me\x1b[0m",
     buttons=(Button(label="Resume", command="resume sq_1"), Button(label="status", command="status")),
@@ -30,7 +30,7 @@ def lines(card: Card, look: Look) -> list[str]:
 def test_a_card_is_shown_in_its_order_and_the_buttons_as_lines_to_type() -> None:
     assert lines(CARD, Look(interactive=True)) == [
         "▲ Q3 CTO is paused",
-        "It resumes by itself. Replies were 50 (2.6 %) of all, which is why.",
+        "It resumes by itself. Replies were 50 (2.6%) of all, which is why.",
         "",
         "Health  ✓ 91",
         "Id        sq_1",
@@ -52,7 +52,7 @@ def test_nobody_who_reads_a_pipe_is_told_what_to_type() -> None:
 
 @pytest.mark.parametrize("width", range(20, 60))
 def test_a_number_keeps_its_sign_when_lines_break(width: int) -> None:
-    assert any("2.6 %" in line for line in lines(CARD, Look(width=width)))
+    assert any("2.6%" in line for line in lines(CARD, Look(width=width)))
 
 
 def test_without_unicode_every_line_is_ascii() -> None:

@@ -24,7 +24,7 @@ def table(*, rows: int = 3) -> Table:
         Column(title="Status"),
     )
     cells = (
-        (NAMES[i % 4], 1_234_567 * (i + 1), "12.5 %", 0.125, "a remark that goes on and on", "active")
+        (NAMES[i % 4], 1_234_567 * (i + 1), "12.5%", 0.125, "a remark that goes on and on", "active")
         for i in range(rows)
     )
     return Table(columns=columns, rows=tuple(Row(cells=c) for c in cells))
@@ -33,7 +33,7 @@ def table(*, rows: int = 3) -> Table:
 def test_everything_is_shown_where_there_is_room() -> None:
     grid = lay_out(table(), Look(width=200))
     assert grid.hidden == ()
-    assert "SaaS founders in Europe, second attempt  1,234,567      12.5 %  █" in grid.rows[0][1]
+    assert "SaaS founders in Europe, second attempt  1,234,567       12.5%  █" in grid.rows[0][1]
 
 
 def test_in_sixty_columns_the_bar_goes_first_and_the_widest_text_in_the_middle_next() -> None:
@@ -50,7 +50,7 @@ def test_lines_fit_and_numbers_stay_whole_at_every_width(*, width: int, ascii_on
     for number, (_, line) in enumerate(grid.rows):
         assert cell_len(line) <= width
         assert f"{1_234_567 * (number + 1):,}" in line
-        assert "12.5 %" in line
+        assert "12.5%" in line
 
 
 def test_what_is_unknown_is_a_dash_and_not_a_zero() -> None:

@@ -82,7 +82,7 @@ def test_all_is_well_where_all_is_in_place(slack: Shell) -> None:
         assert [(path, len(signature or "")) for path, signature in _Bot.asked] == [
             ("/webhooks/outreach", 64)
         ]
-    assert [f for f in result.data if f["status"] == "fail"] == []
+    assert [f for f in result.data if f["status"] == "failed"] == []
     assert result.code == 0
     assert {
         "Configuration",
@@ -100,7 +100,7 @@ def test_an_address_that_takes_forged_deliveries_fails(slack: Shell) -> None:
         assert slack.run("webhooks", "create", "--url", url).code == 0
         result = slack.run("doctor", "--json")
     assert result.code == 1
-    assert findings(result)["Webhook address"]["status"] == "fail"
+    assert findings(result)["Webhook address"]["status"] == "failed"
 
 
 def test_each_fault_has_its_cure_and_no_secret_is_shown(slack: Shell) -> None:
@@ -108,7 +108,7 @@ def test_each_fault_has_its_cure_and_no_secret_is_shown(slack: Shell) -> None:
     slack.set("SLACK_BOT_TOKEN", "xoxb-wrong-token")
     result = slack.run("doctor", "--json")
     assert result.code == 1
-    failed = {name: f for name, f in findings(result).items() if f["status"] == "fail"}
+    failed = {name: f for name, f in findings(result).items() if f["status"] == "failed"}
     assert {"API key of default", "Slack token", "Webhook secrets of default"} <= set(failed)
     assert all(f["cure"] for f in failed.values())
     assert "wrong_key" not in result.out
@@ -118,14 +118,14 @@ def test_each_fault_has_its_cure_and_no_secret_is_shown(slack: Shell) -> None:
 def test_a_channel_that_is_not_there_fails(slack: Shell) -> None:
     slack.set("OUTREACH_ALERT_CHANNEL", "C0NOWHERE1")
     result = slack.run("doctor", "--json")
-    assert findings(result)["Slack channel C0NOWHERE1"]["status"] == "fail"
+    assert findings(result)["Slack channel C0NOWHERE1"]["status"] == "failed"
 
 
 def test_missing_settings_are_findings_and_the_rest_is_still_checked(shell: Shell) -> None:
     result = shell.run("doctor", columns=60)
     assert result.code == 1
     assert "SLACK_BOT_TOKEN is missing" in " ".join(result.out.split())
-    assert "ok: accepted" in result.out
+    assert "passed: accepted" in result.out
     wide = [line for line in result.out.splitlines() if len(line) > 60]
     assert all(len(line.split()[-1]) > 30 for line in wide)  # an address or a path, whole, to be copied
 
@@ -133,7 +133,7 @@ def test_missing_settings_are_findings_and_the_rest_is_still_checked(shell: Shel
 def test_a_database_that_cannot_be_written_fails(slack: Shell) -> None:
     slack.set("OUTREACH_DATABASE_URL", "sqlite:////proc/outreach.db")
     result = slack.run("doctor", "--json")
-    assert findings(result)["Database"]["status"] == "fail"
+    assert findings(result)["Database"]["status"] == "failed"
 
 
 def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> None:
@@ -146,16 +146,16 @@ def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> N
 
     asyncio.run(spawn_orphan())
     found = findings(slack.run("doctor", "--json"))["Timed pauses"]
-    assert (found["status"], "globex (1)" in found["found"]) == ("look", True)
+    assert (found["status"], "globex (1)" in found["found"]) == ("warning", True)
 
 
 def test_a_bot_on_another_database_is_found_out(slack: Shell) -> None:
     with running_bot(slack) as address:
-        assert findings(slack.run("doctor", "--json"))["Bot's database"]["status"] == "ok"
+        assert findings(slack.run("doctor", "--json"))["Bot's database"]["status"] == "passed"
         slack.set("OUTREACH_DATABASE_URL", f"sqlite:///{slack.home / 'elsewhere' / 'outreach.db'}")
         result = slack.run("doctor", "--json")
         assert result.code == 1
-        assert findings(result)["Bot's database"]["status"] == "fail"
+        assert findings(result)["Bot's database"]["status"] == "failed"
         assert address in findings(result)["Bot's database"]["found"]
 
 

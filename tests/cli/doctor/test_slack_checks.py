@@ -168,4 +168,4 @@ def test_the_shell_tells_of_a_trial(shell: Any, sandbox: dict[str, Any]) -> None
     shell.set("SLACK_API_URL", sandbox["slack_api_url"])
     result = shell.run("doctor", "--post", "#outreach-alerts", "--json")
     steps = [one for one in result.data if one["check"].startswith("Slack ")]
-    assert [one["status"] for one in steps] == ["ok"] * 4
+    assert [one["status"] for one in steps] == ["passed"] * 4

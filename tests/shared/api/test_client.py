@@ -114,7 +114,7 @@ async def test_what_the_document_forbids_is_refused_before_it_costs_a_request(
         ("https://api.x.io/v2", "https://api.x.io/v1"),
         ("api.x.io/v1", "web address"),
         ("ftp://api.x.io/v1", "web address"),
-        ("https://user:word@api.x.io/v1", "no user"),
+        ("https://user:word@api.x.io/v1", "must not contain a user"),
         ("https://api.x.io/v1?x=1", "query"),
         ("", "web address"),
     ],
@@ -163,9 +163,9 @@ async def test_a_success_without_a_body_is_a_success_where_nothing_must_be_read(
 @pytest.mark.parametrize(
     "shape",
     [
-        {"error": {"code": "oops", "field": "url", "message": "Mend it."}},
-        {"error": "oops", "field": "url", "message": "Mend it."},
-        {"errors": [{"code": "oops", "param": "url", "detail": "Mend it."}]},
+        {"error": {"code": "oops", "field": "url", "message": "Fix it."}},
+        {"error": "oops", "field": "url", "message": "Fix it."},
+        {"errors": [{"code": "oops", "param": "url", "detail": "Fix it."}]},
     ],
 )
 async def test_a_refusal_tells_what_the_service_told(
@@ -181,14 +181,14 @@ async def test_a_refusal_tells_what_the_service_told(
     )
     assert getattr(caught.value, "field", "url") == "url"
     assert len(server.asked) == 1
-    assert status == 401 or "Mend it." in str(caught.value)
+    assert status == 401 or "Fix it." in str(caught.value)
 
 
 async def test_a_redirect_is_not_followed_and_says_where(
     client: OutreachClient, server: ScriptedServer
 ) -> None:
     server.play = lambda _: Answer(status=302, headers={"Location": "https://evil.example/v1/leads?key=1"})
-    with pytest.raises(Refused, match=r"https://evil\.example/v1/leads;") as caught:
+    with pytest.raises(Refused, match=r"https://evil\.example/v1/leads\.") as caught:
         await client.list_leads()
     assert caught.value.cure == "base_url"
     assert "`base_url`" in caught.value.hint

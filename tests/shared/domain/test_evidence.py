@@ -88,8 +88,8 @@ def test_the_sends_that_it_takes_do_suffice(one: Rate, other: Rate) -> None:
 @pytest.mark.parametrize(
     ("part", "sends", "shown"),
     [
-        (71, 1000, "7.1 % ± 1.8"), (12, 49, "too few"), (0, 50, "0.0 % ± 7.1"), (0, 0, "–"), (None, 500, "–"),
-        (3, None, "–"), (5000, 100_000, "5.0 %"), (60, 50, "120.0 %"), (6, 5, "too few"),
+        (71, 1000, "7.1% ± 1.8"), (12, 49, "too few"), (0, 50, "0.0% ± 7.1"), (0, 0, "–"), (None, 500, "–"),
+        (3, None, "–"), (5000, 100_000, "5.0%"), (60, 50, "120.0%"), (6, 5, "too few"),
     ],
 )  # fmt: skip
 def test_a_rate_is_shown_with_what_its_sends_can_tell(
@@ -105,19 +105,19 @@ def test_the_best_of_several_must_be_sure_against_all() -> None:
         ("C", Rate(part=28, sends=1000)),
     ]
     found = evidence.contest(groups)
-    assert str(found) == "A beats all 2 others, next B: 99 % sure, 6.0 % against 3.0 %"
+    assert str(found) == "A beats all 2 others, next B, with 99% confidence: 6.0% vs 3.0%"
     assert evidence.contest([*groups[:1], ("D", Rate(part=9, sends=10)), ("E", None)]) is None
     close = evidence.contest([("A", Rate(part=41, sends=1000)), ("B", Rate(part=40, sends=1000))])
-    assert "can't tell" in str(close) or "no difference" in str(close)
+    assert "too early to compare" in str(close) or "no measurable difference" in str(close)
 
 
 def test_a_change_needs_more_than_chance() -> None:
     before = Rate(part=40, sends=1000)
     assert evidence.show_rate_change(Rate(part=44, sends=1000), before) == "no clear change"
-    assert evidence.show_rate_change(Rate(part=80, sends=1000), before) == "▲ 100 %"
+    assert evidence.show_rate_change(Rate(part=80, sends=1000), before) == "▲ 100%"
     assert evidence.show_rate_change(Rate(part=9, sends=10), before) == ""
     assert evidence.show_rate_change(before, None) == ""
     assert evidence.show_rate_change(before, Rate(part=0, sends=1000)) == "▲"
     assert [evidence.show_count_change(now, 100) for now in (110, 160, 40, None)] == [
-        "no clear change", "▲ 60 %", "▼ 60 %", "",
+        "no clear change", "▲ 60%", "▼ 60%", "",
     ]  # fmt: skip

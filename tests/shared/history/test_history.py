@@ -295,8 +295,8 @@ async def test_a_damaged_file_is_set_aside_said_and_begun_anew(tmp_path: Path, d
     async with History(parse_url(f"sqlite:///{path}")) as second:
         await second.add(snapshot(NOW), now=NOW)
         assert await values(second) == [90]
-        assert "set aside" in second.notice
-    assert (tmp_path / second.notice.split()[9].rstrip(",")).exists()
+        assert "was moved to" in second.notice
+    assert (tmp_path / second.notice.split()[8].rstrip(",")).exists()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

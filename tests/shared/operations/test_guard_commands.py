@@ -176,7 +176,7 @@ async def test_the_list_shows_the_last_firing_and_the_closest_subject(harness: C
     card = await harness.say("guard")
     assert card.table is not None
     row = next(row for row in card.table.rows if row.cells[0] == "bounces-5")
-    assert row.cells[1:3] == ("13:30 UTC", "Spring: 4.0 %")
+    assert row.cells[1:3] == ("13:30 UTC", "Spring: 4.0%")
     assert row.cells[3] == pytest.approx(0.8)
 
 

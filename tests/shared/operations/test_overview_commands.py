@@ -34,7 +34,7 @@ async def test_status_tells_everything_at_once(harness: CommandHarness) -> None:
     assert answer["Sequences"] == "2 active, 1 paused"
     assert answer["Inboxes"] == "1 of 4 inboxes bad · 1 of unknown health"
     assert answer["Today"] == "4,000 sends, 100 replies, 22 positive, 4 meetings"
-    assert answer["By midnight UTC"] == "4,000 to 4,167 sends, by the last 4 same weekdays"
+    assert answer["By midnight UTC"] == "4,000 to 4,167 sends, based on the same weekday in the last 4 weeks"
     assert answer["Alerts"] == "2 waiting, the oldest for 40 s"
     assert answer["Last delivery"] == "3 min ago"
     assert (
@@ -143,9 +143,9 @@ async def test_stats_have_counts_rates_bars_and_names(harness: CommandHarness) -
     assert card.title == "Stats by sequence, last 30 days"
     assert card.table is not None
     assert [row.cells for row in card.table.rows] == [
-        ("Spring", 3000, 60, "2.0 % ±0.6", 12, "0.4 % ±0.3", 1, 0.5),
-        ("Q3 Founders", 1000, 40, "4.0 % ±1.4", 10, "1.0 % ±0.8", 3, 1.0),
-        ("All", 4000, 100, "2.5 % ±0.5", 22, "0.5 % ±0.3", 4, 0.625),
+        ("Spring", 3000, 60, "2.0% ±0.6", 12, "0.4% ±0.3", 1, 0.5),
+        ("Q3 Founders", 1000, 40, "4.0% ±1.4", 10, "1.0% ±0.8", 3, 1.0),
+        ("All", 4000, 100, "2.5% ±0.5", 22, "0.5% ±0.3", 4, 0.625),
     ]
     assert card.data is not None
     counts = {"group": "sq_3", "sends": 3000, "replies": 60, "positive_replies": 12, "meetings": 1}
@@ -169,14 +169,14 @@ async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(
     ]
     assert facts(card)["Sends"] == "4,000, no clear change"
     assert card.text[-1] == (
-        "Changes are against 25 February to 2 March, the same weekdays; today is not over and not compared."
+        "Compared with 25 February to 2 March, the same weekdays; today isn't over and is left out."
     )
 
 
 async def test_the_better_group_is_named_with_how_sure_it_is(harness: CommandHarness) -> None:
     card = await harness.say("stats")
-    assert card.text[0] == "Replies: Q3 Founders beats Spring: 99 % sure, 4.0 % against 2.0 %."
-    assert card.text[1].startswith("Positive replies: Q3 Founders beats Spring: 9")
+    assert card.text[0] == "Replies: Q3 Founders beats Spring, with 99 % sure, 4.0 % against 2.0%."
+    assert card.text[1].startswith("Positive replies: Q3 Founders beats Spring, with 9")
     assert "different people" in card.text[2]
 
 
@@ -187,8 +187,8 @@ async def test_groups_that_chance_may_explain_are_not_ranked(harness: CommandHar
         {"group": "C", "sends": 9, "replies": 9, "positive_replies": 9, "meetings": 0},
     ]
     card = await harness.say("stats by variant")
-    assert "can't tell Variant A and Variant B apart yet (4.0 % against 2.8 %): about" in card.text[0]
-    assert "no difference" in card.text[1]
+    assert "can't tell Variant A and Variant B apart yet (4.0 % against 2.8%): about" in card.text[0]
+    assert "no measurable difference" in card.text[1]
     assert card.table is not None
     assert card.table.rows[2].cells[3] == "too few"
 
@@ -202,9 +202,9 @@ async def test_variants_are_compared_only_within_a_sequence_where_rows_tell_it(
         {"group": "A", "sequence_id": "sq_3", "sends": 900, "replies": 300, "positive_replies": 5},
     ]
     card = await harness.say("stats by variant")
-    assert card.text[0] == "Replies in sq_1: Variant A beats Variant B: 99 % sure, 6.7 % against 2.2 %."
+    assert card.text[0] == "Replies in sq_1: Variant A beats Variant B: 99 % sure, 6.7 % against 2.2%."
     assert "Only rows of the same sequence are compared." in card.text
-    assert not any("33.3 %" in line for line in card.text)
+    assert not any("33.3%" in line for line in card.text)
 
 
 async def test_a_day_that_is_not_over_is_compared_with_no_whole_one(harness: CommandHarness) -> None:
@@ -236,4 +236,4 @@ async def test_stats_of_nothing_say_so(harness: CommandHarness) -> None:
     harness.service.stats = []
     card = await harness.say("stats 2026-01-01..2026-01-31")
     assert (card.data, card.table) == ((), None)
-    assert "Nothing was counted" in text(card)
+    assert "No activity" in text(card)

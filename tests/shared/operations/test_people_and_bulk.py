@@ -34,10 +34,10 @@ async def test_stats_by_person_tell_median_slow_end_share_in_time_and_what_was_d
     records(harness).done = [("ann", NOW), ("ann", NOW), ("dan", NOW)]
     card = await harness.say("stats by person today")
     assert rows(card) == [
-        ("@ann", 5, "3 min", "40 min", "80.0 %", 2),
-        ("@ben", 1, "9 min", "9 min", "0.0 %", 0),
+        ("@ann", 5, "3 min", "40 min", "80.0%", 2),
+        ("@ben", 1, "9 min", "9 min", "0.0%", 0),
         ("@dan", 0, "–", "–", "–", 1),
-        ("All", 6, "4 min", "40 min", "66.7 %", 3),
+        ("All", 6, "4 min", "40 min", "66.7%", 3),
     ]
     (chart,) = card.charts
     assert chart.labels == ("ann", "ben")
@@ -58,8 +58,8 @@ async def test_the_digest_of_today_has_who_claimed_how_fast(harness: CommandHarn
     records(harness).done = [("ann", NOW)]
     card = await harness.say("digest today")
     assert card.title == "Digest, today so far"
-    assert rows(card) == [("@ann", 1, "2 min", "2 min", "100.0 %", 1)]
-    assert card.text[0] == "Today is not over: it is compared with nothing."
+    assert rows(card) == [("@ann", 1, "2 min", "2 min", "100.0%", 1)]
+    assert card.text[0] == "Today isn't over, so it isn't compared."
     assert rows(await digest_card(harness.context)) == []
 
 

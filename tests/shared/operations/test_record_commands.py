@@ -139,9 +139,9 @@ async def test_the_digest_tells_the_day_against_the_same_weekday(harness: Comman
     card = await harness.say("digest now")
     by_label = facts(card)
     assert card.title == "Digest, Monday 9 March"
-    assert card.text == ("Changes are against Monday 2 March, the same weekday.",)
+    assert card.text == ("Compared with Monday 2 March, the same weekday.",)
     assert by_label["Sends"] == "4,000, no clear change"
-    assert by_label["Came in"] == "20 lead.bounced (▼ 50 %), 9 lead.replied"
+    assert by_label["New events"] == "20 lead.bounced (▼ 50%), 9 lead.replied"
     assert by_label["Time to claim"] == "median 4 min over 3 claims, 20 min before"
     assert "By person" not in by_label, "a table and a chart show it"
     assert card.table
@@ -161,8 +161,8 @@ async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness
     records(harness).came = {day - timedelta(days=n): {"reply.ooo": 10} for n in range(12)}
     card = await digest_card(harness.context, every="week")
     assert card.title == "Digest, 3 to 9 March"
-    assert card.text == ("Changes are against 24 February to 2 March, the same weekdays.",)
-    assert facts(card)["Came in"] == "70 reply.ooo (▲ 75 %)"
+    assert card.text == ("Compared with 24 February to 2 March, the same weekdays.",)
+    assert facts(card)["New events"] == "70 reply.ooo (▲ 75%)"
     (chart,) = card.charts
     assert len(chart.labels) == 14
 

@@ -36,9 +36,9 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
     harness.records.recorded = RECORDED
     card = await harness.say("report last week")
     by_label = facts(card)
-    assert card.title == "Report of default, 2 to 8 March"
+    assert card.title == "Report for default, 2 to 8 March"
     assert by_label["Sends"].startswith("4,000")
-    assert by_label["Time to first touch"] == "median 4 min of 1, 1 not touched yet"
+    assert by_label["Response time"] == "median 4 min of 1, 1 not handled yet"
     assert by_label["Domains"].startswith("1 of 3 domains healthy")
     assert by_label["Incidents"] == "1 incident, 1 change"
     assert "ada@x.example" not in str(card)
@@ -76,7 +76,7 @@ async def test_records_that_cannot_be_read_are_unknown_and_said(harness: Command
     with harness.failing("GET /inboxes", httpx.Response(500)):
         card = await harness.say("report last week")
     by_label = facts(card)
-    assert by_label["Time to first touch"] == by_label["Incidents"] == by_label["Domains"] == "unknown"
+    assert by_label["Response time"] == by_label["Incidents"] == by_label["Domains"] == "unknown"
     assert any("the database is gone" in line for line in card.text)
 
 
@@ -115,7 +115,7 @@ async def test_without_an_address_nothing_is_written_or_linked(
 async def test_a_place_that_cannot_be_written_to_is_said(harness: CommandHarness, tmp_path: Path) -> None:
     card = await say_with_report_folder(harness, tmp_path, url="https://reports.example.com/")
     assert card.buttons == ()
-    assert "could not be written" in card.text[0]
+    assert "couldn't be written" in card.text[0]
 
 
 async def test_today_is_in_the_counts_and_in_no_comparison(harness: CommandHarness) -> None:

@@ -1,4 +1,4 @@
-"""The whole of what a channel is told of: by command, by `[routes]`, as an alert channel; in every workspace."""
+"""All subscriptions of a channel: by command, by `[routes]`, as an alert channel; in every workspace."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(
     assert (await run(parse("sequences"), context)).footer.startswith("Workspace acme")
 
 
-async def test_a_channel_may_have_its_own_quiet_hours_and_call_somebody_else_or_nobody(
+async def test_a_channel_may_have_its_own_quiet_hours_and_call_someone_else_or_nobody(
     context: CommandContext,
 ) -> None:
     found = text(await run(parse("subscriptions"), context))

@@ -168,7 +168,7 @@ def test_socket_mode_needs_no_signing_secret() -> None:
         pytest.param("OUTREACH_BASE_URL", "https://[v1/v1", "web address", id="broken"),
         pytest.param("OUTREACH_BASE_URL", "https://me:pw@x.example/v1", "Leave out", id="password-in-url"),
         pytest.param("OUTREACH_API_KEY", "live_1\nX-Evil: 1", "line break", id="newline-in-key"),
-        pytest.param("OUTREACH_API_KEY", "live_ü", "strange", id="not-ascii"),
+        pytest.param("OUTREACH_API_KEY", "live_ü", "invalid character", id="not-ascii"),
         pytest.param("OUTREACH_PORT", "65536", "65535", id="port-too-high"),
         pytest.param("OUTREACH_RATE", "11", "10", id="rate-over-the-limit"),
         pytest.param("OUTREACH_RATE", "0", "greater", id="rate-zero"),
@@ -371,7 +371,7 @@ def test_what_the_dashboard_does_not_know_is_refused_and_the_nearest_named(tmp_p
     text = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
     assert text["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
     assert text["[dashboard] theme"] == ("is not a theme.", "Use one of night, day, contrast.")
-    assert text["[dashboard] refresh_at"][1].startswith("Write it as 04:00")
+    assert text["[dashboard] refresh_at"][1].startswith("Use a time like 04:00")
     assert text["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
     assert text["[dashboard.intervals] today"] == ("is not an interval.", "Give seconds, from 1 to 86400.")
     assert "[dashboard] read_only" in text, "what was to be read only is never silently more"
@@ -438,7 +438,7 @@ def test_a_leads_page_is_an_https_address_with_a_place_for_the_address(tmp_path:
         ("https://{email}/", "https address"),
         ("https://me@crm.example/{email}", "https address"),
         ("https://crm.example/contacts", "{email}"),
-        ("https://crm.example/{email}/{id}", "alone"),
+        ("https://crm.example/{email}/{id}", "only"),
     ):
         with pytest.raises(SettingsError, match=re.escape(says)):
             read(wrong)

@@ -1,4 +1,4 @@
-"""What a person is told of a PostgreSQL database that cannot be used."""
+"""Messages about a PostgreSQL database that can't be used."""
 
 from __future__ import annotations
 

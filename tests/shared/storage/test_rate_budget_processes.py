@@ -96,7 +96,7 @@ async def test_processes_without_a_usable_budget_file_keep_the_limit_together(
     tmp_path: Path, server: ScriptedServer, temporary_folder: Path, temporary: str, count: int
 ) -> None:
     (tmp_path / "file").write_text("")
-    if temporary == "unusable":  # somebody else could write to it
+    if temporary == "unusable":  # another user could write to it
         (temporary_folder / f"outreach-ops-{os.getuid()}").mkdir()
         (temporary_folder / f"outreach-ops-{os.getuid()}").chmod(0o777)
     url = make_url(f"sqlite:///{tmp_path / 'file' / 'budget.db'}")

@@ -12,7 +12,7 @@ from shared.text import formats
 
 
 def test_changes_are_shown_with_an_arrow() -> None:
-    assert [formats.show_change(x) for x in (0.12, -0.03, 0.001, None)] == ["▲ 12 %", "▼ 3 %", "=", "–"]
+    assert [formats.show_change(x) for x in (0.12, -0.03, 0.001, None)] == ["▲ 12%", "▼ 3%", "=", "–"]
 
 
 def test_sparklines_span_from_lowest_to_highest() -> None:
@@ -59,7 +59,7 @@ def test_unknown_counts_and_rates_are_a_dash() -> None:
     assert (formats.show_count(None), formats.show_count(12345), formats.show_rate(0.0421)) == (
         "–",
         "12,345",
-        "4.2 %",
+        "4.2%",
     )
 
 

@@ -14,11 +14,14 @@ from shared.text.network_errors import describe_network_error
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (TimeoutError(), "no answer in time"),
-        (aiohttp.ServerTimeoutError(), "no answer in time"),
-        (aiohttp.ServerDisconnectedError(), "the connection was cut"),
+        (TimeoutError(), "it timed out"),
+        (aiohttp.ServerTimeoutError(), "it timed out"),
+        (aiohttp.ServerDisconnectedError(), "the connection was lost"),
         (aiohttp.ClientConnectorError(Mock(), ConnectionRefusedError(111, "no")), "connection refused"),
-        (aiohttp.ClientConnectorDNSError(Mock(), socket.gaierror(-2, "no")), "the host name is not known"),
+        (
+            aiohttp.ClientConnectorDNSError(Mock(), socket.gaierror(-2, "no")),
+            "the host name can't be resolved",
+        ),
         (aiohttp.ClientError("anything"), "the connection failed"),
     ],
 )

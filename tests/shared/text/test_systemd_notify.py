@@ -1,4 +1,4 @@
-"""What systemd is told of a service."""
+"""Messages to systemd about a service."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.text.systemd_notify import interval, systemd_notified
 from tests.waiting import until
 
 
-async def test_systemd_is_told_of_the_beginning_the_life_and_the_end(tmp_path: Path) -> None:
+async def test_systemd_is_notified_of_start_watchdog_and_stop(tmp_path: Path) -> None:
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(address)
@@ -29,8 +29,8 @@ async def test_a_systemd_that_does_not_listen_ends_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with systemd_notified({"NOTIFY_SOCKET": str(tmp_path / "gone"), "WATCHDOG_USEC": "20000"}):
-        await until(lambda: caplog.text.count("systemd was not told WATCHDOG=1") > 2)
-    assert "systemd was not told STOPPING=1" in caplog.text
+        await until(lambda: caplog.text.count("systemd couldn't be notified of WATCHDOG=1") > 2)
+    assert "systemd couldn't be notified of STOPPING=1" in caplog.text
 
 
 @pytest.mark.parametrize("given", ["", "0", "x", "²", "-5"])

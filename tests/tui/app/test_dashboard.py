@@ -228,10 +228,10 @@ async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_sin
         assert harness.screen.banner.has_class("-on")
         content = harness.screen.banner.text
         assert "The outreach service can't be reached since 14:33 (9 min)" in content
-        assert "what was read at 14:32 stays" in content
+        assert "showing data from 14:32" in content
         assert len(harness.screen.panels["inboxes"].grid.shown) == 24
-        assert "out of date" in harness.screen.panels["sequences"].head.text
-        assert "as last read" in harness.screen.verdict.words.text
+        assert "stale" in harness.screen.panels["sequences"].head.text
+        assert "as of the last read" in harness.screen.verdict.words.text
         await harness.see(account(now=clock()))
         assert not harness.screen.banner.has_class("-on")
 

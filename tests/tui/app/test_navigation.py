@@ -221,7 +221,7 @@ async def test_a_line_that_is_gone_says_so_on_its_page(clock: Clock) -> None:
         await see(app, pilot, 0, account(inboxes=0))
         assert isinstance(app.screen, DetailScreen)
         assert app.screen.summary_card
-        assert app.screen.summary_card.title == "It is no longer there"
+        assert app.screen.summary_card.title == "This no longer exists"
 
 
 # -- several workspaces --------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ async def test_a_dashboard_that_only_reads_refuses_by_key_and_by_command(clock: 
         await pilot.press("colon", *"pause sq_1", "enter")
         await pilot.pause(0.2)
         assert isinstance(app.screen, CardDialog)
-        assert app.screen.card.title == "This dashboard only reads"
+        assert app.screen.card.title == "This dashboard is read-only"
         await press(pilot, "escape")
         assert only.pending_changes
         assert not only.pending_changes.pending
@@ -438,8 +438,8 @@ async def test_a_key_that_nothing_is_called_by_is_told_with_the_nearest_name(clo
     async with open_app([state("acme", clock=clock)], clock=clock, keys=keys) as (app, _):
         texts = [note.message for note in app._notifications]
         assert texts == [
-            "[dashboard.keys] fautls is no key's name; did you mean faults?",
-            "[dashboard.keys] nonsense is no key's name; the names are in docs/dashboard.md",
+            "[dashboard.keys] fautls isn't a key name; did you mean faults?",
+            "[dashboard.keys] nonsense isn't a key name; valid names are in docs/dashboard.md",
         ]
 
 

@@ -66,8 +66,8 @@ async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes
             app.clumsy.post_message(a_click())
         await pilot.press("a")  # the alarm of the account
         words = app.board_screen.banner.text
-        assert "an error of its own (reference " in words
-        assert "12 times); it goes on." in words
+        assert "Internal error in the dashboard (reference " in words
+        assert "12 times). It keeps running" in words
         reference = words.partition("reference ")[2][:6]
         logged = [record for record in caplog.records if reference in record.getMessage()]
         assert len(logged) == 2, "the trace once, and a line at the tenth"
@@ -122,7 +122,7 @@ async def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path
         app = DashboardApp([acme(history=history)], now=clock)
         async with app.run_test(size=(160, 50)) as pilot:
             app.second_passed()
-            assert "was set aside as history.db.damaged-" in app.board_screen.banner.text
+            assert "It was moved to history.db.damaged-" in app.board_screen.banner.text
             await pilot.press("a")
             assert not app.board_screen.banner.has_class("-on")
             await pilot.press("w")

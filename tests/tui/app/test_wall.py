@@ -60,7 +60,7 @@ async def test_the_wall_turns_by_itself_and_any_key_goes_back(clock: Clock) -> N
         assert app.wall.is_current
 
 
-async def test_an_alarm_holds_the_wall_still_until_somebody_has_seen_it(clock: Clock) -> None:
+async def test_an_alarm_holds_the_wall_still_until_someone_has_seen_it(clock: Clock) -> None:
     app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(ticked(tick_of(healthy())))
@@ -116,11 +116,11 @@ async def test_looking_back_shows_what_was_and_escape_is_now(clock: Clock, tmp_p
             await pilot.press("left_square_bracket")
             await app.workers.wait_for_complete()
             assert len(grid.shown) == 5
-            assert "REPLAY 13:32:07, 1 h ago (gap of 2 h before, the last poll)" in app.board_screen.top.text
+            assert "REPLAY 13:32:07, 1 h ago (gap of 2 h before, latest poll)" in app.board_screen.top.text
             await pilot.press("left_square_bracket")
             await app.workers.wait_for_complete()
             assert len(grid.shown) == 3
-            assert "the record begins here" in app.board_screen.top.text
+            assert "history starts here" in app.board_screen.top.text
             assert "THEN  useacme.example" in app.board_screen.banner.text, "the alarms of that moment"
             app.post_message(ticked(tick_of(account())))
             await pilot.pause()

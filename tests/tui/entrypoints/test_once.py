@@ -108,7 +108,7 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
 async def test_once_names_what_could_not_be_read_and_fails(tmp_path: Path) -> None:
     code, out, err = await once(tmp_path, "http://127.0.0.1:9/v1", "live_none", "--json")
     assert code == 1
-    assert err.startswith("Not everything could be read.\n  ")
+    assert err.startswith("Some data couldn't be read.\n  ")
     found = json.loads(out)
     assert found["inboxes"] is None
     assert len(found["readings"]) == len(SOURCES)

@@ -117,7 +117,7 @@ async def test_everything_is_read_and_not_in_one_moment() -> None:
         assert tick.board.sequences[0].sequence.name == "One"
         assert all(stamp.read_at for stamp in tick.board.stamps.values())
         reads = sorted(s.read_at for s in tick.board.stamps.values() if s.read_at)
-        assert (reads[-1] - reads[0]).total_seconds() > 1, "a start is no burst"
+        assert (reads[-1] - reads[0]).total_seconds() > 1, "a start must not be a burst"
 
 
 async def test_a_service_that_is_gone_is_told_and_comes_back_by_itself() -> None:
@@ -153,7 +153,7 @@ async def test_a_source_that_never_answers_is_told() -> None:
         tick = await watcher.until(lambda t: t.board.trouble is not None)
         assert tick.board.trouble
         assert tick.board.trouble.sources == ("sequences",)
-        assert tick.board.trouble.reason == "No answer within 0.5 s."
+        assert tick.board.trouble.reason == "No response within 0.5 s."
 
 
 async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> None:
@@ -212,7 +212,7 @@ async def test_kept_moments_can_be_looked_at_again(tmp_path: Path) -> None:
 
 
 async def test_a_history_that_cannot_be_used_costs_only_its_charts(tmp_path: Path) -> None:
-    async with History(parse_url(f"sqlite:///{tmp_path}")) as store:  # a folder is no file
+    async with History(parse_url(f"sqlite:///{tmp_path}")) as store:  # a folder, not a file
         history = HistoryAccess(store, workspace="acme")
         async with polled(Service(), history=history) as (_, watcher):
             await watcher.until(lambda t: bool(t.board.sequences))

@@ -78,7 +78,7 @@ def test_an_alarm_recovers_when_its_condition_stays_away() -> None:
     assert only(gone).is_on, "a moment is not enough"
     recovered = look(after=gone, minutes=10 + SETTLES / MINUTE)
     assert only(recovered).recovered_at == NOW + 10 * MINUTE
-    assert only(recovered).notice(NOW).text.startswith("Recovered at 14:42, began 14:32: a.example")
+    assert only(recovered).notice(NOW).text.startswith("Recovered at 14:42, started 14:32: a.example")
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_age_makes_late_and_then_very_late() -> None:
     assert after(0.4) == (Freshness.FRESH, "now")
     assert after(12) == (Freshness.FRESH, "12 s ago")
     assert after(70) == (Freshness.LATE, "late: 1 min ago")
-    assert after(400) == (Freshness.VERY_LATE, "out of date: 6 min ago")
+    assert after(400) == (Freshness.VERY_LATE, "stale: 6 min ago")
     assert after(-3600) == (Freshness.FRESH, "now"), "a clock that steps back makes nothing late"
 
 

@@ -35,4 +35,4 @@ def test_a_card_from_outside_is_only_text() -> None:
     assert "\u202e" not in words
     assert "[red]" in words
     assert "2 of 9 shown" in words
-    assert "50.0 %" in words
+    assert "50.0%" in words

@@ -12,7 +12,7 @@ def _text(name: str) -> sa.Column[str]:
 
 
 def upgrade() -> None:
-    """Create the tables, and mark the repaints that somebody waits for."""
+    """Create the tables, and mark the repaints that a person waits for."""
     op.create_table(
         "slack_events",
         _text("id"),

@@ -138,7 +138,7 @@ def read(scenario: str | Path) -> str:
         text = path.read_text("utf-8")
         _parse(text)
     except OSError as error:
-        raise ValueError(f"The scenario file {path} cannot be read: {error.strerror}.") from None
+        raise ValueError(f"The scenario file {path} can't be read: {error.strerror}.") from None
     except ValidationError as error:
         mistakes = [f"  {_place(one['loc'])}{_words(one['msg'])}" for one in error.errors()]
         raise ValueError("\n".join([f"The scenario file {path} is invalid:", *mistakes])) from None

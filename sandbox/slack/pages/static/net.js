@@ -50,7 +50,7 @@ export class Stream {
     source.onerror = () => {
       if (this.source !== source) return;
       this.status("lost");
-      // EventSource gives up after an answer that is no stream; a stand-in that restarts gives such answers.
+      // EventSource gives up after a response that isn't a stream; a restarting stand-in gives such responses.
       if (source.readyState === EventSource.CLOSED) setTimeout(() => this.source === source && this.open(user, after), 1500);
     };
     source.onmessage = (event) => this.heard({ ...JSON.parse(event.data), number: Number(event.lastEventId) });

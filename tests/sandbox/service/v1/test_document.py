@@ -41,7 +41,7 @@ class TestAuthentication:
         answers = [
             await api.patch(f"/sequences/{sequence}", json={"status": "paused"}),
             await api.delete(f"/leads/{lead}"),
-            await add(api, sequence, "somebody@firm.example"),
+            await add(api, sequence, "someone@firm.example"),
             await api.get("/leads", params={"sequence_id": sequence}),
         ]
         assert [(one.status_code, one.json()["error"]["code"]) for one in answers] == [(404, "not_found")] * 4

@@ -143,7 +143,7 @@ async def test_no_answer_in_time_is_a_failure_and_holds_up_nobody_else(
     found = await deliveries(control)
     assert Counter(one["state"] for one in found) == {"delivered": 20, "pending": 40}
     made = [await _attempts(control, one["id"]) for one in found if one["state"] == "pending"]
-    assert [one["error"] for (one,) in made].count("no answer in time") == 20
+    assert [one["error"] for (one,) in made].count("it timed out") == 20
 
 
 async def _attempts(control: httpx.AsyncClient, delivery: str) -> list[dict[str, Any]]:

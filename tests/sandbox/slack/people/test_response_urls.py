@@ -42,7 +42,7 @@ async def test_answers_come_one_a_second_too(
     async with session.post(url, json={"text": "x"}) as response:
         assert (response.status, response.headers["Retry-After"]) == (429, "1")
     await person.do("clock", advance=1)
-    assert (await post(session, url, text="a refused answer is no use of the address"))[0] == 200
+    assert (await post(session, url, text="a refused answer does not use up the address"))[0] == 200
 
 
 async def test_after_half_an_hour_it_is_refused(

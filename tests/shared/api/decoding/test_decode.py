@@ -77,12 +77,12 @@ def test_an_inbox_without_address_is_known_by_its_id_and_has_no_domain() -> None
     ("body", "text"),
     [
         ([{"name": "A", "color": "red"}], ["GET /sequences", "`id`", "name, color", '[fields.sequence]: id = "path.to.it"']),
-        ({"sequence_list": 7, "ok": True}, ["GET /sequences", "no list", "sequence_list, ok", '[fields.sequence]: list = "']),
-        ({}, ["GET /sequences", "no list", "an empty object"]),
-        (None, ["GET /sequences", "no list", "nothing"]),
-        ("sequences", ["GET /sequences", "no list", "a string"]),
+        ({"sequence_list": 7, "ok": True}, ["GET /sequences", "no list was found", "sequence_list, ok", '[fields.sequence]: list = "']),
+        ({}, ["GET /sequences", "no list was found", "an empty object"]),
+        (None, ["GET /sequences", "no list was found", "null"]),
+        ("sequences", ["GET /sequences", "no list was found", "a string"]),
         ([{"id": "sq_1"}, {}], ["`id`", "an empty object"]),
-        ({"error": {"code": "oops", "message": "no"}}, ["no list", "error"]),
+        ({"error": {"code": "oops", "message": "no"}}, ["no list was found", "error"]),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_names_endpoint_field_keys_and_cure(body: Any, text: list[str]) -> None:
