@@ -86,7 +86,7 @@ def _nouns(kinds: Sequence[str]) -> str:
 
 def _shares(figures: Sequence[Figure]) -> str:
     if all(one.share is None for one in figures):
-        return "unknown: its sends are not known"
+        return "unknown: the number of sends isn't known"
     if len(figures) == 1:
         return show_rate(figures[0].share)
     return ", ".join(f"{show_rate(one.share)} {NOUNS[one.kind]}s" for one in figures)

@@ -51,7 +51,7 @@ class EventListeners:
         await self._answer_message(line, event, thread=event.get("thread_ts") or event["ts"])
 
     async def message(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        """What somebody writes to the bot directly; anything else that is said is none of its business."""
+        """Direct messages to the bot; other messages are ignored."""
         await ack()
         if event.get("channel_type") != "im" or event.get("bot_id") or event.get("subtype"):
             return
@@ -98,7 +98,7 @@ class EventListeners:
                     await Thread(self._slack, channel=event["channel"]).reply(Answer(card=GREETING))
 
     async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        """Somebody looks at the Home tab."""
+        """A person opens the Home tab."""
         await ack()
         with self._performer.track():
             if event.get("tab", "home") == "home":

@@ -16,7 +16,7 @@ from bot.slack.permissions import Person
 from shared.domain.card import Card
 
 KNOWN_WITHIN = 1.5
-"""Seconds for Slack to say who somebody is before a form is opened: its trigger lives for three."""
+"""Seconds for Slack to identify a person before a form is opened: its trigger expires after three."""
 MOST_NAMED = 20
 """Channels of one answer that Slack is asked about."""
 
@@ -78,7 +78,7 @@ class Performer:
         return replace(answer, card=with_channel_names(answer.card, names))
 
     async def form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
-        """Why somebody may not fill in a form: it names workspaces and sequences."""
+        """Why a person can't open a form: it shows workspaces and sequences."""
         try:
             person = await asyncio.wait_for(self._directory.find(user), KNOWN_WITHIN)
         except TimeoutError:

@@ -47,7 +47,7 @@ class WorkspaceSection(Section):
 
     base_url: of.BaseUrl = setting(
         "",
-        "The service's address; it ends in /v1.",
+        "The service's URL; it ends in /v1.",
         variable="OUTREACH_BASE_URL",
         example="https://api.example.com/v1",
     )
@@ -59,7 +59,7 @@ class WorkspaceSection(Section):
     )
     webhook_secrets: of.Secrets = setting(
         (),
-        "The signing secret of deliveries; several, separated by commas, during a change of secret. "
+        "The signing secret of deliveries; several, separated by commas, during a rotation. "
         "Not needed when `outreach webhooks create` made the subscription: it stores the secret.",
         alias="webhook_secret",
         variable="OUTREACH_WEBHOOK_SECRET",
@@ -126,7 +126,7 @@ class SlackSettings(Section):
     )
     config_token: of.Secret | None = setting(
         None,
-        "An app configuration token, with which `outreach doctor` has Slack check the manifest. Lives 12 hours.",
+        "An app configuration token, with which `outreach doctor` asks Slack to validate the manifest. Valid for 12 hours.",
         variable="SLACK_CONFIG_TOKEN",
         example="xoxe.xoxp-your-token",
     )
@@ -160,7 +160,7 @@ class ThresholdsSection(Section):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.bad > self.healthy:
-            raise of.wrong("has bad above healthy.", "Let bad be the lower of the two.")
+            raise of.wrong("sets bad above healthy.", "Set bad lower than healthy.")
         return self
 
 

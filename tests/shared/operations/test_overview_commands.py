@@ -187,7 +187,7 @@ async def test_groups_that_chance_may_explain_are_not_ranked(harness: CommandHar
         {"group": "C", "sends": 9, "replies": 9, "positive_replies": 9, "meetings": 0},
     ]
     card = await harness.say("stats by variant")
-    assert "can't tell Variant A and Variant B apart yet (4.0 % against 2.8%): about" in card.text[0]
+    assert "too early to compare Variant A and Variant B (4.0% vs 2.8%): about" in card.text[0]
     assert "no measurable difference" in card.text[1]
     assert card.table is not None
     assert card.table.rows[2].cells[3] == "too few"
