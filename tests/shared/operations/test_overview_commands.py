@@ -175,7 +175,7 @@ async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(
 
 async def test_the_better_group_is_named_with_how_sure_it_is(harness: CommandHarness) -> None:
     card = await harness.say("stats")
-    assert card.text[0] == "Replies: Q3 Founders beats Spring, with 99 % sure, 4.0 % against 2.0%."
+    assert card.text[0] == "Replies: Q3 Founders beats Spring, with 99% confidence: 4.0% vs 2.0%."
     assert card.text[1].startswith("Positive replies: Q3 Founders beats Spring, with 9")
     assert "different people" in card.text[2]
 
@@ -202,7 +202,7 @@ async def test_variants_are_compared_only_within_a_sequence_where_rows_tell_it(
         {"group": "A", "sequence_id": "sq_3", "sends": 900, "replies": 300, "positive_replies": 5},
     ]
     card = await harness.say("stats by variant")
-    assert card.text[0] == "Replies in sq_1: Variant A beats Variant B: 99 % sure, 6.7 % against 2.2%."
+    assert card.text[0] == "Replies in sq_1: Variant A beats Variant B, with 99% confidence: 6.7% vs 2.2%."
     assert "Only rows of the same sequence are compared." in card.text
     assert not any("33.3%" in line for line in card.text)
 
