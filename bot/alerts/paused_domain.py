@@ -14,6 +14,7 @@ from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, line_of, when
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.evidence import rate_of
 from shared.text.formats import UNKNOWN, show_exact_span, show_number, show_rate
 
 BEFORE = "Day before"
@@ -145,13 +146,21 @@ def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
     if not counts:
         return ()
     hard = counts.get("hard", 0)
-    bounces = show_number(counts.get("lead.bounced", 0), "bounce") + (f" ({hard} hard)" if hard else "")
+    bounced = counts.get("lead.bounced", 0)
+    bounces = show_number(bounced, "bounce") + (f" ({hard} hard)" if hard else "")
     window = show_exact_span(timedelta(seconds=standing.get("window", 0)))
     recent = facts_of((f"In the last {'hour' if window == '1 h' else window}", _troubles(lately)))
     return (
         *(recent if any(lately.values()) else ()),
         Fact(label="Last 7 days", value=f"{bounces}, {_opt_outs(counts)}"),
+        *facts_of(("Bounce rate", _bounce_rate(bounced, standing.get("sends")))),
     )
+
+
+def _bounce_rate(bounced: int, sends: int | None) -> str:
+    """Of the same 7 days; empty where the sends are unknown."""
+    found = rate_of(bounced, sends)
+    return found.with_counts if found else ""
 
 
 def _troubles(counts: Mapping[str, int]) -> str:

@@ -10,7 +10,8 @@ from bot.alerts.wording import facts_of, show_counts, when
 from bot.store.alerts.spikes import Subject
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.text.formats import show_exact_span, show_number, show_rate
+from shared.domain.evidence import Rate
+from shared.text.formats import show_exact_span, show_number
 from shared.text.tokenize import join
 
 NOUNS = {"lead.bounced": "bounce", "lead.unsubscribed": "opt-out"}
@@ -27,7 +28,7 @@ class Figure:
 
     kind: str
     count: int
-    share: float | None
+    share: Rate | None
     spikes: bool = True
     """Whether there are too many; else they are shown because the others are."""
 
@@ -88,8 +89,12 @@ def _shares(figures: Sequence[Figure]) -> str:
     if all(one.share is None for one in figures):
         return "unknown: the number of sends isn't known"
     if len(figures) == 1:
-        return show_rate(figures[0].share)
-    return ", ".join(f"{show_rate(one.share)} {NOUNS[one.kind]}s" for one in figures)
+        return _share(figures[0])
+    return ", ".join(f"{NOUNS[one.kind]}s {_share(one)}" for one in figures)
+
+
+def _share(figure: Figure) -> str:
+    return figure.share.with_counts if figure.share else "unknown"
 
 
 def _buttons(subject: Subject) -> tuple[Button, ...]:

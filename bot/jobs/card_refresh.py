@@ -111,10 +111,21 @@ class CardRefresher:
         )
         stage = now["stage"]
         note = recovery.note(one, now, at=at) if stage and stage != before.get("stage") else None
-        found = {"counts": dict(counts), "sequences": list(names), "troubles": troubles}
+        sends = before.get("sends")
+        if sends is None:
+            sends = await self._sends(workspace, one, inboxes)
+        found = {"counts": dict(counts), "sends": sends, "sequences": list(names), "troubles": troubles}
         state = {**now, **found, "lately": lately, "window": window}
         recovered = stage == recovery.RECOVERED
         return await self._store.subjects.update(one.alert_id, _json(state), note=note, recovered=recovered)
+
+    async def _sends(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> int:
+        """What was sent from the domain in the week before its pause."""
+        client = self._contexts.clients[workspace]
+        last = rendering.moment(one.received_at).date()
+        rows = await client.stats(group_by="inbox", start=last - timedelta(days=7), end=last)
+        own = {name for inbox in inboxes if inbox.domain == one.domain for name in (inbox.id, inbox.email)}
+        return sum(row.sends or 0 for row in rows if row.group in own)
 
 
 def yesterday_of(one: AlertSubject) -> datetime:

@@ -24,7 +24,7 @@ from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
 from shared.domain.alert_settings import Routing, SpikeRule
 from shared.domain.card import Card
-from shared.domain.reports import rate
+from shared.domain.evidence import Rate, rate_of
 from shared.domain.snapshot import service_day
 
 EVERY = 10.0
@@ -48,7 +48,7 @@ class Reading:
         found = []
         for kind in NOUNS:
             count = self.tallies.recent.get((kind, subject), 0)
-            share = rate(max(self.tallies.today.get((kind, subject), 0), count), sent)
+            share = rate_of(max(self.tallies.today.get((kind, subject), 0), count), sent)
             spikes = kind in open_ or is_spike(count, share=share, rule=rule)
             if count or spikes:
                 found.append(Figure(kind=kind, count=count, share=share, spikes=spikes))
@@ -206,5 +206,5 @@ def _summed(scope: str, rows: Sequence[tuple[str, StatsRow]]) -> dict[tuple[str,
     return found
 
 
-def is_spike(count: int, *, share: float | None, rule: SpikeRule) -> bool:
-    return count >= rule.count and (share is None or share >= rule.share)
+def is_spike(count: int, *, share: Rate | None, rule: SpikeRule) -> bool:
+    return count >= rule.count and (share is None or share.share >= rule.share)

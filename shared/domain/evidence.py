@@ -60,6 +60,13 @@ class Rate:
         narrow = self.margin < points and self.margin < part * self.share
         return show_rate(self.share) + ("" if narrow else f" ± {max(self.margin * 100, 0.1):.1f}")
 
+    @property
+    def with_counts(self) -> str:
+        """`7.1% ± 3.9 (12 of 169 sends)`, or `too few sends to tell (3 of 40)`."""
+        if not self.enough:
+            return f"{TOO_FEW} sends to tell ({self.part:,} of {self.sends:,})"
+        return f"{self} ({self.part:,} of {self.sends:,} sends)"
+
 
 def rate_of(part: int | None, sends: int | None) -> Rate | None:
     """None if a count is unknown, nothing was sent, or the part exceeds the whole: today's replies may answer old sends."""

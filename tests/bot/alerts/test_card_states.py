@@ -36,6 +36,7 @@ from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.evidence import Rate
 from shared.domain.health import DEFAULT
 from shared.domain.records import Timer
 from shared.operations import error_card
@@ -102,8 +103,8 @@ def reminder(what: str, **changes: Any) -> Message:
 
 
 MAIL = Subject(scope="domain", name="mail.example")
-BOUNCES = Figure(kind="lead.bounced", count=14, share=0.093)
-OPT_OUTS = Figure(kind="lead.unsubscribed", count=18, share=0.12)
+BOUNCES = Figure(kind="lead.bounced", count=14, share=Rate(part=14, sends=150))
+OPT_OUTS = Figure(kind="lead.unsubscribed", count=18, share=Rate(part=18, sends=150))
 TIMER = Timer(
     kind="resume", key="sq_1", due_at=NOON, payload={"name": "Q3 founders", "by": "ben", "reason": "a storm"}
 )

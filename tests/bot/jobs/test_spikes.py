@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from bot.alerts import rendering
 from bot.alerts.spike import NOUNS, Figure, over_card, spike_card
 from bot.jobs import spikes
@@ -11,6 +13,7 @@ from bot.store import Store
 from bot.store.alerts.spikes import Subject
 from bot.store.queue.outbox import PlannedPost
 from shared.domain.alert_settings import SpikeRule
+from shared.domain.evidence import Rate
 from tests.bot.manual_clock import (
     CHANNEL,
     HOUR,
@@ -22,10 +25,24 @@ from tests.bot.manual_clock import (
 
 def test_a_spike_needs_the_number_and_the_share() -> None:
     rule = SpikeRule(count=10, share=0.05)
-    assert spikes.is_spike(10, share=0.05, rule=rule)
+    assert spikes.is_spike(10, share=Rate(part=10, sends=200), rule=rule)
     assert spikes.is_spike(10, share=None, rule=rule)
-    assert not spikes.is_spike(10, share=0.04, rule=rule)
-    assert not spikes.is_spike(9, share=0.9, rule=rule)
+    assert not spikes.is_spike(10, share=Rate(part=8, sends=200), rule=rule)
+    assert not spikes.is_spike(9, share=Rate(part=9, sends=10), rule=rule)
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (Rate(part=14, sends=150), "9.3% ± 5.7 (14 of 150 sends)"),
+        (Rate(part=6, sends=40), "too few sends to tell (6 of 40)"),
+        (None, "unknown: the number of sends isn't known"),
+    ],
+)
+def test_the_card_of_a_spike_says_how_far_its_share_can_be_trusted(share: Rate | None, shown: str) -> None:
+    figure = Figure(kind="lead.bounced", count=10, share=share)
+    card = spike_card(Subject(scope="domain", name="mail.example"), [figure], rule=SpikeRule(), since=0.0)
+    assert card.facts[1].value == shown
 
 
 async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
@@ -33,7 +50,9 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
 ) -> None:
     domain = Subject(scope="domain", name="mail.example")
     for count in (10, 14, 14):
-        figures = [Figure(kind=kind, count=count, share=0.1) for kind in NOUNS][: 1 if count == 10 else 2]
+        figures = [Figure(kind=kind, count=count, share=Rate(part=count, sends=140)) for kind in NOUNS][
+            : 1 if count == 10 else 2
+        ]
         card = spike_card(domain, figures, rule=SpikeRule(), since=clock.now)
         planned = PlannedPost(dedupe="s:1", channel=CHANNEL, kind="spike", note=rendering.write_note(card))
         await store.spikes.show("default", domain, [one.kind for one in figures], planned)
@@ -53,7 +72,12 @@ async def test_a_spike_that_another_process_shows_already_gets_no_second_card(
 ) -> None:
     domain = Subject(scope="domain", name="mail.example")
     for kind, dedupe in (("lead.bounced", "s:1"), ("lead.unsubscribed", "s:2")):
-        card = spike_card(domain, [Figure(kind=kind, count=10, share=0.1)], rule=SpikeRule(), since=clock.now)
+        card = spike_card(
+            domain,
+            [Figure(kind=kind, count=10, share=Rate(part=10, sends=100))],
+            rule=SpikeRule(),
+            since=clock.now,
+        )
         planned = PlannedPost(dedupe=dedupe, channel=CHANNEL, kind="spike", note=rendering.write_note(card))
         await store.spikes.show("default", domain, [kind], planned)
     assert len(await post_all(store, clock)) == 1
