@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import timedelta
+from itertools import pairwise
 
 from shared.guardrails.rule import Action, Comparison, Condition, Metric, Rule, Scope
 from shared.guardrails.words import (
     ACTIONS,
     AT_ONCE,
+    COUNT,
     ENOUGH_SENDS,
     LONGEST_WINDOW,
     METRICS,
@@ -59,9 +61,17 @@ def _nearest_condition(words: list[str]) -> Condition:
     share = next((float(w[:-1]) for w in words if w.endswith("%") and NUMBER.fullmatch(w[:-1])), None)
     numbers = [float(w) for w in words if NUMBER.fullmatch(w)]
     if metric is Metric.HEALTH:
-        score = next((n for n in numbers if 0 < n <= 100), 60.0)
+        score = next((n for n in (*numbers, share) if n and n <= 100), 60.0)
         return Condition(metric=metric, test=Comparison.LEVEL_BELOW, limit=score)
-    sends = next((int(n) for n in numbers if n >= 1), ENOUGH_SENDS)
+    sends = next(
+        (int(n) for n, unit in pairwise(words) if unit in {"send", "sends"} and COUNT.fullmatch(n)), 0
+    )
+    sends = sends or ENOUGH_SENDS
+    if "baseline" in words and metric in {Metric.REPLIES, Metric.POSITIVE}:
+        limit = share if share is not None and 0 < share < 100 else 50.0
+        return Condition(
+            metric=metric, test=Comparison.BELOW_BASELINE, limit=limit, sends=sends, window=window
+        )
     if metric is Metric.REPLIES and share is None:
         return Condition(metric=metric, test=Comparison.SILENCE, sends=sends, window=window)
     limit = share if share is not None and 0 < share < 100 else 5.0

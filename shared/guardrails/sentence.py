@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,6 +14,7 @@ from shared.guardrails.words import (
     ACTIONS,
     AT_ONCE,
     BELOW,
+    COUNT,
     ENOUGH_SENDS,
     LONGEST,
     LONGEST_WINDOW,
@@ -55,11 +55,12 @@ class _Reader:
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens, self._at = tokens, 0
+        self._given: set[str] = set()
 
     def rule(self) -> Rule:
         action = self._action()
         scope, only = self._subject()
-        duration = self._length() if self._take("for") else None
+        duration = self._duration() if self._take("for") else None
         self._need("when", "if")
         rule = Rule(
             action=action,
@@ -108,6 +109,9 @@ class _Reader:
         if self._take("no"):
             return self._silence()
         word = self._next("Say when: for example “bounces > 5% of at least 50 sends in 24h”.")
+        if not word.quoted and word.text == "out" and self._take("of"):
+            self._need("office")
+            word = Token(Metric.OUT_OF_OFFICE)
         if word.quoted or word.text not in METRICS:
             raise Misunderstood(f"“{clip(word)}” is not measured. It can be: {', '.join(Metric)}.")
         metric = METRICS[word.text]
@@ -179,7 +183,7 @@ class _Reader:
 
     def _count(self) -> int:
         word = self._next("A number is missing.")
-        if word.quoted or not re.fullmatch(r"[0-9]{1,7}", word.text) or int(word.text) < 1:
+        if word.quoted or not COUNT.fullmatch(word.text) or int(word.text) < 1:
             raise Misunderstood(f"“{clip(word)}” is not a whole number from 1 on.")
         return int(word.text)
 
@@ -210,7 +214,7 @@ class _Reader:
     def _clause(self, rule: Rule) -> Rule:
         self._take("and")
         if self._take("for"):
-            return replace(rule, duration=self._length())
+            return replace(rule, duration=self._duration())
         if self._take("except"):
             return self._exception(rule)
         if self._take("never"):
@@ -221,20 +225,33 @@ class _Reader:
         self._need("most")
         return self._limit(rule)
 
+    def _duration(self) -> timedelta:
+        self._once("the length of a pause")
+        return self._length()
+
+    def _once(self, what: str) -> None:
+        """Refuse a part that is given again: the later one would silently replace the earlier."""
+        if what in self._given:
+            raise Misunderstood(f"This sets {what} twice.")
+        self._given.add(what)
+
     def _limit(self, rule: Rule) -> Rule:
         count = self._count()
         if self._take("sequences", "sequence"):
+            self._once("the limit of sequences")
             if self._take("at"):
                 self._need("once")
             return replace(rule, at_once=count)
         self._take("times", "time")
         self._need("a", "per")
         self._need("day")
+        self._once("the limit a day")
         return replace(rule, per_day=count)
 
     def _exception(self, rule: Rule) -> Rule:
         word = self._next("Except what? A name in quotes, or hours like 20:00-08:00.")
         if not word.quoted:
+            self._once("the excepted hours")
             return replace(rule, except_hours=self._hours(word))
         names = [word.text]
         while (following := self._peek()) and following.quoted:
@@ -303,4 +320,6 @@ def _checked(rule: Rule) -> Rule:
         raise Misunderstood("Only a pause has a length.")
     if rule.at_once and rule.action is not Action.ACT:
         raise Misunderstood("Only a rule that pauses has a limit of sequences.")
+    if len(str(rule)) > LONGEST:
+        raise Misunderstood(f"Written in full, that is longer than {LONGEST} characters.")
     return rule

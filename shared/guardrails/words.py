@@ -23,6 +23,7 @@ METRICS = {
     "out-of-office": Metric.OUT_OF_OFFICE,
     "ooo": Metric.OUT_OF_OFFICE,
     "replies": Metric.REPLIES,
+    "reply": Metric.REPLIES,
     "positive": Metric.POSITIVE,
     "health": Metric.HEALTH,
 }
@@ -35,6 +36,7 @@ TOKEN = re.compile(
     rf"[{QUOTES}](?P<name>(?:\\.|[^\\{QUOTES}])*)[{QUOTES}]|(?P<word>[<>]|[^\s,<>{QUOTES}]+|[^\s,])",
     re.DOTALL,
 )
+COUNT = re.compile(r"[0-9]{1,7}")
 NUMBER = re.compile(r"[0-9]{1,7}(?:\.[0-9]{1,4})?")
 UNITS = re.compile(r"(?:minute|min|hour|day|week)s?|m|h|d|w")
 ABOVE, BELOW = {">", "above", "over", "exceed", "exceeds", "more"}, {"<", "below", "under", "less", "fewer"}

@@ -149,6 +149,14 @@ LONG = (
             "tell about sequence when out-of-office > 30 in 4h, at most 5 a day",
         ),
         (
+            "tell when out of office > 30 in 4h",
+            "tell about sequence when out-of-office > 30 in 4h, at most 5 a day",
+        ),
+        (
+            "tell when reply rate < 1% of 300 sends in 7d",
+            "tell about sequence when replies < 1% of at least 300 sends in 7d, at most 5 a day",
+        ),
+        (
             LONG.replace('"', "“", 1).replace(" of at least 50 sends", ""),
             LONG,
         ),
@@ -189,6 +197,36 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
         (
             "pause sequence when bounces > 500% of at least 50 sends in 24h",
             "A share is between 0% and 100%.",
+            "pause sequence when bounces > 5% of at least 50 sends in 24h, at most 3 a day, at most 2 sequences at once",
+        ),
+        (
+            "tell when health < 50%",
+            "“50%” is not a number.",
+            "tell about inbox when health < 50, at most 5 a day",
+        ),
+        (
+            "tell when bounces > 5,5% in 24h",
+            "“5%” is not understood here",
+            "tell about sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
+        ),
+        (
+            "tell when positive rate is below its own baseline",
+            "“its” is not a number.",
+            "tell about sequence when positive replies < 50% of baseline over at least 50 sends in 24h, at most 5 a day",
+        ),
+        (
+            "pause sequence for 4h when bounces > 20 in 1h for 2h",
+            "This sets the length of a pause twice.",
+            "pause sequence when bounces > 5% of at least 50 sends in 2h, at most 3 a day, at most 2 sequences at once",
+        ),
+        (
+            "tell when bounces > 20 in 1h, at most 3 a day, at most 5 a day",
+            "This sets the limit a day twice.",
+            "tell about sequence when bounces > 5% of at least 50 sends in 1h, at most 5 a day",
+        ),
+        (
+            f'pause sequence "{"x" * 500}" when bounces > 5% in 24h',
+            "Written in full, that is longer than 600 characters.",
             "pause sequence when bounces > 5% of at least 50 sends in 24h, at most 3 a day, at most 2 sequences at once",
         ),
     ],
