@@ -50,6 +50,7 @@ def test_a_failure_shows_what_happened(project: Path) -> None:
     assert "Claimed by @ben" in ran.stdout
 
 
+@pytest.mark.e2e
 def test_workers_have_a_workspace_each(project: Path) -> None:
     source = (project / "test_bot.py").read_text()
     (project / "test_again.py").write_text(source)

@@ -24,7 +24,10 @@ KEYS = {
 
 
 async def test_a_sandbox_announces_all_that_scripts_need() -> None:
-    async with Sandbox(SandboxOptions(scenario="empty")) as sandbox, httpx.AsyncClient() as client:
+    async with (
+        Sandbox(SandboxOptions(scenario="empty")) as sandbox,
+        httpx.AsyncClient(verify=False) as client,
+    ):
         connection = sandbox.announcement
         assert set(connection) >= KEYS
         assert list(connection["api_keys"]) == ["acme", "globex"]
@@ -33,7 +36,7 @@ async def test_a_sandbox_announces_all_that_scripts_need() -> None:
         assert (await client.get(f"{connection['base_url']}/sequences", headers=headers)).status_code == 200
         assert (await client.get(connection["control_url"])).status_code == 200
         assert (await client.get(connection["slack_page"])).status_code == 200
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=False) as client:
         with pytest.raises(httpx.ConnectError):
             await client.get(connection["control_url"])
 

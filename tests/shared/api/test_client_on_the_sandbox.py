@@ -40,7 +40,7 @@ class ControlApi:
 
 @pytest.fixture
 async def control(account: str) -> AsyncIterator[ControlApi]:
-    async with Service(database=account, speed=0) as service, httpx.AsyncClient() as http:
+    async with Service(database=account, speed=0) as service, httpx.AsyncClient(verify=False) as http:
         yield ControlApi(service, http)
 
 

@@ -23,6 +23,7 @@ from tests.shared.api.scripted_server import ScriptedServer, worst_second
 from tests.shared.storage.budget_processes import ROOT, SLOT, worker
 
 
+@pytest.mark.e2e
 async def test_several_processes_together_keep_the_limit_and_a_person_comes_first(
     url: URL, server: ScriptedServer
 ) -> None:

@@ -214,6 +214,7 @@ async def test_a_calm_week_has_an_interested_reply_and_a_paused_domain_soon(
     assert statuses == {"warming"}
 
 
+@pytest.mark.e2e
 async def test_no_inbox_passes_its_daily_limit(
     service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:
@@ -242,7 +243,7 @@ async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked(
             Service(database=copy(), speed=0, now=seeded_at) as service,
             client_of(service, "acme") as api,
         ):
-            async with httpx.AsyncClient(timeout=30) as control:
+            async with httpx.AsyncClient(verify=False, timeout=30) as control:
                 await control.put(f"{service.control_url}/limiter", json={"form": "off"})
                 founded = (await control.get(f"{service.control_url}/state")).json()["simulated_until"]
                 for _ in range(jumps):
@@ -259,7 +260,7 @@ async def test_a_dead_account_is_empty_and_still_whole(api: httpx.AsyncClient) -
         for path in ("/leads", "/sequences", "/inboxes", "/stats"):
             assert (await empty.get(path)).json()["data"] == []
         started = service.now()
-        async with httpx.AsyncClient() as control:
+        async with httpx.AsyncClient(verify=False) as control:
             await control.post(f"{service.control_url}/time", json={"advance": 10 * DAY})
         assert service.now() > started + 10 * DAY
         assert time.time() < service.now()

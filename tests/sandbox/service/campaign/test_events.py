@@ -92,6 +92,7 @@ async def test_an_opt_out_by_reply_is_also_a_reply(
     assert await replies() == before + 1
 
 
+@pytest.mark.e2e
 async def test_what_the_campaign_fires_is_what_the_document_says(
     service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:
