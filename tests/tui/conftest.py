@@ -1,4 +1,4 @@
-"""Times of day are shown where the reader is: in these tests, in UTC."""
+"""A clock that the test moves, and times of day in UTC."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
+
+from tests.tui.accounts import Clock
 
 
 @pytest.fixture(autouse=True)
@@ -16,3 +18,8 @@ def _in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.undo()
     time.tzset()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()

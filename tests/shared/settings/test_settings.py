@@ -3,43 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from pydantic import SecretStr
 
 from shared.domain.health import Thresholds
-from shared.domain.snapshot import SOURCES
-from shared.settings import Need, Settings, SettingsError, UnknownWorkspace, load
-from shared.settings.declarations import VARIABLES
-from shared.settings.template import commented_template
-from shared.settings.value_types import Source
-
-SECRETS = {
-    "OUTREACH_API_KEY": "live_9f8e7d6c",
-    "OUTREACH_WEBHOOK_SECRET": "whsec_one,whsec_two",
-    "SLACK_BOT_TOKEN": "xoxb-sesame",
-    "SLACK_SIGNING_SECRET": "sign-sesame",
-}
-GOOD = SECRETS | {"OUTREACH_BASE_URL": "https://api.example.com/v1", "OUTREACH_ALERT_CHANNEL": "C1"}
-ALL = tuple(Need)
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
-def refusal(
-    environ: dict[str, str], *, needs: tuple[Need, ...] = (), config: Path | None = None
-) -> SettingsError:
-    with pytest.raises(SettingsError) as caught:
-        load(environ=environ, needs=needs, config=config)
-    return caught.value
+from shared.settings import Need, Settings, SettingsError, load
+from tests.shared.settings.environments import ALL, GOOD, SECRETS, refusal
 
 
 def test_the_environment_alone_makes_one_workspace_called_default() -> None:
@@ -136,25 +107,6 @@ def test_with_a_client_id_roles_and_mentions_name_their_slack_workspace(tmp_path
     ]
 
 
-def test_settings_of_some_workspaces_know_no_other(tmp_path: Path) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text(
-        'default_workspace = "acme"\n'
-        + "".join(f'[workspaces.{name}]\napi_key = "{name}"\n' for name in ("acme", "globex", "initech"))
-    )
-    settings = load(environ={}, config=file)
-    limited = settings.only({"globex", "gone"})
-    assert list(limited.workspaces) == ["globex"]
-    assert limited.workspace().name == "globex"
-    with pytest.raises(UnknownWorkspace) as unknown:
-        limited.workspace("acme")
-    assert unknown.value.known == ("globex",)
-    assert limited.declared_workspaces == {"acme", "globex", "initech"}
-    assert limited.file == file
-    assert settings.only({"acme", "globex"}).workspace().name == "acme"
-    assert len(settings.workspaces) == 3
-
-
 def test_socket_mode_needs_no_signing_secret() -> None:
     environ = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
     assert load(environ=environ, needs=(Need.SLACK,)).slack.app_token == SecretStr("xapp-1")
@@ -248,66 +200,6 @@ def test_unknown_keys_are_told_with_the_nearest_known(tmp_path: Path) -> None:
     }
 
 
-WORKSPACES = """
-base_url = "https://api.example.com/v1"
-default_workspace = "acme"
-[workspaces.acme]
-api_key = "key_acme"
-alert_channel = "C2"
-[workspaces.globex]
-api_key = "key_globex"
-base_url = "http://127.0.0.1:9/v1/"
-rate = 5
-[workspaces.globex.fields.inbox]
-health_score = "metrics.health.value"
-"""
-
-
-def test_several_workspaces_each_have_their_own(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text(WORKSPACES)
-    settings = load(environ={}, needs=(Need.API,))
-    assert list(settings.workspaces) == ["acme", "globex"]
-    assert settings.workspace().name == "acme"
-    globex = settings.workspace("GLOBEX")
-    assert (globex.base_url, globex.rate) == ("http://127.0.0.1:9/v1", 5)
-    assert globex.fields == {"inbox": {"health_score": "metrics.health.value"}}
-    assert settings.workspace("acme").base_url == "https://api.example.com/v1"
-    assert globex.alert_channel is None
-
-
-def test_a_key_in_the_environment_adds_the_workspace_default(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text(WORKSPACES)
-    settings = load(environ={"OUTREACH_API_KEY": "key_env"})
-    assert set(settings.workspaces) == {"default", "acme", "globex"}
-
-
-def test_an_unknown_workspace_names_the_known(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text(WORKSPACES)
-    with pytest.raises(UnknownWorkspace, match="acme, globex"):
-        load(environ={}).workspace("initech")
-
-
-def test_a_workspace_is_spelled_as_its_table_wherever_settings_name_it(tmp_path: Path) -> None:
-    rule = '[[routes.rules]]\nchannel = "C3"\nevents = ["*"]\nworkspace = "Globex"\n'
-    (tmp_path / "outreach.toml").write_text(WORKSPACES.replace('= "acme"', '= "ACME"') + rule)
-    settings = load(environ={})
-    assert settings.default_workspace == "acme"
-    assert [one.workspace for one in settings.routes.rules] == ["globex"]
-
-
-def test_a_rule_for_an_unknown_workspace_is_refused(tmp_path: Path) -> None:
-    rule = '[[routes.rules]]\nchannel = "C3"\nevents = ["*"]\nworkspace = "initech"\n'
-    (tmp_path / "outreach.toml").write_text(WORKSPACES + rule)
-    (fault,) = refusal({}).problems
-    assert fault.name == "[[routes.rules]] no. 1 workspace"
-    assert "acme, globex" in fault.fix
-
-
-def test_workspaces_that_differ_only_in_case_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text(WORKSPACES + '[workspaces.Acme]\napi_key = "k"\n')
-    assert "differ only in case" in str(refusal({}))
-
-
 def test_the_fault_of_a_table_names_the_table(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text('[workspaces.acme]\nrate = "fast"\n')
     error = refusal({}, needs=(Need.API,))
@@ -352,76 +244,6 @@ def test_a_state_folder_beside_a_database_of_its_own_holds_the_other_files(tmp_p
     assert settings.state_dir == Path.home() / "chosen"
     assert settings.budget_database.database == str(Path.home() / "chosen" / "budget.db")
     assert settings.database.database == f"{tmp_path}/data/o.db"
-
-
-DASHBOARD = """
-[dashboard]
-theem = "night"
-theme = "dusk"
-read_only = "yes"
-refresh_at = "four"
-[dashboard.intervals]
-inboxs = 60
-today = 0
-"""
-
-
-def test_what_the_dashboard_does_not_know_is_refused_and_the_nearest_named(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text(DASHBOARD)
-    text = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
-    assert text["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
-    assert text["[dashboard] theme"] == ("is not a theme.", "Use one of night, day, contrast.")
-    assert text["[dashboard] refresh_at"][1].startswith("Use a time like 04:00")
-    assert text["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
-    assert text["[dashboard.intervals] today"] == ("is not an interval.", "Give seconds, from 1 to 86400.")
-    assert "[dashboard] read_only" in text, "what was to be read only is never silently more"
-
-
-def test_the_dashboard_is_told_what_was_said_and_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "outreach.toml").write_text(
-        '[dashboard]\ntheme = "day"\n[dashboard.intervals]\ninboxes = 60\n'
-    )
-    assert load(environ={}).dashboard == {"theme": "day", "intervals": {"inboxes": 60}}
-    assert set(get_args(Source)) == {s.grouping or s.name for s in SOURCES.values()}
-
-
-def test_the_template_is_toml_names_every_setting_and_works_when_uncommented(tmp_path: Path) -> None:
-    template = commented_template()
-    assert tomllib.loads(template) == {"slack": {}}
-    assert all(variable in template for variable in VARIABLES.values())
-    lines = [line.removeprefix("# ") for line in template.splitlines() if " = " in line or "[" in line]
-    lines = [line for line in lines if not line.startswith("client_id")]  # the ids are those of one bot token
-    (tmp_path / "outreach.toml").write_text("\n".join(lines))
-    assert load(environ={}, needs=ALL).workspace().name == "acme"
-
-
-def samples() -> list[tuple[str, str]]:
-    """The sample lines of the template, each with the table that it is in."""
-    table, found = "", []
-    for line in commented_template().splitlines():
-        if re.match(r"(# )?\[", line):
-            table = line.removeprefix("# ")
-        elif re.match(r'# "?[\w.-]+"? = ', line):
-            found.append((table, line.removeprefix("# ")))
-    return found
-
-
-REQUIRED = {
-    "[[routes.rules]]": ('channel = "C0123456789"', 'events = ["*"]'),
-    "[[guardrails]]": ('name = "low"', 'rule = "tell when health < 40"'),
-}
-
-
-@pytest.mark.parametrize(("table", "sample"), samples())
-def test_each_sample_of_the_template_loads_when_its_line_alone_is_uncommented(
-    tmp_path: Path, table: str, sample: str
-) -> None:
-    key = sample.partition(" = ")[0]
-    others = [line for line in REQUIRED.get(table, ()) if line.partition(" = ")[0] != key]
-    named = ["[workspaces.acme]"] if '"acme"' in sample else []
-    file = tmp_path / "outreach.toml"
-    file.write_text("\n".join([table, *others, sample, *named]))
-    assert load(config=file, environ={}).file == file
 
 
 def test_a_leads_page_is_an_https_address_with_a_place_for_the_address(tmp_path: Path) -> None:

@@ -2,91 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
-from textual.pilot import Pilot
-from textual.widgets import Input, Static
-
 from shared.api.models import Inbox, StatsRow
-from shared.domain.card import Card, Tone
-from shared.domain.snapshot import Reading, Snapshot
-from tests.tui.accounts import NAMES, NOW, Clock, FakeFeed, account, failing, tick_of
-from tui.app.dashboard import DashboardApp
-from tui.feed.pending_changes import PendingChanges
-from tui.feed.workspace_state import WorkspaceState
+from shared.domain.card import Tone
+from shared.domain.snapshot import Reading
+from tests.tui.accounts import NOW, Clock, account, failing
+from tests.tui.app.dashboard_harness import staged
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog
-
-
-class FakeService:
-    """Knows the statuses of sequences, and obeys command lines unless it is `broken`."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.broken = False
-
-    async def run(self, line: str) -> Card:
-        self.lines.append(line)
-        if self.broken:
-            return Card(
-                title="The outreach service can't be reached", tone=Tone.BAD, text=("Nothing was changed.",)
-            )
-        return Card(title="Done", tone=Tone.GOOD)
-
-
-class DashboardHarness:
-    """An app in a test, with everything behind it."""
-
-    def __init__(self, pilot: Pilot[int], *, feed: FakeFeed, service: FakeService, clock: Clock) -> None:
-        self.pilot, self.feed, self.service, self.clock = pilot, feed, service, clock
-        assert isinstance(pilot.app, DashboardApp)
-        self.app = pilot.app
-        self.screen = pilot.app.board_screen
-
-    async def see(self, snapshot: Snapshot, *, beats: int = 1) -> None:
-        tick = tick_of(snapshot, beats=beats)
-        self.feed.deliver(tick)
-        async with asyncio.timeout(10):
-            while self.app.workspaces.current.last is not tick:  # noqa: ASYNC110 # the pilot's pause ends early on a busy machine
-                await asyncio.sleep(0.002)
-        await self.pilot.pause()
-
-    async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
-        await self.pilot.pause()
-
-    async def write(self, opens: str, text: str, *keys: str) -> None:
-        """Open a prompt, have the text in it at once, and press the keys."""
-        await self.press(opens)
-        self.app.screen.query_one(Input).value = text
-        await self.press(*keys)
-
-    def statuses(self) -> list[str]:
-        lines = self.screen.board.sequences if self.screen.board else ()
-        return [line.pending or str(line.sequence.status) for line in lines]
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@asynccontextmanager
-async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[DashboardHarness]:
-    feed, service = FakeFeed(sent={"person08@useacme.example": 19}), FakeService()
-    app = DashboardApp(
-        [WorkspaceState(workspace="acme", feed=feed, pending_changes=PendingChanges(service.run, now=clock))],
-        now=clock,
-    )
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        yield DashboardHarness(pilot, feed=feed, service=service, clock=clock)
-    assert feed.closed
 
 
 async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
@@ -105,113 +30,6 @@ async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
         assert "Sends 20.4k" in screen.figures.text
         assert "acme" in screen.top.text
         assert "2 of 9.5/s" in screen.top.text
-
-
-async def test_a_pause_is_asked_first_and_no_is_no(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "p")
-        assert isinstance(harness.app.screen, ConfirmDialog)
-        await harness.press("n")
-        assert harness.service.lines == []
-
-
-async def test_enter_without_reading_does_nothing(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "p", "enter")
-        assert harness.service.lines == []
-        assert harness.app.screen is harness.screen
-
-
-async def test_a_pause_is_pending_until_the_next_read_proves_it(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "p", "y")
-        await harness.app.workers.wait_for_complete()
-        assert harness.service.lines == ["pause sq_0"]
-        assert harness.statuses()[0] == "pausing…"
-        assert harness.feed.requested == [("sequences",)]
-        await harness.see(account(now=NOW - timedelta(seconds=1)))
-        assert harness.statuses()[0] == "pausing…", "a read from before proves nothing"
-        clock.advance(2)
-        await harness.see(paused(account(now=clock()), 0))
-        assert harness.statuses()[0] == "paused"
-
-
-async def test_a_pause_is_proven_though_the_clock_was_set_back(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "p", "y")
-        await harness.app.workers.wait_for_complete()
-        clock.advance(-3600)
-        await harness.see(account(now=clock() - timedelta(seconds=1)))
-        assert harness.statuses()[0] == "pausing…", "begun before the pause was known"
-        clock.advance(2)
-        await harness.see(paused(account(now=clock()), 0))
-        assert harness.statuses()[0] == "paused"
-
-
-def paused(snapshot: Snapshot, number: int) -> Snapshot:
-    sequences = [*(snapshot.sequences.value or ())]
-    sequences[number] = replace(sequences[number], status="paused")
-    return replace(snapshot, sequences=Reading(value=tuple(sequences), read_at=snapshot.sequences.read_at))
-
-
-async def test_a_pause_that_did_not_take_is_said(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "p", "y")
-        await harness.app.workers.wait_for_complete()
-        clock.advance(2)
-        await harness.see(account(now=clock()))
-        assert harness.statuses()[0] == "active"
-        texts = [note.message for note in harness.app._notifications]
-        assert texts == [f"{NAMES[0]} is active, not paused"]
-
-
-async def test_a_pause_that_fails_is_pending_no_more_and_says_why(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        harness.service.broken = True
-        await harness.see(account())
-        await harness.press("2", "p", "y")
-        await harness.app.workers.wait_for_complete()
-        await harness.pilot.pause()
-        assert harness.statuses()[0] == "active"
-        assert [note.title for note in harness.app._notifications] == [
-            "The outreach service can't be reached"
-        ]
-
-
-async def test_several_marked_sequences_are_paused_at_once_and_taken_back(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "space", "space", "p", "y")
-        await harness.app.workers.wait_for_complete()
-        assert harness.service.lines == ["pause sq_0", "pause sq_1"]
-        clock.advance(9)
-        await harness.press("u")
-        await harness.app.workers.wait_for_complete()
-        assert harness.service.lines[2:] == ["resume sq_0", "resume sq_1"]
-
-
-async def test_after_ten_seconds_nothing_is_taken_back(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "p", "y")
-        await harness.app.workers.wait_for_complete()
-        clock.advance(11)
-        await harness.press("u")
-        assert harness.service.lines == ["pause sq_0"]
-
-
-async def test_what_is_paused_is_resumed(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "down", "down", "p", "y")
-        await harness.app.workers.wait_for_complete()
-        assert harness.service.lines == ["resume sq_2"]
-        assert harness.statuses()[2] == "resuming…"
 
 
 async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_since_when(clock: Clock) -> None:
@@ -332,24 +150,6 @@ async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> 
         assert isinstance(harness.app.screen, ConfirmDialog)
         await harness.press("n")
         assert harness.service.lines == []
-
-
-async def test_a_typed_pause_is_asked_by_the_name_that_it_means(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("colon", *"pause SaaS", "space", *"for", "space", *"2h", "enter")
-        await harness.pilot.pause()
-        assert isinstance(harness.app.screen, ConfirmDialog)
-        title = str(harness.app.screen.query_one(".dialog-title", Static).render())
-        assert title == "Pause SaaS founders – Europe for 2 h?"
-
-
-async def test_a_timed_pause_takes_three_keys(clock: Clock) -> None:
-    async with staged(clock) as harness:
-        await harness.see(account())
-        await harness.press("2", "P", "2", "y")
-        await harness.pilot.pause()
-        assert harness.service.lines == ["pause sq_0 for 2h"]
 
 
 async def test_the_foot_offers_what_does_something_where_the_cursor_is(clock: Clock) -> None:

@@ -50,11 +50,6 @@ def a_click() -> events.Click:
     )
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes_on(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
@@ -15,11 +13,6 @@ from tests.tui.accounts import NOW, Clock, account, acme, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 def with_failed_domain() -> Snapshot:

@@ -31,11 +31,6 @@ from tui.system.terminal import ENTER, LEAVE
 ALARM = Alarm(key="domain a.example", kind="resting", where="a.example", text="resting", extent=1, since=NOW)
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 # -- the alarm command ---------------------------------------------------------------------------------
 
 

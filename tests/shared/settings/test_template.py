@@ -1,0 +1,86 @@
+"""The template that `outreach init` writes, and the names that the dashboard knows."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from shared.domain.snapshot import SOURCES
+from shared.settings import load
+from shared.settings.declarations import VARIABLES
+from shared.settings.template import commented_template
+from shared.settings.value_types import Source
+from tests.shared.settings.environments import ALL, refusal
+
+DASHBOARD = """
+[dashboard]
+theem = "night"
+theme = "dusk"
+read_only = "yes"
+refresh_at = "four"
+[dashboard.intervals]
+inboxs = 60
+today = 0
+"""
+
+
+def test_what_the_dashboard_does_not_know_is_refused_and_the_nearest_named(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(DASHBOARD)
+    text = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
+    assert text["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
+    assert text["[dashboard] theme"] == ("is not a theme.", "Use one of night, day, contrast.")
+    assert text["[dashboard] refresh_at"][1].startswith("Use a time like 04:00")
+    assert text["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
+    assert text["[dashboard.intervals] today"] == ("is not an interval.", "Give seconds, from 1 to 86400.")
+    assert "[dashboard] read_only" in text, "what was to be read only is never silently more"
+
+
+def test_the_dashboard_is_told_what_was_said_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(
+        '[dashboard]\ntheme = "day"\n[dashboard.intervals]\ninboxes = 60\n'
+    )
+    assert load(environ={}).dashboard == {"theme": "day", "intervals": {"inboxes": 60}}
+    assert set(get_args(Source)) == {s.grouping or s.name for s in SOURCES.values()}
+
+
+def test_the_template_is_toml_names_every_setting_and_works_when_uncommented(tmp_path: Path) -> None:
+    template = commented_template()
+    assert tomllib.loads(template) == {"slack": {}}
+    assert all(variable in template for variable in VARIABLES.values())
+    lines = [line.removeprefix("# ") for line in template.splitlines() if " = " in line or "[" in line]
+    lines = [line for line in lines if not line.startswith("client_id")]  # the ids are those of one bot token
+    (tmp_path / "outreach.toml").write_text("\n".join(lines))
+    assert load(environ={}, needs=ALL).workspace().name == "acme"
+
+
+def samples() -> list[tuple[str, str]]:
+    """The sample lines of the template, each with the table that it is in."""
+    table, found = "", []
+    for line in commented_template().splitlines():
+        if re.match(r"(# )?\[", line):
+            table = line.removeprefix("# ")
+        elif re.match(r'# "?[\w.-]+"? = ', line):
+            found.append((table, line.removeprefix("# ")))
+    return found
+
+
+REQUIRED = {
+    "[[routes.rules]]": ('channel = "C0123456789"', 'events = ["*"]'),
+    "[[guardrails]]": ('name = "low"', 'rule = "tell when health < 40"'),
+}
+
+
+@pytest.mark.parametrize(("table", "sample"), samples())
+def test_each_sample_of_the_template_loads_when_its_line_alone_is_uncommented(
+    tmp_path: Path, table: str, sample: str
+) -> None:
+    key = sample.partition(" = ")[0]
+    others = [line for line in REQUIRED.get(table, ()) if line.partition(" = ")[0] != key]
+    named = ["[workspaces.acme]"] if '"acme"' in sample else []
+    file = tmp_path / "outreach.toml"
+    file.write_text("\n".join([table, *others, sample, *named]))
+    assert load(config=file, environ={}).file == file

@@ -1,0 +1,89 @@
+"""Several workspaces in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shared.settings import Need, UnknownWorkspace, load
+from tests.shared.settings.environments import refusal
+
+
+def test_settings_of_some_workspaces_know_no_other(tmp_path: Path) -> None:
+    file = tmp_path / "outreach.toml"
+    file.write_text(
+        'default_workspace = "acme"\n'
+        + "".join(f'[workspaces.{name}]\napi_key = "{name}"\n' for name in ("acme", "globex", "initech"))
+    )
+    settings = load(environ={}, config=file)
+    limited = settings.only({"globex", "gone"})
+    assert list(limited.workspaces) == ["globex"]
+    assert limited.workspace().name == "globex"
+    with pytest.raises(UnknownWorkspace) as unknown:
+        limited.workspace("acme")
+    assert unknown.value.known == ("globex",)
+    assert limited.declared_workspaces == {"acme", "globex", "initech"}
+    assert limited.file == file
+    assert settings.only({"acme", "globex"}).workspace().name == "acme"
+    assert len(settings.workspaces) == 3
+
+
+WORKSPACES = """
+base_url = "https://api.example.com/v1"
+default_workspace = "acme"
+[workspaces.acme]
+api_key = "key_acme"
+alert_channel = "C2"
+[workspaces.globex]
+api_key = "key_globex"
+base_url = "http://127.0.0.1:9/v1/"
+rate = 5
+[workspaces.globex.fields.inbox]
+health_score = "metrics.health.value"
+"""
+
+
+def test_several_workspaces_each_have_their_own(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(WORKSPACES)
+    settings = load(environ={}, needs=(Need.API,))
+    assert list(settings.workspaces) == ["acme", "globex"]
+    assert settings.workspace().name == "acme"
+    globex = settings.workspace("GLOBEX")
+    assert (globex.base_url, globex.rate) == ("http://127.0.0.1:9/v1", 5)
+    assert globex.fields == {"inbox": {"health_score": "metrics.health.value"}}
+    assert settings.workspace("acme").base_url == "https://api.example.com/v1"
+    assert globex.alert_channel is None
+
+
+def test_a_key_in_the_environment_adds_the_workspace_default(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(WORKSPACES)
+    settings = load(environ={"OUTREACH_API_KEY": "key_env"})
+    assert set(settings.workspaces) == {"default", "acme", "globex"}
+
+
+def test_an_unknown_workspace_names_the_known(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(WORKSPACES)
+    with pytest.raises(UnknownWorkspace, match="acme, globex"):
+        load(environ={}).workspace("initech")
+
+
+def test_a_workspace_is_spelled_as_its_table_wherever_settings_name_it(tmp_path: Path) -> None:
+    rule = '[[routes.rules]]\nchannel = "C3"\nevents = ["*"]\nworkspace = "Globex"\n'
+    (tmp_path / "outreach.toml").write_text(WORKSPACES.replace('= "acme"', '= "ACME"') + rule)
+    settings = load(environ={})
+    assert settings.default_workspace == "acme"
+    assert [one.workspace for one in settings.routes.rules] == ["globex"]
+
+
+def test_a_rule_for_an_unknown_workspace_is_refused(tmp_path: Path) -> None:
+    rule = '[[routes.rules]]\nchannel = "C3"\nevents = ["*"]\nworkspace = "initech"\n'
+    (tmp_path / "outreach.toml").write_text(WORKSPACES + rule)
+    (fault,) = refusal({}).problems
+    assert fault.name == "[[routes.rules]] no. 1 workspace"
+    assert "acme, globex" in fault.fix
+
+
+def test_workspaces_that_differ_only_in_case_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "outreach.toml").write_text(WORKSPACES + '[workspaces.Acme]\napi_key = "k"\n')
+    assert "differ only in case" in str(refusal({}))

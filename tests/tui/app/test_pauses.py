@@ -1,0 +1,138 @@
+"""Pauses from the dashboard: asked first, pending until a read proves them, taken back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from textual.widgets import Static
+
+from shared.domain.snapshot import Reading, Snapshot
+from tests.tui.accounts import NAMES, NOW, Clock, account
+from tests.tui.app.dashboard_harness import staged
+from tui.screens.dialogs import ConfirmDialog
+
+
+async def test_a_pause_is_asked_first_and_no_is_no(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p")
+        assert isinstance(harness.app.screen, ConfirmDialog)
+        await harness.press("n")
+        assert harness.service.lines == []
+
+
+async def test_enter_without_reading_does_nothing(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "enter")
+        assert harness.service.lines == []
+        assert harness.app.screen is harness.screen
+
+
+async def test_a_pause_is_pending_until_the_next_read_proves_it(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        assert harness.service.lines == ["pause sq_0"]
+        assert harness.statuses()[0] == "pausing…"
+        assert harness.feed.requested == [("sequences",)]
+        await harness.see(account(now=NOW - timedelta(seconds=1)))
+        assert harness.statuses()[0] == "pausing…", "a read from before proves nothing"
+        clock.advance(2)
+        await harness.see(paused(account(now=clock()), 0))
+        assert harness.statuses()[0] == "paused"
+
+
+async def test_a_pause_is_proven_though_the_clock_was_set_back(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        clock.advance(-3600)
+        await harness.see(account(now=clock() - timedelta(seconds=1)))
+        assert harness.statuses()[0] == "pausing…", "begun before the pause was known"
+        clock.advance(2)
+        await harness.see(paused(account(now=clock()), 0))
+        assert harness.statuses()[0] == "paused"
+
+
+def paused(snapshot: Snapshot, number: int) -> Snapshot:
+    sequences = [*(snapshot.sequences.value or ())]
+    sequences[number] = replace(sequences[number], status="paused")
+    return replace(snapshot, sequences=Reading(value=tuple(sequences), read_at=snapshot.sequences.read_at))
+
+
+async def test_a_pause_that_did_not_take_is_said(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        clock.advance(2)
+        await harness.see(account(now=clock()))
+        assert harness.statuses()[0] == "active"
+        texts = [note.message for note in harness.app._notifications]
+        assert texts == [f"{NAMES[0]} is active, not paused"]
+
+
+async def test_a_pause_that_fails_is_pending_no_more_and_says_why(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        harness.service.broken = True
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        await harness.pilot.pause()
+        assert harness.statuses()[0] == "active"
+        assert [note.title for note in harness.app._notifications] == [
+            "The outreach service can't be reached"
+        ]
+
+
+async def test_several_marked_sequences_are_paused_at_once_and_taken_back(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "space", "space", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        assert harness.service.lines == ["pause sq_0", "pause sq_1"]
+        clock.advance(9)
+        await harness.press("u")
+        await harness.app.workers.wait_for_complete()
+        assert harness.service.lines[2:] == ["resume sq_0", "resume sq_1"]
+
+
+async def test_after_ten_seconds_nothing_is_taken_back(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        clock.advance(11)
+        await harness.press("u")
+        assert harness.service.lines == ["pause sq_0"]
+
+
+async def test_what_is_paused_is_resumed(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "down", "down", "p", "y")
+        await harness.app.workers.wait_for_complete()
+        assert harness.service.lines == ["resume sq_2"]
+        assert harness.statuses()[2] == "resuming…"
+
+
+async def test_a_typed_pause_is_asked_by_the_name_that_it_means(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("colon", *"pause SaaS", "space", *"for", "space", *"2h", "enter")
+        await harness.pilot.pause()
+        assert isinstance(harness.app.screen, ConfirmDialog)
+        title = str(harness.app.screen.query_one(".dialog-title", Static).render())
+        assert title == "Pause SaaS founders – Europe for 2 h?"
+
+
+async def test_a_timed_pause_takes_three_keys(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+        await harness.press("2", "P", "2", "y")
+        await harness.pilot.pause()
+        assert harness.service.lines == ["pause sq_0 for 2h"]
