@@ -2,114 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-from bot.alerts import rendering
 from bot.commands.bulk_pause import BulkPause
-from bot.commands.context import CommandContexts
 from bot.jobs import guardrail_acts
-from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
-from bot.jobs.register import open_histories
-from bot.store import Store
 from bot.store.alerts.confirmations import Verdict
-from shared import settings as shared_settings
-from shared.api.client import OutreachClient
 from shared.commands import parse
-from shared.domain.card import Card
-from shared.domain.guard_records import StoredRule, Switch
-from shared.domain.records import AuditEntry
-from tests.bot.fake_service import KEY, Remote, open_remote
-from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all
-from tests.shared.doubles import NoPacing
-
-ACTS = "pause sequence when bounces > 5% of at least 50 sends in 24h"
-
-
-@dataclass(kw_only=True)
-class GuardedWorkspace:
-    """A workspace with one sequence, and the jobs that guard it."""
-
-    store: Store
-    clock: ManualClock
-    remote: Remote
-    contexts: CommandContexts
-    watch: GuardrailWatch
-    sampler: GuardrailSampler
-    sequence: str = ""
-
-    @property
-    def today(self) -> str:
-        return datetime.fromtimestamp(self.clock.now, UTC).date().isoformat()
-
-    def sent(self, count: int, *, name: str = "Q3 founders", inbox: str = "sam@mail.example") -> None:
-        """So many sends of the day, by one sequence and from one inbox."""
-        sends = {"sends": count, "replies": 0, "positive_replies": 0, "meetings": 0}
-        self.remote.stats["sequence", self.today] = [{"group": name, **sends}]
-        self.remote.stats["inbox", self.today] = [{"group": inbox, **sends}]
-
-    async def bounce(self, count: int, *, name: str = "Q3 founders", first: int = 0) -> None:
-        for number in range(first, first + count):
-            lead = {"email": f"lead{number}@acme.example"}
-            event = {"event": "lead.bounced", "lead": lead, "sequence": name, "inbox": "sam@mail.example"}
-            await arrive(self.store, json.dumps(event).encode())
-
-    async def rule(self, sentence: str, *, name: str = "rule", by: str = "") -> None:
-        rule = StoredRule(name=name, sentence=sentence, added_by=by, added_name="ann")
-        await self.store.guardrails.add_rule("default", rule)
-        for shipped in ("bounces-5", "domain-bounces-5", "opt-outs-2", "no-replies-300"):
-            switch = Switch(rule=shipped, by="", at=0.0)
-            await self.store.guardrails.switch_off("default", switch)
-
-    async def advance(self, seconds: float = 30.0) -> list[Card]:
-        """Let time pass with the jobs at their work; returns what was said."""
-        posted: list[Card] = []
-        ends = self.clock.now + seconds
-        while True:
-            await self.sampler.sample()
-            await self.watch.check()
-            posted += await self.posted_cards()
-            if self.clock.now >= ends:
-                return posted
-            self.clock.now = min(ends, self.clock.now + 5 * MINUTE)
-
-    async def posted_cards(self) -> list[Card]:
-        posts = await post_all(self.store, self.clock)
-        return [rendering.read_note(post.note) for post in posts if post.note]
-
-    async def audit(self) -> list[AuditEntry]:
-        return list(await self.store.records.audit("default"))
-
-
-@pytest.fixture
-async def guarded(store: Store, clock: ManualClock, tmp_path: Path) -> AsyncIterator[GuardedWorkspace]:
-    async with open_remote() as remote:
-        remote.now = clock
-        environ = {
-            "OUTREACH_BASE_URL": remote.url,
-            "OUTREACH_API_KEY": KEY,
-            "OUTREACH_ALERT_CHANNEL": CHANNEL,
-            "OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/bot.db",
-            "XDG_STATE_HOME": str(tmp_path),
-        }
-        settings = shared_settings.load(environ=environ)
-        client = OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), total_timeout=0.3)
-        contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-        async with client, open_histories(contexts) as histories:
-            watch = GuardrailWatch(store, contexts, planned=lambda: None, permitted=None)
-            sampler = GuardrailSampler(store, contexts, histories, learn=watch.learn, saw=watch.saw)
-            sequence = remote.add("Q3 founders")
-            remote.inboxes.append({"email": "sam@mail.example", "health_score": 90, "status": "active"})
-            yield GuardedWorkspace(
-                store=store, clock=clock, remote=remote, contexts=contexts, watch=watch, sampler=sampler,
-                sequence=sequence,
-            )  # fmt: skip
+from shared.domain.guard_records import Switch
+from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
+from tests.bot.manual_clock import ANN, HOUR, MINUTE
 
 
 async def test_a_rule_that_acts_pauses_once_and_tells_once_with_an_undo(guarded: GuardedWorkspace) -> None:
@@ -209,21 +113,6 @@ async def test_an_unknown_outcome_is_looked_up_and_told_once(guarded: GuardedWor
     assert len(await guarded.audit()) == 1
 
 
-async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
-    guarded: GuardedWorkspace,
-) -> None:
-    await guarded.rule(ACTS)
-    guarded.sent(100)
-    await guarded.bounce(6)
-    guarded.remote.fails[guarded.sequence] = 500
-    assert await guarded.advance() == []
-    await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
-    guarded.remote.fails.clear()
-    cards = await guarded.advance(10 * MINUTE)
-    assert [card.title for card in cards] == ["Guardrail rule did not pause Q3 founders"]
-    assert guarded.remote.patched == []
-
-
 BOTH = "pause domain when bounces > 5 in 24h"
 
 
@@ -260,94 +149,6 @@ async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: G
     assert card.title == "Guardrail rule paused Spring"
     assert card.buttons[0].label == "Undo"
     assert guarded.remote.patched == [(other, "paused")]
-
-
-async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: GuardedWorkspace) -> None:
-    await guarded.rule(ACTS)
-    off = Switch(rule="rule", by="ann", at=0.0, until=guarded.clock.now + HOUR)
-    await guarded.store.guardrails.switch_off("default", off)
-    guarded.sent(100)
-    await guarded.bounce(6)
-    assert await guarded.advance(50 * MINUTE) == []
-    assert len(await guarded.advance(20 * MINUTE)) == 1
-
-
-async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: GuardedWorkspace) -> None:
-    other = guarded.remote.add("Spring")
-    await guarded.rule("pause sequence when bounces > 4 in 24h, at most 1 a day")
-    guarded.sent(100)
-    await guarded.bounce(5)
-    await guarded.bounce(5, name="Spring", first=100)
-    cards = await guarded.advance()
-    assert sorted(card.title for card in cards) == [
-        "Guardrail rule paused Q3 founders",
-        "Guardrail rule suggests pausing Spring",
-    ]
-    (suggested,) = (card for card in cards if "suggests" in card.title)
-    assert "its own limit" in suggested.text[0]
-    assert [button.command for button in suggested.buttons] == [f'pause {other} reason "guardrail rule"']
-
-
-async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded: GuardedWorkspace) -> None:
-    for name in ("A", "B", "C"):
-        guarded.remote.add(name)
-    await guarded.rule("pause domain when bounces > 5 in 24h, at most 2 sequences at once")
-    guarded.sent(100)
-    for number, name in enumerate(("A", "B", "B", "C", "C", "C")):
-        await guarded.bounce(1, name=name, first=number)
-    (card,) = await guarded.advance()
-    assert card.title == "Guardrail rule paused 2 sequences of mail.example"
-    assert card.text[1:3] == ("C, B", "Not paused, by the rule's limit: A")
-    assert len(guarded.remote.patched) == 2
-
-
-async def test_rules_wait_and_say_so_when_the_service_cannot_be_read(guarded: GuardedWorkspace) -> None:
-    await guarded.rule(ACTS)
-    guarded.sent(100)
-    await guarded.advance(10 * MINUTE)
-    guarded.remote.refuses = 500
-    cards = await guarded.advance(40 * MINUTE)
-    assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
-    assert cards[0].text[0].startswith("The service could not be read since ")
-    await guarded.bounce(6)
-    assert await guarded.advance(10 * MINUTE) == []
-    guarded.remote.refuses = 0
-    cards = await guarded.advance(10 * MINUTE)
-    assert "Guardrails act again" in {card.title for card in cards}
-    assert "Guardrail rule paused Q3 founders" in {card.title for card in cards}
-
-
-async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_together(
-    guarded: GuardedWorkspace,
-) -> None:
-    await guarded.rule(ACTS)
-    guarded.sent(100)
-    await guarded.advance(10 * MINUTE)
-    guarded.clock.now += 5 * HOUR
-    await guarded.bounce(6)
-    cards = await guarded.advance()
-    assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
-    assert "the bot's own record has a gap" in cards[0].text[0].replace("The bot's", "the bot's")
-    assert guarded.remote.patched == []
-
-
-async def test_a_rule_of_somebody_who_lost_the_right_to_pause_only_suggests(
-    guarded: GuardedWorkspace,
-) -> None:
-    async def nobody(user: str, channel: str) -> bool:
-        assert (user, channel) == ("U1", CHANNEL)
-        return False
-
-    strict = GuardrailWatch(guarded.store, guarded.contexts, planned=lambda: None, permitted=nobody)
-    await guarded.rule(ACTS, by="U1")
-    guarded.sent(100)
-    await guarded.sampler.sample()
-    await guarded.bounce(6)
-    await strict.check()
-    (card,) = await guarded.posted_cards()
-    assert card.title == "Guardrail rule suggests pausing Q3 founders"
-    assert "@ann, who added it, may no longer pause sequences" in card.text[0]
-    assert guarded.remote.patched == []
 
 
 async def test_two_watches_on_one_database_act_and_tell_once(guarded: GuardedWorkspace) -> None:

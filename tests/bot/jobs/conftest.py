@@ -1,0 +1,45 @@
+"""A workspace that guardrails guard."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.commands.context import CommandContexts
+from bot.jobs.guardrail_samples import GuardrailSampler
+from bot.jobs.guardrails import GuardrailWatch
+from bot.jobs.register import open_histories
+from bot.store import Store
+from shared import settings as shared_settings
+from shared.api.client import OutreachClient
+from tests.bot.fake_service import KEY, open_remote
+from tests.bot.jobs.guarded_workspace import GuardedWorkspace
+from tests.bot.manual_clock import CHANNEL, ManualClock
+from tests.shared.doubles import NoPacing
+
+
+@pytest.fixture
+async def guarded(store: Store, clock: ManualClock, tmp_path: Path) -> AsyncIterator[GuardedWorkspace]:
+    async with open_remote() as remote:
+        remote.now = clock
+        environ = {
+            "OUTREACH_BASE_URL": remote.url,
+            "OUTREACH_API_KEY": KEY,
+            "OUTREACH_ALERT_CHANNEL": CHANNEL,
+            "OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/bot.db",
+            "XDG_STATE_HOME": str(tmp_path),
+        }
+        settings = shared_settings.load(environ=environ)
+        client = OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), total_timeout=0.3)
+        contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
+        async with client, open_histories(contexts) as histories:
+            watch = GuardrailWatch(store, contexts, planned=lambda: None, permitted=None)
+            sampler = GuardrailSampler(store, contexts, histories, learn=watch.learn, saw=watch.saw)
+            sequence = remote.add("Q3 founders")
+            remote.inboxes.append({"email": "sam@mail.example", "health_score": 90, "status": "active"})
+            yield GuardedWorkspace(
+                store=store, clock=clock, remote=remote, contexts=contexts, watch=watch, sampler=sampler,
+                sequence=sequence,
+            )  # fmt: skip

@@ -1,0 +1,111 @@
+"""When guardrails do less than their rule says: off, snoozed, limited, waiting, without the right."""
+
+from __future__ import annotations
+
+from bot.jobs.guardrails import GuardrailWatch
+from shared.domain.guard_records import Switch
+from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
+from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE
+
+
+async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
+    guarded: GuardedWorkspace,
+) -> None:
+    await guarded.rule(ACTS)
+    guarded.sent(100)
+    await guarded.bounce(6)
+    guarded.remote.fails[guarded.sequence] = 500
+    assert await guarded.advance() == []
+    await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
+    guarded.remote.fails.clear()
+    cards = await guarded.advance(10 * MINUTE)
+    assert [card.title for card in cards] == ["Guardrail rule did not pause Q3 founders"]
+    assert guarded.remote.patched == []
+
+
+async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: GuardedWorkspace) -> None:
+    await guarded.rule(ACTS)
+    off = Switch(rule="rule", by="ann", at=0.0, until=guarded.clock.now + HOUR)
+    await guarded.store.guardrails.switch_off("default", off)
+    guarded.sent(100)
+    await guarded.bounce(6)
+    assert await guarded.advance(50 * MINUTE) == []
+    assert len(await guarded.advance(20 * MINUTE)) == 1
+
+
+async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: GuardedWorkspace) -> None:
+    other = guarded.remote.add("Spring")
+    await guarded.rule("pause sequence when bounces > 4 in 24h, at most 1 a day")
+    guarded.sent(100)
+    await guarded.bounce(5)
+    await guarded.bounce(5, name="Spring", first=100)
+    cards = await guarded.advance()
+    assert sorted(card.title for card in cards) == [
+        "Guardrail rule paused Q3 founders",
+        "Guardrail rule suggests pausing Spring",
+    ]
+    (suggested,) = (card for card in cards if "suggests" in card.title)
+    assert "its own limit" in suggested.text[0]
+    assert [button.command for button in suggested.buttons] == [f'pause {other} reason "guardrail rule"']
+
+
+async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded: GuardedWorkspace) -> None:
+    for name in ("A", "B", "C"):
+        guarded.remote.add(name)
+    await guarded.rule("pause domain when bounces > 5 in 24h, at most 2 sequences at once")
+    guarded.sent(100)
+    for number, name in enumerate(("A", "B", "B", "C", "C", "C")):
+        await guarded.bounce(1, name=name, first=number)
+    (card,) = await guarded.advance()
+    assert card.title == "Guardrail rule paused 2 sequences of mail.example"
+    assert card.text[1:3] == ("C, B", "Not paused, by the rule's limit: A")
+    assert len(guarded.remote.patched) == 2
+
+
+async def test_rules_wait_and_say_so_when_the_service_cannot_be_read(guarded: GuardedWorkspace) -> None:
+    await guarded.rule(ACTS)
+    guarded.sent(100)
+    await guarded.advance(10 * MINUTE)
+    guarded.remote.refuses = 500
+    cards = await guarded.advance(40 * MINUTE)
+    assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
+    assert cards[0].text[0].startswith("The service could not be read since ")
+    await guarded.bounce(6)
+    assert await guarded.advance(10 * MINUTE) == []
+    guarded.remote.refuses = 0
+    cards = await guarded.advance(10 * MINUTE)
+    assert "Guardrails act again" in {card.title for card in cards}
+    assert "Guardrail rule paused Q3 founders" in {card.title for card in cards}
+
+
+async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_together(
+    guarded: GuardedWorkspace,
+) -> None:
+    await guarded.rule(ACTS)
+    guarded.sent(100)
+    await guarded.advance(10 * MINUTE)
+    guarded.clock.now += 5 * HOUR
+    await guarded.bounce(6)
+    cards = await guarded.advance()
+    assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
+    assert "the bot's own record has a gap" in cards[0].text[0].replace("The bot's", "the bot's")
+    assert guarded.remote.patched == []
+
+
+async def test_a_rule_of_somebody_who_lost_the_right_to_pause_only_suggests(
+    guarded: GuardedWorkspace,
+) -> None:
+    async def nobody(user: str, channel: str) -> bool:
+        assert (user, channel) == ("U1", CHANNEL)
+        return False
+
+    strict = GuardrailWatch(guarded.store, guarded.contexts, planned=lambda: None, permitted=nobody)
+    await guarded.rule(ACTS, by="U1")
+    guarded.sent(100)
+    await guarded.sampler.sample()
+    await guarded.bounce(6)
+    await strict.check()
+    (card,) = await guarded.posted_cards()
+    assert card.title == "Guardrail rule suggests pausing Q3 founders"
+    assert "@ann, who added it, may no longer pause sequences" in card.text[0]
+    assert guarded.remote.patched == []
