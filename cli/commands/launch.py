@@ -56,7 +56,7 @@ def dashboard(options: Namespace) -> int:
     if options.follow:
         from tui.entrypoints.viewer import view
 
-        return asyncio.run(view(options.follow))
+        return asyncio.run(view(options.follow, rotate=options.rotate))
     if options.once:
         from tui.entrypoints.once import print_once
 
@@ -129,7 +129,9 @@ async def _web(options: Namespace) -> None:
             settings,
             port=options.port,
             stop=stop,
-            announce=lambda address: print(f"The dashboard is at {address} (Ctrl+C ends it)", flush=True),
+            announce=lambda link: print(
+                f"Open {link} in one browser; another link follows. Ctrl+C ends it.", flush=True
+            ),
             workspace=options.workspace,
             wall=options.wall,
             open_records=_records,

@@ -38,7 +38,7 @@ from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog
 from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.prompt import Prompt
-from tui.screens.wall import WallScreen
+from tui.screens.wall import TURN, WallScreen
 from tui.system import self_restart
 from tui.system.self_restart import RestartState
 from tui.theme.error_boundary import ErrorBoundary
@@ -89,6 +89,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         only_theme: str = "",
         keys: Mapping[str, str] | None = None,
         wall: bool = False,
+        turn: float = TURN,
         folder: Path | None = None,
         error_log: ErrorLog | None = None,
         on_alarm: Callable[[Sequence[str]], object] = lambda _: None,
@@ -134,7 +135,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.board_screen = BoardScreen(
             glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
         )
-        self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now())
+        self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now(), turn=turn)
         ui = Ui(
             app=self,
             workspaces=self.workspaces,

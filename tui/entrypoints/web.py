@@ -1,7 +1,7 @@
 """The dashboard in browsers: one poller here, and for each tab a viewer that follows it and asks the service nothing.
 
-Reachable from this machine only, with the token of the link that is printed, and only by pages of its own: other names
-for it, and other sites, are refused.
+Reachable from this machine only, with a link that is printed and can be used once, and only by pages of its own: other
+names for it, and other sites, are refused.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from textual_serve.download_manager import DownloadManager
 from tui.app.dashboard import utc_now
 from tui.app.run import DashboardOptions, start_settings_of
 from tui.entrypoints.relay import Relay
-from tui.entrypoints.web_access import kept_token, with_token
+from tui.entrypoints.web_access import OneTimeToken, kept_session, with_session
 from tui.feed.poller import PollIntervals
 from tui.feed.startup import OpenRecords, ServiceFeed
 
@@ -64,8 +64,13 @@ async def serve(
     wall: bool = False,
     open_records: OpenRecords | None = None,
 ) -> None:
-    """Serve until `stop`; port 0 takes a free one, and `announce` is told the address. Raises OSError."""
+    """Serve until `stop`; port 0 takes a free one. Raises OSError.
+
+    `announce` is told a link for one browser, and another each time that one is used.
+    """
     listening = socket.create_server((HOST, port))
+    port = listening.getsockname()[1]
+    link = OneTimeToken(lambda token: announce(f"http://{HOST}:{port}/?token={token}"))
     with tempfile.TemporaryDirectory(prefix="outreach-web-") as folder:
         path = Path(folder) / "feed"
         greeting = _greeting(
@@ -75,13 +80,14 @@ async def serve(
         polling = _polling(settings, relay, workspace=workspace, open_records=open_records, stop=stop)
         async with relay.serving(path), polling:
             viewer = (sys.executable, "-P", "-m", "outreach_ops", "dashboard", "--follow", str(path))
-            token = await asyncio.to_thread(kept_token, settings.state_dir)
-            pages = _Pages(command=f"exec {shlex.join(viewer)}", token=token)
+            session = await asyncio.to_thread(kept_session, settings.state_dir)
+            access = with_session(session, link, port=port)
+            pages = _Pages(command=f"exec {shlex.join(viewer)}", access=access)
             runner = web.AppRunner(pages.application(), access_log=None, shutdown_timeout=TIMEOUT)
             await runner.setup()
             try:
                 await web.SockSite(runner, listening).start()
-                announce(f"http://{HOST}:{listening.getsockname()[1]}/?token={token}")
+                announce(f"http://{HOST}:{port}/?token={link.token}")
                 await stop.wait()
             finally:
                 await pages.aclose()
@@ -141,9 +147,9 @@ async def _polling(
 class _Pages:
     """The page, its assets out of the package, and a viewer for each connection."""
 
-    def __init__(self, *, command: str, token: str) -> None:
+    def __init__(self, *, command: str, access: Any) -> None:
         self._command = command
-        self._token = token
+        self._access = access
         own = files("tui.entrypoints")
         self._page = own.joinpath("web.html").read_text("utf-8")
         self._script = own.joinpath("reconnect.js").read_text("utf-8")
@@ -152,12 +158,13 @@ class _Pages:
         self._downloads = DownloadManager()
 
     def application(self) -> web.Application:
-        app = web.Application(middlewares=[_only_own, with_token(self._token)])
+        app = web.Application(middlewares=[_only_own, self._access])
         static = Path(str(files("textual_serve"))) / "static"
         app.add_routes(
             [
                 web.get("/", self._index),
                 web.get("/ws", self._viewer),
+                web.get(r"/ws/rotate/{seconds:\d{1,4}}", self._viewer),
                 web.get("/reconnect.js", self._reconnect),
                 web.get("/download/{key}", self._download),
                 web.static("/static", static),
@@ -172,7 +179,10 @@ class _Pages:
     async def _index(self, request: web.Request) -> web.Response:
         size = request.query.get("fontsize", "")
         size = size if size.isascii() and size.isdigit() and 6 <= int(size) <= 96 else "16"
-        page = self._page.replace("{socket}", f"ws://{request.host}/ws").replace("{fontsize}", size)
+        turn = request.query.get("rotate", "")
+        is_turning = turn.isascii() and turn.isdigit() and len(turn) < 5
+        viewer = f"ws://{request.host}/ws" + (f"/rotate/{turn}" if is_turning else "")
+        page = self._page.replace("{socket}", viewer).replace("{fontsize}", size)
         return web.Response(text=page, content_type="text/html", headers=HEADERS)
 
     async def _reconnect(self, _: web.Request) -> web.Response:
@@ -204,8 +214,9 @@ class _Pages:
         opened = web.WebSocketResponse(heartbeat=15, max_msg_size=65_536)
         await opened.prepare(request)
         self._sockets[opened] = time.monotonic()
+        seconds = request.match_info.get("seconds")
         service = AppService(
-            self._command,
+            self._command + (f" --rotate {seconds}" if seconds else ""),
             write_bytes=opened.send_bytes,
             write_str=opened.send_str,
             close=partial(_close, opened),

@@ -1,7 +1,8 @@
-"""Who may look through the dashboard in browsers: whoever has opened the link that the owner was shown.
+"""Who may look through the dashboard in browsers: whoever has opened a link that the owner was shown.
 
-The token of the link becomes a cookie, as Jupyter does (https://jupyter-server.readthedocs.io/en/latest/operators/security.html),
-so that a forwarded port alone shows nothing. It is kept in the state folder: after a restart open pages go on.
+The token of a link becomes a cookie, as Jupyter does (https://jupyter-server.readthedocs.io/en/latest/operators/security.html),
+so that a forwarded port alone shows nothing. It can be used once: a link that stays in a history, a log or a chat opens
+nothing. What the cookie holds is kept in the state folder, so that open pages go on after a restart.
 """
 
 from __future__ import annotations
@@ -18,14 +19,34 @@ from aiohttp import web
 
 COOKIE = "outreach-dashboard"
 YEAR = 365 * 86_400
-FILE = "dashboard-web-token"
+FILE = "dashboard-web-session"
 FORM = re.compile(r"[0-9a-f]{48}")
 OPEN_TO_ALL = ("/static/", "/reconnect.js")
 """Nothing in these tells of the account."""
+UNKNOWN = (
+    "Open the newest link that `outreach dashboard --web` printed: it opens the dashboard in one browser."
+)
+USED = f"This link has been used, or is of an earlier start. {UNKNOWN}"
 
 
-def kept_token(folder: Path) -> str:
-    """The token of this installation, for the owner alone to read; made where there is none. Raises OSError."""
+class OneTimeToken:
+    """The token of the newest link; `replaced` is told of the next one when it is used."""
+
+    def __init__(self, replaced: Callable[[str], object]) -> None:
+        self.token = secrets.token_hex(24)
+        self._replaced = replaced
+
+    def use(self, given: str) -> bool:
+        """Whether it is the token, which is no longer good then."""
+        if not _fits(given, self.token):
+            return False
+        self.token = secrets.token_hex(24)
+        self._replaced(self.token)
+        return True
+
+
+def kept_session(folder: Path) -> str:
+    """What the cookies of this installation hold, for the owner alone to read; made where there is none. Raises OSError."""
     path = folder / FILE
     try:
         if FORM.fullmatch(found := path.read_text("ascii").strip()):
@@ -39,22 +60,27 @@ def kept_token(folder: Path) -> str:
     return token
 
 
-def with_token(token: str) -> Any:
-    """A middleware: a good token in the address is exchanged for a cookie, and without that nothing is shown."""
+def with_session(session: str, link: OneTimeToken, *, port: int) -> Any:
+    """A middleware: an unused token in the address is exchanged for a cookie, and without that nothing is shown.
+
+    Browsers keep one jar for all ports of a host (https://www.rfc-editor.org/rfc/rfc6265#section-8.5): the name tells the port.
+    """
+    name = f"{COOKIE}-{port}"
 
     @web.middleware
     async def check(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
         if request.path.startswith(OPEN_TO_ALL):
             return await _answer(handler, request)
-        if _fits(request.query.get("token", ""), token):
+        is_known = _fits(request.cookies.get(name, ""), session)
+        given = request.query.get("token")
+        if not is_known and not (given and link.use(given)):
+            raise web.HTTPForbidden(text=USED if given else UNKNOWN)
+        if given is not None:
             left = {key: value for key, value in request.query.items() if key != "token"}
             answer = web.HTTPSeeOther(request.rel_url.with_query(left))
-            answer.set_cookie(COOKIE, token, max_age=YEAR, httponly=True, samesite="Strict")
+            if not is_known:
+                answer.set_cookie(name, session, max_age=YEAR, httponly=True, samesite="Strict")
             raise answer
-        if not _fits(request.cookies.get(COOKIE, ""), token):
-            raise web.HTTPForbidden(
-                text="Open the link with the token that `outreach dashboard --web` printed when it started."
-            )
         return await _answer(handler, request)
 
     return check

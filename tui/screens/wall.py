@@ -45,9 +45,9 @@ TITLES = {
 }
 
 
-def view_at(seconds: float, *, trouble: bool, views: Sequence[str] = VIEWS) -> str:
+def view_at(seconds: float, *, trouble: bool, views: Sequence[str] = VIEWS, turn: float = TURN) -> str:
     """The view of a moment, out of those that have something to show."""
-    return VIEWS[0] if trouble or not views else views[int(seconds // TURN) % len(views)]
+    return VIEWS[0] if trouble or not views else views[int(seconds // turn) % len(views)]
 
 
 def trouble_parts(board: Board, *, since: str, now: datetime) -> tuple[str, ...]:
@@ -70,8 +70,11 @@ class WallScreen(ErrorBoundary, Screen[None]):
     HORIZONTAL_BREAKPOINTS = layout.WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, *, glyphs: Glyphs, workspace: str, notice: str, began: datetime) -> None:
+    def __init__(
+        self, *, glyphs: Glyphs, workspace: str, notice: str, began: datetime, turn: float = TURN
+    ) -> None:
         super().__init__()
+        self._turns_after = turn
         self._glyphs = glyphs
         self._workspace = workspace
         self._began = began
@@ -153,7 +156,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
             panel.tick(now)
         in_trouble = trouble is not None and self._board is not None and self._board.verdict.tone is Tone.BAD
         filled = [name for name in VIEWS if self.panels[name].grid.shown]
-        wanted = view_at(seconds, trouble=bool(alarms) or in_trouble, views=filled)
+        wanted = view_at(seconds, trouble=bool(alarms) or in_trouble, views=filled, turn=self._turns_after)
         if wanted != self.view:
             self.view = wanted
             self._turn()

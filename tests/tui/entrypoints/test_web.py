@@ -25,7 +25,7 @@ from tests.tui.accounts import FakeFeed
 from tui.entrypoints import web
 from tui.entrypoints.relay import Relay, read_frame, write_frame
 from tui.entrypoints.viewer import RelayFeed
-from tui.entrypoints.web_access import kept_token
+from tui.entrypoints.web_access import OneTimeToken, kept_session
 from tui.feed import daily_counts
 from tui.feed.history_access import HistoryAccess
 
@@ -49,15 +49,15 @@ def settings_of(service: Service, folder: Path) -> Settings:
 @asynccontextmanager
 async def served(settings: Settings) -> AsyncIterator[str]:
     """The address of a dashboard in the web, until the end of the block."""
-    stop, announced = asyncio.Event(), asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(
-        web.serve(settings, port=0, stop=stop, announce=announced.set_result), name="web"
-    )
+    stop, told = asyncio.Event(), asyncio.Queue[str]()
+    serving = web.serve(settings, port=0, stop=stop, announce=told.put_nowait)
+    task = asyncio.create_task(serving, name="web")
+    first = asyncio.create_task(told.get(), name="web-link")
     try:
         async with asyncio.timeout(10):
-            await asyncio.wait({task, announced}, return_when=asyncio.FIRST_COMPLETED)
-        assert announced.done(), task.exception()
-        yield announced.result()
+            await asyncio.wait({task, first}, return_when=asyncio.FIRST_COMPLETED)
+        assert first.done(), task.exception()
+        yield first.result()
     finally:
         stop.set()
         async with asyncio.timeout(20):
@@ -200,6 +200,8 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
             page = await answer.text()
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         assert 'data-font-size="28"' in page
+        async with browser.get(f"{address}?rotate=20") as answer:
+            assert "/ws/rotate/20" in await answer.text()
         assert not re.findall(r"https?://", page), "nothing comes from outside"
         assets = re.findall(r'"(/(?:static/|reconnect)[^"]+)"', page)
         assert assets
@@ -211,8 +213,9 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await browser.ws_connect(f"{address}ws", origin="http://elsewhere.example")
         assert refused.value.status == 403
+        used = link.rpartition("/")[2]
         async with aiohttp.ClientSession() as stranger:
-            for path in ("", "?token=0123", "ws", "download/x"):
+            for path in ("", "?token=0123", used, "ws", "ws/rotate/20", "download/x"):
                 async with stranger.get(f"{address}{path}") as answer:
                     assert answer.status == 403, path
 
@@ -241,9 +244,21 @@ async def test_a_viewer_too_many_takes_the_place_of_the_one_unused_longest(
             await viewer.close()
 
 
-def test_the_token_outlives_a_restart_and_is_the_owners_alone(tmp_path: Path) -> None:
-    token = kept_token(tmp_path)
-    assert kept_token(tmp_path) == token
-    assert (tmp_path / "dashboard-web-token").stat().st_mode & 0o777 == 0o600
-    (tmp_path / "dashboard-web-token").write_text("short")
-    assert kept_token(tmp_path) not in {token, "short"}
+def test_a_session_outlives_a_restart_and_is_the_owners_alone(tmp_path: Path) -> None:
+    session = kept_session(tmp_path)
+    assert kept_session(tmp_path) == session
+    assert (tmp_path / "dashboard-web-session").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "dashboard-web-session").write_text("short")
+    assert kept_session(tmp_path) not in {session, "short"}
+
+
+def test_a_link_opens_one_browser_and_the_next_link_is_told() -> None:
+    told: list[str] = []
+    link = OneTimeToken(told.append)
+    first = link.token
+    assert not link.use("")
+    assert not link.use(first[:-1])
+    assert link.use(first)
+    assert not link.use(first)
+    assert told == [link.token]
+    assert link.use(told[0])
