@@ -80,6 +80,8 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self._began = began
         self._board: Board | None = None
         self._beats = 0
+        self._now = began
+        self._alarms: tuple[AlarmNotice, ...] = ()
         self._notices: tuple[str, ...] = ()
         self._since = ""
         self.view = VIEWS[0]
@@ -113,6 +115,10 @@ class WallScreen(ErrorBoundary, Screen[None]):
             panel.grid.roomy = True
         self._turn()
 
+    def on_resize(self) -> None:
+        """Much depends on the size, which a screen that was just opened does not know yet."""
+        self.call_after_refresh(lambda: self.tick(self._now, alarms=self._alarms, notices=self._notices))
+
     def show(
         self,
         board: Board,
@@ -142,7 +148,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         self._workspace = workspace
 
     def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice] = (), notices: Sequence[str] = ()) -> None:
-        self._notices = tuple(notices)
+        self._now, self._alarms, self._notices = now, tuple(alarms), tuple(notices)
         seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
         self.top.show(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
         trouble = self._board.trouble if self._board else None

@@ -164,3 +164,14 @@ async def test_themes_follow_one_another(clock: Clock) -> None:
             await pilot.pause()
             worn.append(app.theme)
     assert worn == ["night", "day", "contrast", "night"]
+
+
+async def test_a_wall_of_another_size_is_drawn_anew_at_once(clock: Clock) -> None:
+    app = DashboardApp([acme()], now=clock, wall=True)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.post_message(ticked(tick_of(with_failed_domain())))
+        await pilot.pause()
+        small = app.wall.trouble_block.size.height
+        await pilot.resize_terminal(160, 50)
+        await pilot.pause()
+        assert app.wall.trouble_block.size.height > small
