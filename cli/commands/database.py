@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from argparse import Namespace
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,12 +116,8 @@ def _restore(url: URL, source: Path) -> int:
             kept = target.with_name(f"{target.name}.replaced-{datetime.now(UTC):%Y%m%d%H%M%S%f}")
             _copy(target, kept)
             text = (f"What was there before is kept as {kept}.",)
-        for ending in (
-            "-wal",
-            "-shm",
-        ):  # they belong to the file that is replaced, and would be read into the new one
-            target.with_name(target.name + ending).unlink(missing_ok=True)
-        _copy(source, target)
+        # They belong to the file that is replaced, and would be read into the new one.
+        _copy(source, target, stale=[target.with_name(target.name + ending) for ending in ("-wal", "-shm")])
     card_output.show(Card(title=f"Restored from {source}", tone=Tone.GOOD, text=text))
     return exit_codes.DONE
 
@@ -129,7 +126,7 @@ def _must_be_usable(source: Path) -> None:
     if not source.is_file():
         raise exit_codes.Failed(f"There is no file {source}.")
     try:
-        with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             intact = connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     except sqlite3.Error:
         intact = False
@@ -139,14 +136,17 @@ def _must_be_usable(source: Path) -> None:
     state.check()
 
 
-def _copy(source: Path, target: Path) -> None:
-    """By SQLite's online backup, so that a copy of a database in use is whole."""
+def _copy(source: Path, target: Path, *, stale: Iterable[Path] = ()) -> None:
+    """By SQLite's online backup, so that a copy of a database in use is whole; `stale` goes when it is complete."""
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
-    os.close(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600))
+    # In a folder of several users another might have put a link, or a file of his own, in its place.
+    os.close(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
     try:
         with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(fresh)) as new:
             old.backup(new)
             new.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it
+        for one in stale:
+            one.unlink(missing_ok=True)
         fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)

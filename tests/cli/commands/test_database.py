@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import stat
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,6 +66,42 @@ def test_a_backup_is_private_whole_and_can_be_restored(offline: Shell, file: Pat
     (kept,) = file.parent.glob("outreach.db.replaced-*")
     assert offline.run("database", "restore", str(kept)).code == 0
     assert timers() == {"sq_1", "sq_2"}
+
+
+def test_a_backup_goes_through_no_link_that_somebody_put_in_its_way(offline: Shell) -> None:
+    """In a folder of several users, such as /tmp."""
+    set_timer("sq_1")
+    other = offline.home / "other.txt"
+    other.write_text("of somebody else")
+    (offline.home / f".backup.db.{os.getpid()}").symlink_to(other)
+    told = offline.run("database", "backup", str(offline.home / "backup.db"))
+    assert (told.code, other.read_text()) == (1, "of somebody else")
+    assert not (offline.home / "backup.db").exists()
+
+
+def test_a_restore_that_fails_leaves_what_was_there(
+    offline: Shell, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_timer("sq_1")
+    backup = offline.home / "backup #1?.db"
+    assert offline.run("database", "backup", str(backup)).code == 0
+    with closing(sqlite3.connect(file)) as reader:  # keeps the newest changes in the -wal file
+        reader.execute("SELECT * FROM timers").fetchall()
+        set_timer("sq_2")
+        connect = sqlite3.connect
+
+        def full(path: Any, *more: Any, **named: Any) -> sqlite3.Connection:
+            if str(path) == str(backup):
+                raise sqlite3.OperationalError("database or disk is full")
+            return connect(path, *more, **named)
+
+        monkeypatch.setattr(sqlite3, "connect", full)
+        assert offline.run("database", "restore", str(backup)).code == 1
+        monkeypatch.setattr(sqlite3, "connect", connect)
+        assert file.with_name(file.name + "-wal").exists()
+    assert timers() == {"sq_1", "sq_2"}
+    assert offline.run("database", "restore", str(backup)).code == 0
+    assert timers() == {"sq_1"}
 
 
 def test_nothing_is_restored_while_a_bot_runs(offline: Shell) -> None:
