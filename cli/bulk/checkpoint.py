@@ -105,10 +105,6 @@ class Journal:
             unfinished.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
         self.path.with_suffix(".lock").unlink(missing_ok=True)
-        for left in self.path.parent.glob(
-            f".{self.path.name}.*"
-        ):  # of a process that was killed while it wrote
-            left.unlink(missing_ok=True)
 
     def _read(self) -> Progress:
         try:

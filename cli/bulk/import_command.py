@@ -107,12 +107,18 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
             with contextlib.closing(report), progress_bar() as show:
                 run = Run(journal, report, Reader(found, assignments), size=found.size, show=show)
                 add = partial(client.add_leads, sequence.id, priority=Priority.BULK)
-                complete = await _with_resume_hint(run, run.send(add, stop=stop))
+                complete = False
+                try:
+                    complete = await _with_resume_hint(run, run.send(add, stop=stop))
+                finally:  # what was added is added, however the import ended
+                    so_far = "" if complete else " so far"
+                    result = f"added {run.tally.added:,} of {run.tally.rows:,} rows{so_far}"
+                    await record(
+                        settings, workspace, f"import {options.file.name} --to {sequence.label}", result
+                    )
             if not complete:
                 raise exit_codes.Interrupted(_resumable(run.tally))
             journal.close()
-        result = f"added {run.tally.added:,} of {run.tally.rows:,} rows"
-        await record(settings, workspace, f"import {options.file.name} --to {sequence.label}", result)
     _show_result(run.tally, sequence=sequence.label, report=str(report.path), as_json=options.json)
     return exit_codes.DONE
 

@@ -18,6 +18,7 @@ from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Lead
 from shared.domain.card import Card, Tone
+from shared.settings import Settings, Workspace
 from shared.text.csv_cells import unguarded
 from shared.text.formats import show_number
 
@@ -57,18 +58,7 @@ async def _undo(options: Namespace, added: frozenset[str]) -> int:
             "They leave all sequences; their reply history is kept.",
             yes=options.yes,
         )
-        removed = 0
-        with progress_bar() as show, stopping() as stop:
-            async for lead in _leads_of(client, sequence.id, added):
-                if stop.is_set():
-                    break
-                try:
-                    await client.remove_lead(lead.id, priority=Priority.BULK)
-                except NotFound:
-                    continue
-                removed += 1
-                show(ProgressUpdate(count=removed, part=removed / len(added)))
-        await record(settings, workspace, f"import --undo {options.file.name}", f"removed {removed:,} leads")
+        removed = await _remove(client, settings, workspace, sequence.id, added=added, options=options)
     missing = len(added) - removed
     card = Card(
         title=f"{show_number(removed, 'lead')} removed",
@@ -81,6 +71,34 @@ async def _undo(options: Namespace, added: frozenset[str]) -> int:
     else:
         card_output.show(card)
     return exit_codes.DONE
+
+
+async def _remove(
+    client: OutreachClient,
+    settings: Settings,
+    workspace: Workspace,
+    sequence: str,
+    *,
+    added: frozenset[str],
+    options: Namespace,
+) -> int:
+    """Remove those leads and return how many; also what an interruption or an error ends is in the audit."""
+    removed = 0
+    try:
+        with progress_bar() as show, stopping() as stop:
+            async for lead in _leads_of(client, sequence, added):
+                if stop.is_set():
+                    words = show_number(removed, "lead")
+                    raise exit_codes.Interrupted(f"{words} removed; the same command removes the others")
+                try:
+                    await client.remove_lead(lead.id, priority=Priority.BULK)
+                except NotFound:
+                    continue
+                removed += 1
+                show(ProgressUpdate(count=removed, part=removed / len(added)))
+    finally:
+        await record(settings, workspace, f"import --undo {options.file.name}", f"removed {removed:,} leads")
+    return removed
 
 
 async def _leads_of(client: OutreachClient, sequence: str, wanted: frozenset[str]) -> AsyncIterator[Lead]:

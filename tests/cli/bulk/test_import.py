@@ -20,6 +20,7 @@ import pytest
 from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, send_all
 from cli.bulk.checkpoint import opened, outcomes
 from cli.bulk.row_reader import Batch, Candidate, Outcome
+from shared.api.client import OutreachClient
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult, Skipped
 from tests.cli.conftest import Shell
@@ -105,6 +106,28 @@ def test_what_an_import_added_is_removed_again_by_its_report_and_both_are_in_the
     assert shell.run("import", str(path), "--to", TARGET, "--undo", "--yes").code == 2, "no report"
 
 
+def test_an_undo_that_fails_halfway_is_in_the_audit_and_goes_on_later(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = file_of(shell.home, 3, mark="half")
+    assert shell.run("import", str(path), "--to", TARGET).code == 0
+    report = shell.home / "leads.report.csv"
+    remove, tried = OutreachClient.remove_lead, []
+
+    async def once(client: OutreachClient, lead: str, **named: Any) -> None:
+        tried.append(lead)
+        if len(tried) > 1:
+            raise InvalidRequest("no more today")
+        await remove(client, lead, **named)
+
+    monkeypatch.setattr(OutreachClient, "remove_lead", once)
+    assert shell.run("import", str(report), "--to", TARGET, "--undo", "--yes").code == 1
+    monkeypatch.setattr(OutreachClient, "remove_lead", remove)
+    assert shell.run("audit", "--json").data[0]["result"] == "removed 1 leads"
+    done = shell.run("import", str(report), "--to", TARGET, "--undo", "--yes", "--json")
+    assert done.data == [{"removed": 2, "missing": 1}]
+
+
 def test_an_import_reads_stdin(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     text = file_of(shell.home, 3, mark="pipe").read_bytes()
     monkeypatch.chdir(shell.home)
@@ -174,6 +197,7 @@ def test_an_interrupt_settles_what_is_under_way_and_says_how_to_go_on(shell: She
     assert "the same command continues after them" in err
     journal = _journal(shell)
     assert journal["done"] == journal["sent"] < 10_000
+    assert shell.run("audit", "--json").data[0]["result"].endswith(" rows so far")
     control("DELETE", "/faults")
     result = shell.run(*words, "--json")
     assert f"continuing after row {journal['done']:,}" in result.err

@@ -93,7 +93,8 @@ def test_a_restore_that_fails_leaves_what_was_there(
         def full(path: Any, *more: Any, **named: Any) -> sqlite3.Connection:
             if str(path) == str(backup):
                 raise sqlite3.OperationalError("database or disk is full")
-            return connect(path, *more, **named)
+            opened: sqlite3.Connection = connect(path, *more, **named)
+            return opened
 
         monkeypatch.setattr(sqlite3, "connect", full)
         assert offline.run("database", "restore", str(backup)).code == 1
