@@ -150,8 +150,7 @@ sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
 _WITH_UNDO = posts.c.undo != ""
 partial_index("ix_posts_undo", posts.c.undo, where=_WITH_UNDO)
-_ANSWERS = posts.c.kind == "answer"
-partial_index("ix_posts_answers", posts.c.created_at, where=_ANSWERS)
+partial_index("ix_posts_no_alerts", posts.c.created_at, where=posts.c.kind != "alert")
 partial_index("ix_posts_storm", posts.c.storm, where=posts.c.storm != 0)
 
 channel_leases = sa.Table(  # one per channel: who posts there, how fast it may go, what is wrong with it

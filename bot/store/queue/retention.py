@@ -7,8 +7,17 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, writes
-from bot.store.db.schema import alerts, answers, arrivals, audit, deliveries, posts, sightings
-from bot.store.queue.posts import ANSWER, UNSENT
+from bot.store.db.schema import (
+    alerts,
+    answers,
+    arrivals,
+    audit,
+    channel_leases,
+    deliveries,
+    posts,
+    sightings,
+)
+from bot.store.queue.posts import ANSWER, UNSENT, State
 from shared.storage.database import long_statements
 
 BODIES = 30 * 86_400.0
@@ -18,6 +27,8 @@ HASHES = 90 * 86_400.0
 AT_ONCE = 2_000
 """Rows that one transaction forgets, so that the intake never waits long."""
 
+ALERT, SPIKE = "alert", "spike"
+"""Kinds of message that are kept longer than the others."""
 STATEMENT_SECONDS = 20.0
 """It may look through much where the database is large."""
 
@@ -40,6 +51,7 @@ class Retention(Repository):
         with long_statements(tx.connection, STATEMENT_SECONDS):
             bodies = _forget_words(tx, before=tx.now - bodies_after)
             gone = _forget_deliveries(tx, before=tx.now - hashes_after)
+            logged = []
             for table, at in _LOGS:
                 key = next(iter(table.primary_key.columns))
                 first = (
@@ -49,9 +61,9 @@ class Retention(Repository):
                     .subquery()
                 )
                 old = sa.select(first.c[key.name]).where(first.c.at < tx.now - hashes_after)
-                tx.execute(sa.delete(table).where(key.in_(old)))
-            _forget_answers(tx, before=tx.now - bodies_after)
-        return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone})
+                logged.append(tx.execute(sa.delete(table).where(key.in_(old))).rowcount)
+            said = _forget_messages(tx, before=tx.now - bodies_after, spikes=tx.now - hashes_after)
+        return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone, said, *logged})
 
 
 _UNSENT = sa.select(posts.c.alert_id).where(UNSENT, posts.c.alert_id != "")
@@ -84,8 +96,15 @@ def _forget_deliveries(tx: Transaction, *, before: float) -> int:
     return tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids))).rowcount
 
 
-def _forget_answers(tx: Transaction, *, before: float) -> None:
-    old = sa.select(posts.c.id).where(
-        posts.c.kind == sa.literal(ANSWER, literal_execute=True), posts.c.created_at < before
+def _forget_messages(tx: Transaction, *, before: float, spikes: float) -> int:
+    """Answers, and what was posted and is no alert: reminders quote leads. Reports tell of spikes, which quote nobody."""
+    c = posts.c
+    heads = sa.exists().where(channel_leases.c.channel == c.channel, channel_leases.c.storm == c.id)
+    ended = (c.state == State.SENT) & sa.not_(heads)
+    old = sa.select(c.id).where(
+        c.kind != sa.literal(ALERT, literal_execute=True),
+        c.created_at < before,
+        sa.or_(c.kind == ANSWER, ended),
+        sa.or_(c.kind != SPIKE, c.created_at < spikes),
     )
-    tx.execute(sa.delete(posts).where(posts.c.id.in_(old.limit(AT_ONCE))))
+    return tx.execute(sa.delete(posts).where(c.id.in_(old.limit(AT_ONCE)))).rowcount

@@ -23,7 +23,10 @@ from bot.store import Store, open_store
 from bot.store.db import columns, migrate, schema
 from bot.store.db.clock import SteadyClock
 from bot.store.db.engine import Transaction
+from bot.store.db.schema import posts
+from bot.store.queue import retention
 from bot.store.queue.insert import Arrival
+from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Sent, Unknown
 from shared.domain.records import Actor, Subscription, Timer
 from shared.storage import database
@@ -288,6 +291,39 @@ async def test_subscriptions_are_exactly_what_was_asked_for(store: Store) -> Non
     assert await store.records.unsubscribe("default", [bounced, bounced]) == 1
     assert await store.records.subscriptions("default", "C2") == [narrow]
     assert await store.records.subscriptions("other", "C2") == []
+
+
+async def test_reminders_and_notes_are_deleted_with_the_words_and_what_is_unsent_waits(
+    store: Store, clock: ManualClock
+) -> None:
+    for number, kind in enumerate(("escalation", "note", "digest", "spike", "alert")):
+        post = PlannedPost(dedupe=f"p{number}", channel="C1", kind=kind, note="Ada wrote: call me")
+        await store.outbox.plan("default", post)
+    await store.database.write(lambda tx: tx.execute(sa.update(posts).values(state="sent")))
+    await store.outbox.plan("default", PlannedPost(dedupe="waits", channel="C1", kind="note"))
+
+    async def left() -> list[str]:
+        return list(await store.database.read(lambda tx: tx.scalars(sa.select(posts.c.dedupe)).all()))
+
+    clock.now += 100
+    await store.retention.prune(bodies_after=50, hashes_after=1_000)
+    assert await left() == ["p3", "p4", "waits"]
+    clock.now += 1_000
+    await store.retention.prune(bodies_after=50, hashes_after=1_000)
+    assert await left() == ["p4", "waits"]
+
+
+async def test_retention_goes_on_while_any_table_has_a_whole_portion_left(
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sender that tries everything five times leaves more arrivals than deliveries."""
+    monkeypatch.setattr(retention, "AT_ONCE", 3)
+    for number in range(5):
+        await arrive(store, interested(1), number=number)
+    clock.now += 100
+    first = await store.retention.prune(bodies_after=50, hashes_after=50)
+    assert first.more
+    assert not (await store.retention.prune(bodies_after=50, hashes_after=50)).more
 
 
 async def test_bodies_are_pruned_before_hashes_and_what_is_unsent_keeps_both(
