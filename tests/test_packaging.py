@@ -73,6 +73,23 @@ def test_a_wheel_holds_the_typed_client(packed: frozenset[str]) -> None:
     assert "outreach_client/py.typed" in packed
 
 
+def test_what_the_program_imports_is_in_the_lock_that_installs_it() -> None:
+    """The tests' own environment holds more, which hides what is missing."""
+    listing = """
+import importlib.metadata, sys
+import bot.server, cli.main, cli.demo.setup, sandbox.service.service, sandbox.slack.server, tui.app.run, tui.entrypoints.web
+names = importlib.metadata.packages_distributions()
+print(*{name for module in sys.modules for name in names.get(module.partition(".")[0], ())})
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", listing], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    locked = set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    imported = {re.sub(r"[-_.]+", "-", name).lower() for name in done.stdout.split()}
+    assert len(imported) > 30
+    assert imported - locked <= {"outreach-ops", "setuptools"}
+
+
 def test_a_source_distribution_can_build_the_wheel(tmp_path: Path) -> None:
     (archive,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path))
     with tarfile.open(archive) as packed:
