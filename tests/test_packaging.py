@@ -73,6 +73,7 @@ def test_a_wheel_holds_the_typed_client(packed: frozenset[str]) -> None:
     assert "outreach_client/py.typed" in packed
 
 
+@pytest.mark.e2e
 def test_what_the_program_imports_is_in_the_lock_that_installs_it() -> None:
     """The tests' own environment holds more, which hides what is missing."""
     listing = """
