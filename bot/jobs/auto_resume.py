@@ -119,7 +119,7 @@ def resumed_card(tally: Tally) -> Card:
     names = [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in tally.resumed]
     gone_names = [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in tally.gone]
     why = "Its pause has ended." if len(tally.done) == 1 else "Their pauses have ended."
-    gone = f"Since deleted: {_listed(gone_names)}." if gone_names else ""
+    gone = f"Deleted before the pause ended: {_listed(gone_names)}." if gone_names else ""
     if not names:
         return Card(
             title=f"{show_number(len(gone_names), 'paused sequence')} deleted",

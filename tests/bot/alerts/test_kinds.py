@@ -41,7 +41,7 @@ def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> N
     assert [fact.value for fact in card.facts] == [
         "ada@acme.example",
         "Q3 founders · step 2 · sam@mail.example",
-        "20 Nov, 12:00 UTC",
+        "20 Nov 12:00 UTC",
     ]
     assert card.quote == "Yes"
     assert labels(card) == [

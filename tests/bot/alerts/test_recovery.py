@@ -132,7 +132,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
             return texts if len(texts) >= 2 else None
 
         sends, well = await until(thread)
-        assert sends.startswith("getacme.example sends again: After")
+        assert sends.startswith("getacme.example is sending again: After")
         assert "Its inbox is warming up; lowest health 62." in sends
         assert well.startswith("getacme.example has recovered: After")
 
@@ -196,4 +196,4 @@ async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recover
             await until_shown("getacme.example is paused", "resting")
             await control("POST", "/time", advance=15 * 3_600)
             await until_shown("getacme.example is sending again", "warming")
-            await until_shown("getacme.example sends again: After")
+            await until_shown("getacme.example is sending again: After")

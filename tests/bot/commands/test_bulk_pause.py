@@ -81,7 +81,7 @@ async def test_a_pause_that_runs_out_says_whose_it_was_and_one_that_is_gone_says
     assert "Paused by @ben: a holiday." in json.dumps(message)
     await bot.say("pause EMEA agencies for 1s", user=seed.BEN.id)
     del remote.sequences["sq_0003"]
-    assert "Deleted in the meantime: EMEA agencies." in json.dumps(
+    assert "Deleted before the pause ended: EMEA agencies." in json.dumps(
         await bot.public_message("1 paused sequence deleted")
     )
 

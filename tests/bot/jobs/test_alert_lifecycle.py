@@ -184,7 +184,7 @@ async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_to
     assert await store.subjects.update(post.alert_id, standing)
     red = await shown(store)
     assert (red.title, red.tone) == ("mail.example is paused", Tone.BAD)
-    assert "bounce rate (8.3 % of its sends)" in {fact.value for fact in red.facts}
+    assert "bounce rate (8.3% of its sends)" in {fact.value for fact in red.facts}
     assert "31 bounces (28 hard), 0 opt-outs" in {fact.value for fact in red.facts}
     assert red.table is not None
     assert red.table.rows[0].cells[:3] == ("sam@mail.example", 62, 91)
