@@ -13,20 +13,11 @@ from typing import Any
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, line_of, when
 from shared.commands.arguments import clip
-from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.evidence import rate_of
 from shared.text.formats import UNKNOWN, show_exact_span, show_number, show_rate
 
-BEFORE = "Day before"
-"""Than that of the pause."""
-COLUMNS = (
-    Column(title="Inbox"),
-    Column(title="Health", numeric=True),
-    Column(title=BEFORE, numeric=True),
-    Column(title="Limit", numeric=True),
-    Column(title=BEFORE, numeric=True),
-    Column(title="Status"),
-)
+COLUMNS = columns("Inbox", number("Health"), number("Limit"), "Status")
 MOST_INBOXES, MOST_PAUSES = 12, 4
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""
@@ -182,18 +173,21 @@ def _sequences(standing: Mapping[str, Any]) -> str:
 def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
     if not rows:
         return None
-    past = any(row.get("health_before") is not None for row in rows)
-    shown = [n for n, column in enumerate(COLUMNS) if past or column.title != BEFORE]
     drawn = tuple(
-        Row(cells=tuple(_cells(row)[n] for n in shown), tone=Tone(row.get("tone") or Tone.INFO))
-        for row in rows[:MOST_INBOXES]
+        Row(cells=_cells(row), tone=Tone(row.get("tone") or Tone.INFO)) for row in rows[:MOST_INBOXES]
     )
-    return Table(columns=tuple(COLUMNS[n] for n in shown), rows=drawn, total=len(rows))
+    return Table(columns=COLUMNS, rows=drawn, total=len(rows))
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str | float | None, ...]:
-    figures = (row.get(name) for name in ("health", "health_before", "limit", "limit_before"))
-    return row["address"], *figures, row.get("status") or UNKNOWN
+    return row["address"], _moved(row, "health"), _moved(row, "limit"), row.get("status") or UNKNOWN
+
+
+def _moved(row: Mapping[str, Any], name: str) -> str | float | None:
+    """`93 → 62`: the figure of the day before the pause, where it was another, and that of now."""
+    before: float | None = row.get(f"{name}_before")
+    now: float | None = row.get(name)
+    return now if before is None or before == now or now is None else f"{before:g} → {now:g}"
 
 
 def _buttons(alert: Alert) -> tuple[Button, ...]:

@@ -8,7 +8,6 @@ blocks, and the undocumented 13,200 characters over all blocks of a message.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,29 +16,25 @@ from slack_sdk.models.blocks import (
     ActionsBlock,
     ContextBlock,
     HeaderBlock,
-    RawNumberObject,
-    RawTextObject,
     RichTextBlock,
 )
 
-from bot.blockkit import charts, elements
+from bot.blockkit import charts, elements, tables
 from bot.blockkit.elements import LABEL, MENU, OPTION_VALUE, VALUE, Block, cut, draw_button, overflow, plain
-from shared.domain.card import Button, Card, Column, Fact, Table, Tone
+from bot.blockkit.tables import MARKS
+from shared.domain.card import Button, Card, Fact, Table
 from shared.text.sanitize import visible, visible_lines
 
 TOTAL = 13_000
 """Characters over all blocks, under the 13,200 at which Slack refuses the message."""
 HEADER, SECTION, QUOTE, CONTEXT, FALLBACK, EXCERPT = 150, 2_800, 1_500, 1_000, 2_000, 140
-CELL, CAPTION, PAGE = 80, 150, 15
 CHARTLESS = 5
 """Rows below which a card that is too long has no charts."""
-ROW_OF_BUTTONS, TABLE_ROWS, FACTS, PARAGRAPHS = 10, 60, 20, 10
+ROW_OF_BUTTONS, FACTS, PARAGRAPHS = 10, 20, 10
 MOST_BLOCKS = 50
 
 NOTE = "note"
 """The `block_id` of a line of ours that stands below a card for a while."""
-_NUMBER = re.compile(r"(-?[0-9][0-9,]{0,15}(?:\.[0-9]{1,6})?)(?: ?%)?")
-MARKS = {Tone.GOOD: "🟢 ", Tone.WARN: "🟠 ", Tone.BAD: "🔴 ", Tone.UNKNOWN: "⚪ ", Tone.INFO: ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +99,8 @@ def _draw(card: Card) -> list[Block]:
         *(_paragraph(text) for text in card.text[:PARAGRAPHS]),
         _facts(card.facts[:FACTS]),
         _quote(card.quote),
-        _table(card),
-        context(_rest(card.table)),
+        tables.draw(card.table, caption=elements.without_marks(card.title)),
+        context(tables.rest(card.table)),
         *charts.draw(card.charts),
         actions(card.buttons),
         context(card.footer),
@@ -154,72 +149,6 @@ def _value(fact: Fact) -> dict[str, Any]:
 def _quote(quote: str) -> Block | None:
     shown = cut(visible_lines(quote).strip(), QUOTE)
     return rich({"type": "rich_text_quote", "elements": [elements.text_element(shown)]}) if shown else None
-
-
-def _table(card: Card) -> Block | None:
-    """The table as a data_table, which people sort and turn page by page.
-
-    Source: docs.slack.dev/reference/block-kit/blocks/data-table-block. A Slack that does not know it gets a `table`
-    instead (`bot.blockkit.plainer`).
-    """
-    table = card.table
-    if table is None or not table.rows:
-        return None
-    titles = [_cell(column.title or "\u00a0") for column in table.columns]
-    rows = [
-        [
-            _figure(cell, column)
-            or _cell(shown(cell, bar=column.bar), mark=MARKS[row.tone] if n == 0 else "")
-            for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=False))
-        ]
-        for row in table.rows[:TABLE_ROWS]
-    ]
-    caption = cut(visible(elements.without_marks(card.title)).strip(), CAPTION) or "Table"
-    return {
-        "type": "data_table",
-        "caption": caption,
-        "rows": [titles, *rows],
-        "page_size": min(len(rows), PAGE),
-    }
-
-
-def _figure(cell: str | float | None, column: Column) -> dict[str, Any] | None:
-    """A cell that is sorted by its value, also a share such as `6.6%`; None if it isn't a number."""
-    if column.bar or not column.numeric or cell is None:
-        return None
-    text = cell if isinstance(cell, str) else shown(cell, bar=False)
-    if isinstance(cell, str):
-        found = _NUMBER.fullmatch(cell)
-        value = float(found[1].replace(",", "")) if found else None
-    else:
-        value = cell
-    if value is None or abs(value) > charts.LARGEST:
-        return None
-    return RawNumberObject(value=value, text=text).to_dict()
-
-
-def _rest(table: Table | None) -> str:
-    """What a table does not show is said."""
-    if table is None:
-        return ""
-    shown, total = min(len(table.rows), TABLE_ROWS), max(table.total or 0, len(table.rows))
-    return f"The first {shown} of {total}." if shown < total else ""
-
-
-def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
-    return RawTextObject(text=mark + (cut(visible(text).strip(" "), CELL) or "–")).to_dict()
-
-
-def shown(cell: str | float | None, *, bar: bool) -> str:
-    """A cell's words; a bar is drawn with eight characters."""
-    if cell is None:
-        return "–"
-    if isinstance(cell, str):
-        return cell
-    if bar:
-        filled = round(min(1.0, max(0.0, cell)) * 8)
-        return "▰" * filled + "▱" * (8 - filled)
-    return f"{cell:,.10g}"
 
 
 def actions(buttons: Sequence[Button]) -> Block | None:

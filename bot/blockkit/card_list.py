@@ -11,7 +11,6 @@ from slack_sdk.models.blocks import DividerBlock
 from bot.blockkit import elements
 from bot.blockkit.card_blocks import (
     FALLBACK,
-    MARKS,
     MOST_BLOCKS,
     ROW_OF_BUTTONS,
     TOTAL,
@@ -26,6 +25,7 @@ from bot.blockkit.card_blocks import (
     size,
 )
 from bot.blockkit.elements import VALUE, Block, cut, draw_button
+from bot.blockkit.tables import MARKS
 from shared.domain.card import Card
 from shared.text.sanitize import visible, visible_lines
 

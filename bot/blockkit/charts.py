@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from bot.blockkit import tables
 from bot.blockkit.elements import Block, cut
 from shared.domain.card import Chart
 from shared.text.sanitize import visible
 
 TITLE, LABEL, CATEGORIES, SERIES, MOST = 50, 20, 20, 6, 2
-LARGEST = 1e15
 FLATTENED = 5
 """A series whose peak is so many times below the highest has a chart of its own, where it is more than a flat line."""
 
@@ -75,7 +75,7 @@ def _block(chart: Chart, group: Sequence[Series], *, title: str) -> Block | None
 
 
 def _is_drawable(value: float | None) -> bool:
-    return value is not None and abs(value) <= LARGEST
+    return value is not None and abs(value) <= tables.LARGEST
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

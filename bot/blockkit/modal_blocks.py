@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from bot.blockkit import card_blocks, card_list, charts, elements, plainer
-from bot.blockkit.elements import Block, cut
-from shared.domain.card import Card, Row, Table
-from shared.text.sanitize import visible, visible_lines
+from bot.blockkit import card_blocks, card_list, charts, elements, plainer, tables
+from bot.blockkit.elements import Block
+from shared.domain.card import Card
+from shared.text.sanitize import visible_lines
 
 ROWS = (40, 20, 10, 5)
 """How many rows are tried, until they fit."""
-NAME, DETAILS = 100, 300
 QUOTE, QUOTES = 2_800, 12
 """Characters of each part of a quote, and how many parts are shown."""
 
@@ -22,8 +20,10 @@ def render(card: Card, *, items: Sequence[Card] = ()) -> list[Block]:
     """The blocks of a view; everything that a message would show."""
     bare = replace(card, table=None, charts=(), quote="")
     message = card_list.render_with(bare, items) if items else card_blocks.render(bare)
-    for rows in ROWS if card.table and card.table.rows else ():
-        with_rows = card_blocks.with_block(message, _rows(card.table, rows=rows))
+    table = card.table if card.table and card.table.rows else None
+    for rows in ROWS if table else ():
+        assert table
+        with_rows = card_blocks.with_block(message, tables.draw_lines(table, rows=rows, remaining=True))
         if with_rows is not message:
             message = with_rows
             break
@@ -45,35 +45,17 @@ def _with_quote(blocks: list[Block], quote: str) -> list[Block]:
         for part in parts[:QUOTES]
     ]
     rest = sum(map(len, parts[QUOTES:]))
-    drawn += [card_blocks.rich(_section(elements.text_element(f"{rest:,} more characters")))] if rest else []
+    drawn += (
+        [
+            card_blocks.rich(
+                {
+                    "type": "rich_text_section",
+                    "elements": [elements.text_element(f"{rest:,} more characters")],
+                }
+            )
+        ]
+        if rest
+        else []
+    )
     at = next((n for n, block in enumerate(blocks) if block["type"] == "actions"), len(blocks))
     return [*blocks[:at], *drawn, *blocks[at:]]
-
-
-def _rows(table: Table | None, *, rows: int) -> Block:
-    """The first rows, a line each."""
-    assert table
-    lines = [_line(table, row) for row in table.rows[:rows]]
-    remaining = max(table.total or 0, len(table.rows)) - len(lines)
-    more = [_section(elements.text_element(f"and {remaining} more"))] if remaining > 0 else []
-    return card_blocks.rich(*lines, *more)
-
-
-def _line(table: Table, row: Row) -> dict[str, Any]:
-    """The first cell, and what the others say: figures with what they count."""
-    first, *others = zip(table.columns, row.cells, strict=False)
-    named = [
-        f"{column.title if column.numeric else ''} {card_blocks.shown(cell, bar=False)}".strip()
-        for column, cell in others
-        if cell is not None and not column.bar
-    ]
-    name = cut(visible(card_blocks.shown(first[1], bar=False)).strip(), NAME) or "–"
-    details = cut(visible(" · ".join(named)), DETAILS)
-    return _section(
-        elements.text_element(card_blocks.MARKS[row.tone] + name, bold=True),
-        *([elements.text_element(f"  {details}\n")] if details else []),
-    )
-
-
-def _section(*words: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "rich_text_section", "elements": list(words)}

@@ -41,6 +41,8 @@ class Column:
     title: str
     numeric: bool = False
     bar: bool = False
+    narrow: str | None = None
+    """Its title where space is short, such as on a phone; empty: it is left out there."""
 
 
 def columns(*titles: str | Column) -> tuple[Column, ...]:
@@ -48,8 +50,8 @@ def columns(*titles: str | Column) -> tuple[Column, ...]:
     return tuple(Column(title=one) if isinstance(one, str) else one for one in titles)
 
 
-def number(title: str) -> Column:
-    return Column(title=title, numeric=True)
+def number(title: str, *, narrow: str | None = None) -> Column:
+    return Column(title=title, numeric=True, narrow=narrow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

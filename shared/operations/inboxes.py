@@ -18,7 +18,12 @@ from shared.text.formats import show_number
 SHOWN = ("email", "health_score", "daily_limit", "status")
 """For `--json`."""
 COLUMNS = columns(
-    "Inbox", number("Health"), Column(title="", bar=True), number("Daily limit"), "Status", "Verdict"
+    "Inbox",
+    number("Health"),
+    Column(title="", bar=True),
+    number("Daily limit", narrow="Limit"),
+    "Status",
+    Column(title="Verdict", narrow=""),
 )
 
 

@@ -14,7 +14,7 @@ from shared.commands import Invocation, UsageError, join, parse
 from shared.commands.arguments import clip
 from shared.commands.resolve import Resolved
 from shared.commands.times import Moment
-from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
 from shared.domain.records import AuditEntry, RecordsUnavailable, Timer
 from shared.operations.context import CommandContext
 from shared.operations.outcome import (
@@ -80,7 +80,16 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
         text=("“Paused by” is empty for pauses made outside outreach-ops.",)
         if any(row.cells[1] is None for row in rows)
         else (),
-        table=Table(columns=columns("Name", "Paused by", "Until", "Reason", "Id"), rows=tuple(rows)),
+        table=Table(
+            columns=columns(
+                "Name",
+                Column(title="Paused by", narrow="by"),
+                Column(title="Until", narrow="until"),
+                "Reason",
+                "Id",
+            ),
+            rows=tuple(rows),
+        ),
         buttons=(Button(label="active", command="sequences active"),),
         data=tuple(data),
     )
@@ -119,7 +128,9 @@ def sequence_table(sequences: list[Sequence]) -> Table:
         Row(cells=(s.name, s.status, s.steps, s.id), tone=TONES.get(s.status or "", Tone.UNKNOWN))
         for s in sequences
     )
-    return Table(columns=columns("Name", "Status", number("Steps"), "Id"), rows=tuple(rows))
+    return Table(
+        columns=columns("Name", "Status", number("Steps"), Column(title="Id", narrow="")), rows=tuple(rows)
+    )
 
 
 async def pause(invocation: Invocation, context: CommandContext) -> Outcome:

@@ -9,11 +9,39 @@ import time
 
 import psutil
 import pytest
+from playwright.sync_api import sync_playwright
 
 from tests.e2e.conftest import Demo
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+WIDTH, HEIGHT = 390, 844
+"""A phone's screen."""
+ANSWERS = (
+    "status",
+    "sequences",
+    "sequences paused",
+    "inboxes",
+    "inboxes unhealthy",
+    "stats",
+    "stats by step",
+    "stats by inbox",
+    "stats by person",
+    "leads",
+    "open",
+    "subscriptions",
+    "digest now",
+    "guard",
+    "audit",
+    "whoami",
+    "help pause",
+    "doctor",
+    "help",
+)
+TOO_WIDE = """() => [...document.querySelectorAll('.app, .content, .block, .scroll, .row')]
+    .filter(one => one.scrollWidth > one.clientWidth + 1)
+    .map(one => `${one.className}: ${one.scrollWidth} > ${one.clientWidth}, ${one.textContent.slice(0, 60)}`)"""
 
 
 def test_a_short_demo_loses_nothing_and_says_so() -> None:
@@ -58,6 +86,25 @@ def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:
         return any("nterested" in message["text"] for message in demo.messages())
 
     assert wait_until(interested, seconds=60, what="an interested reply in the alert channel")
+
+
+def test_no_answer_is_wider_than_a_phone_and_help_fits_two_screens(demo: Demo) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        for place in ("sales", "outreach-alerts"):
+            page.goto(f"{demo.announced['slack_page']}#ann/{place}")
+            page.reload()
+            page.wait_for_selector("[data-state=live]")
+            for command in ANSWERS if place == "sales" else ():
+                assert demo.type(f"/outreach {command}") != "[]", command
+            page.wait_for_selector(".content .block")
+            assert page.evaluate(TOO_WIDE) == []
+            if place == "sales":
+                help_screen = page.get_by_test_id("ephemeral").last.bounding_box()
+                assert help_screen
+                assert help_screen["height"] < 2 * HEIGHT
+        browser.close()
 
 
 def test_a_bot_killed_in_mid_burst_posts_every_alert_once() -> None:

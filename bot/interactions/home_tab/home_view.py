@@ -14,6 +14,7 @@ from typing import Any
 from bot.alerts.interested import crm_button
 from bot.blockkit import card_blocks, elements
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
+from bot.blockkit.tables import MARKS
 from bot.interactions.home_tab.home_state import ALL, HomeState, Paused, Waiting
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Button, Card, Tone
@@ -170,7 +171,7 @@ def _workspace(name: str, standing: HomeState) -> Block:
         "inboxes unknown" if domains is None else "",
         _running(known),
     )
-    line = f"{card_blocks.MARKS[_tone(name, standing)]}{name} · {' · '.join(filter(None, text))}"
+    line = f"{MARKS[_tone(name, standing)]}{name} · {' · '.join(filter(None, text))}"
     block: Block = {"type": "section", "block_id": f"home_of_{name}"[:255], "text": plain(line)}
     button = Button(label="Show", command=f"home @{name}")
     return block | {"accessory": draw_button(button, 0)}
@@ -205,11 +206,9 @@ def _domains(standing: HomeState, one: str) -> list[Block]:
     drawn.append(_context(f"{show_number(total, 'inbox')} on {show_number(len(domains), 'domain')}"))
     for domain in troubled[:DOMAINS]:
         text = "; ".join(domain.reasons)
-        drawn.append(
-            _entry(f"{card_blocks.MARKS[domain.tone]}{visible(domain.domain)}", visible(text), bold=True)
-        )
+        drawn.append(_entry(f"{MARKS[domain.tone]}{visible(domain.domain)}", visible(text), bold=True))
     if domains and not troubled:
-        drawn.append(_entry(f"{card_blocks.MARKS[Tone.GOOD]}All domains are healthy", ""))
+        drawn.append(_entry(f"{MARKS[Tone.GOOD]}All domains are healthy", ""))
     more = Button(label="All inboxes", command=standing.line("inboxes", one))
     return [*drawn, *_more(len(troubled) - DOMAINS, ""), _dispatcher("inboxes", [more])]
 

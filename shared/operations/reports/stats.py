@@ -24,8 +24,16 @@ from shared.operations.reports import people
 from shared.operations.reports.day_range import Range, range_of
 from shared.text.formats import show_count, show_days
 
-NUMBERS = ("Sends", "Replies", "Reply rate", "Positive", "Positive rate", "Meetings")
-COLUMNS = columns("Group", *map(number, NUMBERS), Column(title="", bar=True))
+COLUMNS = columns(
+    "Group",
+    number("Sends", narrow=""),
+    number("Replies", narrow=""),
+    number("Reply rate", narrow="Replies"),
+    number("Positive", narrow=""),
+    number("Positive rate", narrow="Positive"),
+    number("Meetings", narrow=""),
+    Column(title="", bar=True),
+)
 MOST_CHARTED = 10
 """Groups that a chart shows."""
 NOTHING_COUNTED = "No activity in this period."

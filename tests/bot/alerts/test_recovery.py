@@ -117,7 +117,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
         card = await until(lambda: shown("getacme.example is paused", "91.5"))
         table = next(block for block in card["blocks"] if block["type"] == "data_table")
         cells = [cell["text"] for cell in table["rows"][1]]
-        assert cells[1:] == ["62", "91.5", "60", "60", "resting"]
+        assert cells[1:] == ["91.5 → 62", "60", "resting"]
         remote.inboxes = [inbox_body(62, 12, "warming")]
         card = await until(lambda: shown("getacme.example is sending again"))
         assert "Its inbox is warming up; lowest health 62." in json.dumps(card)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bot.alerts import kinds
 from bot.alerts.model import Alert
 from bot.blockkit import card_blocks, card_list
+from bot.blockkit import tables as drawing
 from bot.blockkit.card_blocks import Message
 from sandbox.slack.blockkit import blocks as blockkit
 from shared.api.events import Event, EventLead
@@ -174,7 +175,54 @@ def test_what_is_unknown_is_never_shown_as_zero(cell: str | float | None, shown:
     ],
 )
 def test_a_figure_is_sorted_by_its_value_and_reads_as_it_did(cell: Any, value: float | None) -> None:
-    table = Table(columns=(Column(title="Rate", numeric=True),), rows=(Row(cells=(cell,)),))
-    drawn = card_blocks.render(Card(title="Stats", table=table)).blocks[1]["rows"][1][0]
+    table = Table(
+        columns=(Column(title="Group"), Column(title="Rate", numeric=True)), rows=(Row(cells=("All", cell)),)
+    )
+    drawn = card_blocks.render(Card(title="Stats", table=table)).blocks[1]["rows"][1][1]
     assert drawn.get("value") == value
-    assert drawn["text"] == card_blocks.shown(cell, bar=False)
+    assert drawn["text"] == drawing.shown(cell)
+
+
+LONG = "The second of two columns of text"
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "titles"),
+    [
+        (
+            (Column(title="Inbox"), Column(title="Health", numeric=True)),
+            ("ann@mail.example", 91),
+            ["Inbox", "Health"],
+        ),
+        (
+            (
+                Column(title="Name"),
+                Column(title="Reply rate", narrow="Replies"),
+                Column(title="Id", narrow=""),
+            ),
+            ("Q3", "7.1 % ±1.8", "sq_1"),
+            ["Name", "Replies"],
+        ),
+        ((Column(title="Name"), Column(title="", bar=True)), ("Q3", 0.5), ["Name"]),
+        ((Column(title="Name"), Column(title="Why")), ("Q3", LONG), None),
+    ],
+)
+def test_a_table_that_is_wider_than_a_phone_becomes_lines(
+    columns: tuple[Column, ...], cells: tuple[Any, ...], titles: list[str] | None
+) -> None:
+    drawn = drawing.draw(Table(columns=columns, rows=(Row(cells=cells),)), caption="x")
+    assert drawn is not None
+    assert drawn["type"] == ("data_table" if titles else "rich_text")
+    if titles:
+        assert [cell["text"] for cell in drawn["rows"][0]] == titles
+    else:
+        assert LONG in str(drawn)
+
+
+def test_a_long_wide_table_keeps_its_pages_and_the_columns_that_fit() -> None:
+    columns = (Column(title="Name"), Column(title="Status"), Column(title="Why"))
+    rows = tuple(Row(cells=(f"Q{n}", "paused", LONG)) for n in range(30))
+    drawn = drawing.draw(Table(columns=columns, rows=rows), caption="x")
+    assert drawn is not None
+    assert [cell["text"] for cell in drawn["rows"][0]] == ["Name", "Status"]
+    assert len(drawn["rows"]) == 31
