@@ -60,7 +60,7 @@ class Fallbacks:
         return None
 
     async def outdated_view(self, ack: AsyncAck) -> None:
-        await ack(response_action="update", view=forms.answer_view(UNKNOWN))
+        await ack(response_action="update", view=forms.ack_view(UNKNOWN))
 
     async def acknowledge(self, ack: AsyncAck) -> None:
         await ack()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.alerts.kinds import kind_of as alert_kind
-from bot.blockkit import modal_blocks
+from bot.blockkit import modal_blocks, plainer
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
 from shared.api.models import EVENT_KINDS
 from shared.api.models import Sequence as Campaign
@@ -124,6 +124,14 @@ def answer_view(card: Card, *, items: Sequence[Card] = (), channel: str = "") ->
         "private_metadata": json.dumps({"channel": channel}),
         "blocks": modal_blocks.render(card, items=items),
     }
+
+
+def ack_view(card: Card, *, channel: str = "") -> View:
+    """A view for an acknowledgement, of text alone: Slack tells no app that it refuses one there, only the person.
+
+    https://docs.slack.dev/surfaces/modals#updating_response
+    """
+    return plainer.plain_view(answer_view(card, channel=channel))
 
 
 def channel_of(view: Mapping[str, Any]) -> str:

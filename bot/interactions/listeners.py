@@ -201,7 +201,7 @@ class Listeners:
             return await self._fallbacks.outdated_view(ack)
         if form_input.errors:
             return await _refuse(ack, form_input.errors)
-        await ack(response_action="update", view=forms.answer_view(ON_ITS_WAY, channel=form_input.channel))
+        await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=form_input.channel))
         with self._performer.track():
             user = body["user"]
             answering = self._performer.perform(

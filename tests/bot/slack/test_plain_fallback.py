@@ -55,7 +55,7 @@ async def test_stats_and_digest_show_charts_and_tables(bot: BotHarness) -> None:
     (stats,) = await bot.say("stats")
     assert {"data_table", "data_visualization"} <= set(kinds(stats))
     await bot.say("digest now")
-    assert kinds(await message_with(bot, "Digest")).count("data_visualization") == 2
+    assert kinds(await message_with(bot, "Digest")).count("data_visualization") == 1
     assert not any("upload" in one["name"] for one in await traffic(bot))
 
 
@@ -127,6 +127,23 @@ async def test_home_and_modals_are_plain_where_their_blocks_are_refused(bot: Bot
     assert kinds(await bot.home(seed.ANN.id)) == ["section"]
     modal = (await bot.control("shortcut", callback_id="status", wait=10))["view"]
     assert set(kinds(modal)) == {"section"}
+
+
+async def test_a_form_is_answered_as_text_where_the_blocks_of_an_answer_are_refused(bot: BotHarness) -> None:
+    (help_pause,) = await bot.say("help pause")
+    button = {"channel": help_pause["channel"], "ts": help_pause["ts"], "text": "Open form"}
+    await bot.control("click", wait=10, **button)
+    await bot.control("settings", refused_blocks=EVERYTHING)
+    menu = {"view": True, "action_id": "sequence", "value": ""}
+    offered = (await bot.control("options", **menu))["options"]
+    values = {"sequence": {"sequence": offered[0]["value"]}}
+    submitted = await bot.control("view/submit", values=values, offered=offered)
+    assert submitted["errors"] == {}
+
+    async def answered() -> bool:
+        return "paused" in json.dumps(bot.slack.workspace.people.views.top(seed.ANN.id))
+
+    await until(answered)
 
 
 async def test_home_shows_a_placeholder_the_first_time_and_then_itself(bot: BotHarness) -> None:
