@@ -123,6 +123,7 @@ def bolt_app(settings: Settings, slack: WebApi, *, team: SlackTeam | None = None
 
     secret = settings.slack.signing_secret
     return AsyncApp(
+        name="outreach",  # without a name Bolt reads the source of every frame of the stack to find one
         signing_secret=secret.get_secret_value() if secret and settings.slack.app_token is None else "",
         client=slack.client,
         authorize=authorize,

@@ -49,7 +49,8 @@ def client(slack: SlackStandIn, session: aiohttp.ClientSession) -> AsyncWebClien
 def app(slack: SlackStandIn, client: AsyncWebClient) -> AsyncApp:
     """A Bolt app that is not listening yet."""
     logging.getLogger("slack_bolt").setLevel(logging.CRITICAL)
-    return AsyncApp(client=client, signing_secret=slack.announcement["slack_signing_secret"])
+    secret = slack.announcement["slack_signing_secret"]
+    return AsyncApp(name="test", client=client, signing_secret=secret)
 
 
 @pytest.fixture(params=["http", "socket"])
