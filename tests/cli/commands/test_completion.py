@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,17 +15,23 @@ from tests.cli.conftest import Shell
 
 OUTREACH = str(Path(sys.executable).with_name("outreach"))
 SCRIPT = """
-eval "$("$1" completion bash)"
+eval "$3"
 COMP_LINE=$2 COMP_POINT=${#2} COMP_TYPE=9
 _python_argcomplete "$1"
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
+@cache
+def setup() -> str:
+    """What a shell evaluates at its start."""
+    return subprocess.run([OUTREACH, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+
+
 def complete(typed: str, *, folder: Path) -> list[str]:
     """What bash offers after `outreach` and the text."""
     ran = subprocess.run(
-        ["bash", "-c", SCRIPT, "_", OUTREACH, f"outreach {typed}"],
+        ["bash", "-c", SCRIPT, "_", OUTREACH, f"outreach {typed}", setup()],
         cwd=folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return [line.rstrip() for line in ran.stdout.splitlines() if line.strip()]

@@ -161,6 +161,7 @@ def test_a_postgresql_is_left_to_its_own_tools(offline: Shell) -> None:
     assert "pg_restore" in offline.run("database", "restore", "x.dump").err
 
 
+@pytest.mark.e2e
 def test_backup_and_restore_work_as_the_page_of_operations_says(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

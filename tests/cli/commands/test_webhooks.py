@@ -82,6 +82,7 @@ def test_a_damaged_file_is_named_and_left_as_it_is(offline: Shell, content: str)
     assert (folder / "webhooks.json").read_text() == content
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_bot_with_another_home_takes_what_the_new_subscription_delivers(
     shell: Shell, request: pytest.FixtureRequest, database: str
@@ -168,6 +169,7 @@ def test_an_uncertain_outcome_is_explained(offline: Shell) -> None:
     assert kept(offline) == []
 
 
+@pytest.mark.e2e
 def test_a_forgotten_secret_is_refused_by_a_bot_that_is_running(shell: Shell) -> None:
     with running_bot(shell) as address:
         for _each in range(2):

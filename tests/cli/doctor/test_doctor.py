@@ -149,6 +149,7 @@ def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> N
     assert (found["status"], "globex (1)" in found["found"]) == ("warning", True)
 
 
+@pytest.mark.e2e
 def test_a_bot_on_another_database_is_found_out(slack: Shell) -> None:
     with running_bot(slack) as address:
         assert findings(slack.run("doctor", "--json"))["Bot's database"]["status"] == "passed"
@@ -166,6 +167,7 @@ def test_a_bot_elsewhere_is_known_by_its_heartbeat(slack: Shell) -> None:
     assert "not running" in findings(slack.run("doctor", "--json"))["Bot"]["found"]
 
 
+@pytest.mark.e2e
 def test_a_timed_pause_is_promised_to_end_only_where_a_bot_runs(slack: Shell) -> None:
     sequence = slack.run("sequences", "active", "--json").data[0]["id"]
     alone = slack.run("pause", sequence, "for", "2h")
