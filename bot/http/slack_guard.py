@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 import structlog
+from slack_bolt.request.internals import parse_body
 from slack_sdk.signature import SignatureVerifier
 
 from bot.http.webhook import (
@@ -49,6 +50,8 @@ class SlackGuard:
         except ClientDisconnected:
             return None
         status = self.refusal(headers, body)
+        if status is None and not is_readable(body, content_type=_content_type(scope["headers"])):
+            status = 400
         if status:
             return await answer(send, status)
         try:
@@ -76,6 +79,30 @@ def signed_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[str, str] | 
     if not timestamp.isdigit() or len(timestamp) > 12 or not signature.isascii():
         return None
     return timestamp.decode(), signature.decode()
+
+
+def is_readable(body: bytes, *, content_type: str) -> bool:
+    """Whether the parts that Bolt reads before any listener have their type: it answers others with 500."""
+    try:
+        read: Any = parse_body(body.decode(), content_type)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(read, dict):
+        return False
+    event, actions = read.get("event", {"type": ""}), read.get("actions", [{}])
+    objects = (read.get(name) or {} for name in ("view", "container", "message"))
+    return (
+        isinstance(event, dict)
+        and isinstance(event.get("type"), str)
+        and isinstance(actions, list)
+        and bool(actions)
+        and all(isinstance(one, dict) for one in (*actions, *objects))
+    )
+
+
+def _content_type(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    found = [value.decode("latin-1") for name, value in headers if name == b"content-type"]
+    return found[-1].partition(";")[0].strip() if found else ""
 
 
 def _replay(body: bytes) -> Receive:

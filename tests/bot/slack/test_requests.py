@@ -7,7 +7,7 @@ import io
 import json
 import time
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -109,6 +109,25 @@ async def test_a_slack_body_that_is_no_text_is_400_and_a_huge_one_413(bot: BotHa
 async def test_a_signed_body_of_odd_shape_is_no_server_error(bot: BotHarness, body: bytes) -> None:
     async with bot.http.post(f"{bot.url}/slack/events", data=body, headers=signed(bot, body)) as answer:
         assert answer.status < 500
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"type":"event_callback","event":[]}',
+        b'{"type":"event_callback","event":{"type":[]}}',
+        b"payload=" + quote('{"type":"block_actions","actions":[]}').encode(),
+        b"payload=" + quote('{"type":"view_submission","view":[1]}').encode(),
+        b"[" * 100_000,
+    ],
+    ids=lambda body: str(body[:40]),
+)
+async def test_a_signed_body_whose_parts_have_another_type_is_400(bot: BotHarness, body: bytes) -> None:
+    headers = {**signed(bot, body), "Content-Type": "application/json; charset=utf-8"}
+    if body.startswith(b"payload"):
+        headers["Content-Type"] = "application/x-www-form-urlencoded"
+    async with bot.http.post(f"{bot.url}/slack/events", data=body, headers=headers) as answer:
+        assert answer.status == 400
 
 
 def signed(bot: BotHarness, body: bytes) -> dict[str, str]:
