@@ -19,7 +19,7 @@ from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
@@ -276,13 +276,21 @@ async def _end(service: AppService) -> None:
 @web.middleware
 async def _only_own(request: web.Request, handler: Callable[[web.Request], Any]) -> web.StreamResponse:
     """Refuse other names for this machine (rebinding), and sockets that pages of other sites open."""
-    if urlsplit(f"//{request.host}").hostname not in NAMES:
+    if _parts(f"//{request.host}").hostname not in NAMES:
         raise web.HTTPForbidden(text="This dashboard only accepts requests to 127.0.0.1 and localhost.")
     origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc != request.host:
+    if origin is not None and _parts(origin).netloc != request.host:
         raise web.HTTPForbidden(text="Only the dashboard's own page can connect here.")
     answer: web.StreamResponse = await handler(request)
     return answer
+
+
+def _parts(address: str) -> SplitResult:
+    """The parts of an address that anybody may have sent; none of what is no address."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def _cells(request: web.Request, name: str, default: int) -> int:

@@ -72,7 +72,7 @@ def with_session(session: str, link: OneTimeToken, *, port: int) -> Any:
         if request.path.startswith(OPEN_TO_ALL):
             return await _answer(handler, request)
         is_known = _fits(request.cookies.get(name, ""), session)
-        given = request.query.get("token")
+        given = request.query.get("token") if request.path == "/" else None
         if not is_known and not (given and link.use(given)):
             raise web.HTTPForbidden(text=USED if given else UNKNOWN)
         if given is not None:
@@ -92,4 +92,4 @@ async def _answer(handler: Callable[[web.Request], Any], request: web.Request) -
 
 
 def _fits(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode(), token.encode())
+    return hmac.compare_digest(given.encode(errors="surrogateescape"), token.encode())

@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -218,6 +219,25 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
             for path in ("", "?token=0123", used, "ws", "ws/rotate/20", "download/x"):
                 async with stranger.get(f"{address}{path}") as answer:
                     assert answer.status == 403, path
+        host = urlsplit(address).netloc.encode()
+        for odd in (
+            b"Host: %b\r\nCookie: outreach-dashboard=\xff" % host,
+            b"Host: [",
+            b"Host: %b\r\nOrigin: http://[" % host,
+        ):
+            assert await raw_status(address, b"GET / HTTP/1.1\r\n%b\r\n\r\n" % odd) == b"403", odd
+        away = b"GET //evil.example/?%b HTTP/1.1\r\nHost: %b\r\n\r\n" % (urlsplit(link).query.encode(), host)
+        assert await raw_status(address, away) == b"403", "the token leads to no other site"
+
+
+async def raw_status(address: str, request: bytes) -> bytes:
+    """The status of a request that no client would send so."""
+    place = urlsplit(address)
+    reader, writer = await asyncio.open_connection(place.hostname, place.port)
+    writer.write(request)
+    status = (await reader.readline()).split()[1]
+    writer.close()
+    return status
 
 
 @pytest.mark.e2e
