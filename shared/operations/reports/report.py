@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, timedelta
@@ -111,10 +111,11 @@ async def _published(
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    """Whole or not at all, also where two people ask for it at once."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        fresh.write_text(text, encoding="utf-8")
+        with fresh.open("x", encoding="utf-8") as file:
+            file.write(text)
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -102,6 +103,15 @@ async def test_the_page_is_linked_where_a_place_for_it_is_set(
     (file,) = (tmp_path / "pages").iterdir()
     assert file.name == button.url.rpartition("/")[2]
     assert "Northline" in file.read_text()
+
+
+async def test_two_who_ask_at_once_get_the_whole_page(harness: CommandHarness, tmp_path: Path) -> None:
+    (tmp_path / "pages").mkdir()
+    asked = [say_with_report_folder(harness, tmp_path, url="https://reports.example.com/") for _ in range(8)]
+    for card in await asyncio.gather(*asked):
+        assert card.buttons, card.text
+    (file,) = (tmp_path / "pages").iterdir()
+    assert file.read_text().endswith("</html>\n")
 
 
 async def test_without_an_address_nothing_is_written_or_linked(
