@@ -26,6 +26,7 @@ from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
 from shared.settings.declarations import VARIABLES, SettingPath
+from shared.text.sanitize import visible
 
 Answers = dict[str, str]
 """What was answered, by the variable of the setting."""
@@ -105,7 +106,7 @@ def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) 
         findings = asyncio.run(check(settings))
         for finding in findings:
             cure = f" {finding.cure}" if finding.cure else ""
-            _say(f"  {run.WORDS[finding.tone]}: {finding.check}: {finding.found}.{cure}")
+            _say(visible(f"  {run.WORDS[finding.tone]}: {finding.check}: {finding.found}.{cure}"))
         if not any(finding.tone is Tone.BAD for finding in findings) or not _yes(
             "Enter these again? (n: keep them)"
         ):

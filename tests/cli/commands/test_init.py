@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from cli.doctor import run
+from cli.doctor.finding import Finding, bad
 from sandbox.slack.state import seed
 from shared.settings import Need, load
 from tests.cli.conftest import Shell
@@ -70,6 +72,19 @@ def test_a_wrong_key_is_named_and_asked_again(
     assert done.code == 1, "the answers end there"
     assert "nothing was written" in done.err
     assert not (tmp_path / "outreach.toml").exists()
+
+
+def test_what_a_service_says_styles_nothing_on_the_terminal(
+    empty: Shell, answers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hostile(*_: object) -> list[Finding]:
+        return [bad("API key of default", "\x1b[2J\x1b]0;owned\x07rejected", cure="Try another.")]
+
+    monkeypatch.setattr(run, "service_findings", hostile)
+    answers("http://127.0.0.1:9/v1", "key", "n")
+    done = empty.run("init", "--interactive", str(tmp_path / "outreach.toml"))
+    assert "API key of default: rejected" in done.err
+    assert "\x1b" not in done.err
 
 
 def test_an_address_that_is_none_is_asked_again(empty: Shell, answers: Any, tmp_path: Path) -> None:
