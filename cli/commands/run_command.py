@@ -33,16 +33,16 @@ def run(command: Command, options: Namespace) -> int:
         invocation = replace(invocation, workspace=options.workspace)
     from shared.operations import bulk
 
-    if invocation.changes and any(vars(options).get(name) for name in ("json", "csv", "output")):
-        raise exit_codes.WrongUsage(
-            f"this changes something; --json, --csv and -o work with {command.name} list"
-        )
+    if invocation.changes and any(vars(options).get(name) for name in ("csv", "output")):
+        raise exit_codes.WrongUsage(f"this changes something; --csv and -o work with {command.name} list")
     asks = (command.confirm and command.asks_for(invocation.values)) or bool(bulk.scope(invocation))
     if asks and not options.yes and not attended():
         raise exit_codes.Failed(f"“{command.name}” needs confirmation, and this isn't a terminal: add --yes")
     card = asyncio.run(_answer(invocation, options))
     if invocation.changes:
-        return _show(card, quiet=options.quiet)
+        return _show(
+            _with_change(card), form=card_output.print_data if options.json else None, quiet=options.quiet
+        )
     form = card_output.print_data if options.json else card_output.print_csv if options.csv else None
     if options.output is None or str(options.output) == STDOUT:
         return _show(card, form=form)
@@ -102,6 +102,12 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             return card
         _ask(card)
         return await operations.run(invocation, replace(context, confirmed=True))
+
+
+def _with_change(card: Card) -> Card:
+    """The data of a change: what it was made to, whether it was made, and the answer's sentences."""
+    about = {"changed": not card.unchanged, "message": card.title, "details": list(card.text)}
+    return replace(card, data=() if card.refused else tuple({**about, **one} for one in card.data or ({},)))
 
 
 def _unseen(_mark: object) -> None:

@@ -39,9 +39,9 @@ def command_parser(command: Command) -> ArgumentParser:
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     if command.changes:
         parser.add_argument("--quiet", action="store_true", help="print nothing unless it fails")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the data as JSON")
     if command.reads or not command.changes:
-        form = parser.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", help="the data as JSON")
         form.add_argument("--csv", action="store_true", help="the data as CSV")
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file; - is stdout")
     if command.confirm or command.confirms_many:

@@ -173,6 +173,9 @@ def result_card(invocation: Invocation, tally: Tally, *, context: CommandContext
         title=_result_title(verb, tally) + until,
         tone=Tone.WARN if tally.failed else Tone.GOOD,
         text=tuple(filter(None, text)),
+        data=tuple(
+            {"id": one.id, "name": one.name, "status": DONE[verb].split()[0]} for one in tally.changed
+        ),
     )
 
 
@@ -215,7 +218,7 @@ def _leftovers(tally: Tally, verb: str) -> tuple[str, ...]:
     failed = f"Not {DONE[verb]}: {'; '.join(tally.failed[:5])}" if tally.failed else ""
     more = f"and {len(tally.failed) - 5} more" if len(tally.failed) > 5 else ""
     gone = (
-        f"{show_number(tally.gone, 'sequence')}  {'is' if tally.gone == 1 else 'are'} gone."
+        f"{show_number(tally.gone, 'sequence')} no longer {'exists' if tally.gone == 1 else 'exist'}."
         if tally.gone
         else ""
     )

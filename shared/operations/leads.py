@@ -9,11 +9,12 @@ from typing import Any
 
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
-from shared.api.models import LEAD_STATUSES, AddResult, Lead, as_dict
+from shared.api.models import LEAD_STATUSES, AddResult, Lead
 from shared.commands import CONFIRMED, Invocation, join, with_sequence
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
+from shared.domain.lead_record import record_of
 from shared.domain.records import LeadReply, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.lead_search import PAGE, Search, search
@@ -56,7 +57,7 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
         text=("Newest only.",) if page.next_cursor else (),
         table=lead_table(page.items) if page.items else None,
         footer=more,
-        data=tuple(map(as_dict, page.items)),
+        data=tuple(map(record_of, page.items)),
     )
 
 
@@ -94,7 +95,7 @@ async def lead(invocation: Invocation, context: CommandContext) -> Card:
         return Card(
             title=f"{len(result.found)} leads match “{clip(who)}”",
             table=lead_table(result.found),
-            data=tuple(map(as_dict, result.found)),
+            data=tuple(map(record_of, result.found)),
         )
     if not result.found:
         return await _only_replied(who, reply, result, context) if reply else _not_found(who, result)
@@ -109,7 +110,7 @@ async def lead(invocation: Invocation, context: CommandContext) -> Card:
             *await _links(one.email, reply, context),
             Button(label="Remove", command=join("remove", one.id), tone=Tone.BAD),
         ),
-        data=(as_dict(one),),
+        data=(record_of(one),),
     )
 
 
@@ -218,7 +219,9 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
     reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
     if result.added:
         button = Button(label="Remove", command=join("remove", email))
-        card = Card(title=f"{email} was added to {label}", tone=Tone.GOOD, buttons=(button,))
+        card = Card(
+            title=f"{email} was added to {label}", tone=Tone.GOOD, buttons=(button,), data=({"email": email},)
+        )
         return Outcome(card=card, result=f"added to {label}")
     if result.repeated:
         title = f"{email} may already be in {label}"
@@ -260,7 +263,8 @@ async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Outco
         return Outcome(card=card, result="refused: not found")
     text = ("It was removed from all sequences. Its reply history is kept.",)
     return Outcome(
-        card=Card(title=f"{clip(label)} was removed", tone=Tone.GOOD, text=text), result=f"removed {lead_id}"
+        card=Card(title=f"{clip(label)} was removed", tone=Tone.GOOD, text=text, data=({"id": lead_id},)),
+        result=f"removed {lead_id}",
     )
 
 

@@ -184,6 +184,7 @@ async def _pause(
         tone=Tone.GOOD if resumes else Tone.WARN,
         text=(AUTOMATIC if resumes else NO_BOT,) if due_at else (),
         facts=_why(reason, due_at, context=context),
+        until=due_at,
         button=Button(label="Resume" if already else UNDO, command=join("resume", sequence.id)),
         note=note,
     )
@@ -206,6 +207,7 @@ def _done(
     tone: Tone = Tone.GOOD,
     text: tuple[str, ...] = (),
     facts: tuple[Fact, ...] = (),
+    until: datetime | None = None,
 ) -> Outcome:
     """`now` tells how the sequence is: `is paused until 16:00 UTC`."""
     card = Card(
@@ -215,8 +217,14 @@ def _done(
         facts=(*_facts(sequence), *facts),
         buttons=(button,),
         footer=note,
+        data=_data(sequence, now.split()[1], until=until),
     )
     return Outcome(card=card, result=f"{clip(sequence.label)} ({sequence.id}) {now}")
+
+
+def _data(sequence: Sequence, status: str, *, until: datetime | None = None) -> tuple[dict[str, object], ...]:
+    """For `--json`: the sequence with its new status."""
+    return ({**as_dict(sequence), "status": status, "paused_until": until and until.isoformat()},)
 
 
 async def _bot_runs(context: CommandContext) -> bool:
@@ -236,6 +244,7 @@ def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Ou
             facts=_facts(sequence),
             buttons=(button,),
             footer=note,
+            data=_data(sequence, status),
         )
     )
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from cli.bulk.export_command import record_of
 from shared.api.models import Lead
+from shared.domain.lead_record import record_of
 from tests.cli.conftest import Shell
 
 

@@ -65,11 +65,35 @@ def test_a_dash_is_stdout_and_no_file(shell: Shell) -> None:
     assert (told.code, told.out) == (0, shell.run("sequences", "--csv").out)
 
 
+def test_a_change_has_data_with_the_sequences_new_status(shell: Shell) -> None:
+    (one, *_) = shell.run("sequences", "active", "--json").data
+    (paused,) = shell.run("pause", one["id"], "--json").data
+    assert (paused["id"], paused["status"], paused["changed"]) == (one["id"], "paused", True)
+    assert paused["message"].endswith("is paused")
+    (again,) = shell.run("pause", one["id"], "--json").data
+    assert (again["status"], again["changed"]) == ("paused", False)
+    assert shell.run("resume", one["id"], "--json").data[0]["status"] == "active"
+
+
+def test_a_refused_change_has_no_data_and_says_why(shell: Shell) -> None:
+    told = shell.run("pause", "nosuch", "--json")
+    assert (told.code, told.data) == (1, [])
+    assert "No sequence is named" in told.err
+
+
+def test_json_of_a_lead_has_its_custom_fields(shell: Shell) -> None:
+    sequence = shell.run("sequences", "--json").data[0]["id"]
+    added = shell.run("add", "eve@custom.example", "to", sequence, "plan=pro", "--json")
+    assert added.data[0]["email"] == "eve@custom.example"
+    (lead,) = shell.run("lead", "eve@custom.example", "--json").data
+    assert lead["plan"] == "pro"
+
+
 def test_what_only_reads_of_a_changing_command_has_data_too(shell: Shell) -> None:
     told = shell.run("guard", "list", "--json")
     assert {"name", "rule", "state"} <= set(told.data[0])
     assert shell.run("guard", "test", "bounces-5", "--json").data == []
-    refused = shell.run("guard", "off", "bounces-5", "--json")
+    refused = shell.run("guard", "off", "bounces-5", "--csv")
     assert refused.code == 2
     assert "guard list" in refused.err
     assert {one["state"] for one in shell.run("guard", "--json").data} <= {"suggests", "tells"}
