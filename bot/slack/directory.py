@@ -144,7 +144,14 @@ class UserDirectory:
         https://docs.slack.dev/reference/methods/conversations.join
         """
         if channel.startswith("#"):
-            known = await self._cached_call("channels", "", self._channels) or {}
+            known = await self._cached_call("channels", "", self._channels)
+            if known is None:
+                return Place(
+                    channel=channel,
+                    error="unreachable",
+                    refusal=f"Slack couldn't be asked about {channel}",
+                    fix="Try again, or give the channel's id.",
+                )
             if channel[1:].lower() not in known:
                 return _no_channel(channel, near=difflib.get_close_matches(channel[1:].lower(), known, n=3))
             channel = known[channel[1:].lower()]
@@ -155,7 +162,8 @@ class UserDirectory:
             if error.code in _NOT_THERE:
                 return _no_channel(channel)
             log.warning("channel not checked", channel=channel, error=str(error))
-            return Place(channel=channel)  # its trouble shows with the first alert
+            note = f"Slack couldn't check this channel: {error.code}."
+            return Place(channel=channel, note=note)  # an error shows with the first alert
 
     async def _joined(self, channel: str, info: Mapping[str, Any]) -> Place:
         name = f"#{info.get('name') or channel}"

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
 from cli.console.resources import write_private
+from cli.console.slack_channels import place_finder
 from shared.commands import Command, Invocation, parse
 from shared.domain.card import Card
 from shared.text.tokenize import quote
@@ -88,6 +89,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             pages_searched=PAGES_SEARCHED,
             settings=settings,
             zone=local_zone(),
+            find_place=place_finder(settings),
         )
         with (
             progress_bar()

@@ -46,8 +46,8 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         yield drawn
     if slack.config_token is not None:
         yield await slack_checks.app_manifest(client, slack.config_token.get_secret_value())
-    for channel in channels(settings):
-        yield await _channel(client, channel)
+    async for place in _channels(slack, slack.bot_token.get_secret_value(), settings):
+        yield place
     yield await _way_in(slack)
     if slack.app_token is not None:
         yield await _connection(settings)
@@ -95,11 +95,6 @@ async def _team(team: SlackTeam, settings: Settings) -> Finding:
     return good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)
 
 
-def channels(settings: Settings) -> tuple[str, ...]:
-    named = (workspace.alert_channel for workspace in settings.workspaces.values())
-    return tuple(dict.fromkeys(filter(None, named)))
-
-
 def scopes(granted: str | None) -> Finding:
     """Whether the token has all scopes of the manifest."""
     from bot.slack.manifest import SCOPES, SPARE
@@ -122,20 +117,23 @@ def scopes(granted: str | None) -> Finding:
     return bad("Slack scopes", f"missing: {'; '.join(lacks)}", cure=cure)
 
 
-async def _channel(client: AsyncWebClient, channel: str) -> Finding:
-    check = f"Slack channel {channel}"
-    cure = "Set OUTREACH_ALERT_CHANNEL to the id of a channel that the bot can see."
-    answer, finding = await _asked(check, client.conversations_info(channel=channel), cure=cure)
-    if answer is None:
-        assert finding
-        return finding
-    info = answer.get("channel") or {}
-    name = f"#{visible(str(info.get('name', channel)))}"
-    if info.get("is_archived"):
-        return bad(check, f"{name} is archived", cure="Unarchive it, or set another OUTREACH_ALERT_CHANNEL.")
-    if not info.get("is_member"):
-        return bad(check, f"the bot isn't in {name}", cure=f"Type /invite @outreach in {name}.")
-    return good(check, f"the bot is in {name}")
+async def _channels(slack: SlackSettings, token: str, settings: Settings) -> AsyncIterator[Finding]:
+    """Every channel of the settings, routes included, as the bot looks at them when it starts."""
+    from bot.app import set_channels
+    from bot.slack.directory import UserDirectory
+    from bot.slack.web_api import open_web_api
+
+    async with open_web_api(token, base_url=slack.api_url or "") as api:
+        directory = UserDirectory(api)
+        for channel in sorted(set_channels(settings)):
+            check, place = f"Slack channel {channel}", await directory.find_place(channel)
+            if place.refusal:
+                yield bad(check, visible(place.refusal.replace(f"<#{channel}>", channel)), cure=place.fix)
+            elif place.note:
+                yield doubtful(check, visible(place.note), cure="Try again.")
+            else:
+                name = visible(await directory.channel_name(channel) or channel)
+                yield good(check, f"#{name} takes messages")
 
 
 async def _way_in(slack: SlackSettings) -> Finding:

@@ -40,10 +40,15 @@ class Place:
     error: str = ""
     refusal: str = ""
     fix: str = ""
+    note: str = ""
+    """What the answer adds where it is taken as it is."""
+
+
+UNCHECKED = "Slack wasn't asked whether this channel exists and takes messages."
 
 
 async def take_as_is(channel: str) -> Place:
-    return Place(channel=channel)
+    return Place(channel=channel, note=UNCHECKED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,13 @@ async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
     ]
     await records.subscribe(context.workspace.name, wanted)
     card = await _whole_set(f"Added. Subscriptions of {_mention_channel(channel)}", context, channel)
-    return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {', '.join(values['events'])}")
+    return Outcome(
+        card=_noted(replace(card, tone=Tone.GOOD), place), result=f"{channel}: {', '.join(values['events'])}"
+    )
+
+
+def _noted(card: Card, place: Place) -> Card:
+    return replace(card, text=(*card.text, place.note)) if place.note else card
 
 
 def _no_place(place: Place) -> Outcome:
@@ -159,6 +165,7 @@ async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
     if not channel:
         return _nowhere()
     records, at = need_records(context), invocation.values["at"]
+    place = Place(channel=channel)
     if action == "at":
         place = await context.find_place(channel)
         if place.refusal:
@@ -171,7 +178,7 @@ async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
     card = _digest_times(await records.digest_at(context.workspace.name, channel), channel=channel)
     if action != "show":
         result = f"{channel}: digest {f'at {at}' if at else 'off'}"
-        return Outcome(card=replace(card, tone=Tone.GOOD), result=result)
+        return Outcome(card=_noted(replace(card, tone=Tone.GOOD), place), result=result)
     if len(subscription_sources.list_workspaces(context)) > 1:  # a channel may have the digests of several
         title = f"Digests of {_mention_channel(channel)}"
         card = replace(card, title=title, text=(await _digests(context, channel),))

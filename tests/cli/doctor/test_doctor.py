@@ -121,6 +121,15 @@ def test_a_channel_that_is_not_there_fails(slack: Shell) -> None:
     assert findings(result)["Slack channel C0NOWHERE1"]["status"] == "failed"
 
 
+def test_the_channels_of_routes_are_checked_too(slack: Shell) -> None:
+    config = slack.home / "outreach.toml"
+    config.write_text('[[routes.rules]]\nchannel = "C0NOWHERE2"\nevents = ["lead.bounced"]\n')
+    result = slack.run("--config", str(config), "doctor", "--json")
+    found = findings(result)
+    assert "/invite @outreach" in found["Slack channel C0NOWHERE2"]["cure"]
+    assert found["Slack channel C0ALERTS01"]["status"] == "passed"
+
+
 def test_missing_settings_are_findings_and_the_rest_is_still_checked(shell: Shell) -> None:
     result = shell.run("doctor", columns=60)
     assert result.code == 1

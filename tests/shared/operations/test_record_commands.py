@@ -12,6 +12,7 @@ from shared.commands import Role, parse
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry, ClaimTime, OpenReply, RecordsUnavailable, Subscription
 from shared.operations import run
+from shared.operations.context import UNCHECKED
 from shared.operations.reports.digest import digest_card
 from shared.settings import UnknownWorkspace, Workspace
 from tests.shared.doubles import BASE, NOW, CommandHarness, MemoryRecords, facts, text
@@ -63,6 +64,7 @@ async def test_subscribe_takes_exactly_what_is_listed_and_shows_the_whole_set(
     assert card.text == (
         "lead.bounced: full. To undo: unsubscribe lead.bounced",
         "reply.ooo: only for Spring, condensed. To undo: unsubscribe reply.ooo sequence=Spring",
+        UNCHECKED,
     )
     assert records(harness).routes == {
         Subscription(channel="C1", event="lead.bounced"),

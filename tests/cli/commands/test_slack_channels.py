@@ -1,0 +1,59 @@
+"""A channel named in a shell is checked as in Slack, or the answer says that nobody checked it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Shell
+
+
+@pytest.fixture
+def slack(shell: Shell, sandbox: dict[str, Any]) -> Shell:
+    """A shell with the bot token of the sandbox's Slack."""
+    shell.set("SLACK_BOT_TOKEN", sandbox["slack_bot_token"])
+    shell.set("SLACK_API_URL", sandbox["slack_api_url"])
+    return shell
+
+
+@pytest.mark.parametrize("words", [("subscribe", "lead.bounced"), ("digest", "at", "09:00")])
+def test_a_channel_with_a_typo_is_refused_with_the_nearest_name(slack: Shell, words: tuple[str, ...]) -> None:
+    refused = slack.run(*words, "#salse")
+    assert refused.code == 1
+    assert "Did you mean #sales?" in " ".join(refused.err.split())
+
+
+def test_a_channel_is_kept_by_its_id_as_in_slack(slack: Shell, sandbox: dict[str, Any]) -> None:
+    assert slack.run("subscribe", "lead.bounced", "#outreach-alerts").code == 0
+    listed = " ".join(slack.run("subscriptions", sandbox["slack_alert_channel"]).out.split())
+    assert "lead.bounced" in listed
+    assert "wasn't asked" not in listed
+
+
+@pytest.mark.parametrize("words", [("subscribe", "lead.bounced"), ("digest", "at", "09:00")])
+def test_without_a_bot_token_the_answer_says_that_slack_was_not_asked(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    answer = shell.run(*words, "#salse")
+    assert answer.code == 0
+    assert "Slack wasn't asked whether this channel exists" in " ".join(answer.out.split())
+    assert "Set SLACK_BOT_TOKEN" in " ".join(answer.out.split())
+
+
+def test_an_unreachable_slack_refuses_a_name_and_takes_an_id_unchecked(slack: Shell) -> None:
+    slack.set("SLACK_API_URL", "http://127.0.0.1:9/api/")
+    refused = slack.run("subscribe", "lead.bounced", "#sales")
+    assert "Slack couldn't be asked about #sales" in " ".join(refused.err.split())
+    assert "couldn't check this channel" in " ".join(
+        slack.run("digest", "at", "09:00", "C0SALES002").out.split()
+    )
+
+
+def test_with_several_slack_workspaces_a_channel_needs_its_own(shell: Shell) -> None:
+    shell.set("SLACK_CLIENT_ID", "1.2")
+    shell.set("SLACK_CLIENT_SECRET", "secret")
+    shell.set("OUTREACH_SECRET_KEY", "k" * 44)
+    refused = shell.run("subscribe", "lead.bounced", "#sales")
+    assert refused.code == 1
+    assert "T0123456789/C0123456789" in refused.err
