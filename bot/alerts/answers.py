@@ -22,11 +22,14 @@ def read(post: Post) -> Message:
     """The message of `write`; an Undo goes when it was used or overtaken, and a line says by whom."""
     given = json.loads(post.note)
     message = Message(text=given["text"], blocks=given["blocks"])
-    if post.undone_by:
-        return without_undo(message, f"Undone by @{post.undone_by}")
-    if post.overtaken_by:
-        return without_undo(message, f"Changed since by @{post.overtaken_by}")
-    return message
+    return ended(message, undone_by=post.undone_by, overtaken_by=post.overtaken_by)
+
+
+def ended(message: Message, *, undone_by: str, overtaken_by: str) -> Message:
+    """The message without an Undo that was used or overtaken; as it is while its Undo counts."""
+    if undone_by:
+        return without_undo(message, f"Undone by @{undone_by}")
+    return without_undo(message, f"Changed since by @{overtaken_by}") if overtaken_by else message
 
 
 def undo_of(message: Message) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import structlog
 from slack_bolt.async_app import AsyncRespond
 
+from bot.alerts import answers
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from bot.commands.answer import Answer
@@ -99,6 +100,18 @@ class ClickedCard:
         except RecordsUnavailable:
             return False
 
+    async def without_undo(self) -> Message | None:
+        """What is to be shown instead where its Undo counts no more and the delivery worker doesn't repaint it."""
+        nonce = answers.undo_of(self._original)
+        if not nonce or await self.is_stored():
+            return None
+        try:
+            undone, overtaken = await self._store.confirmations.undo_ended(nonce)
+        except RecordsUnavailable:
+            return None
+        new = answers.ended(self._original, undone_by=undone, overtaken_by=overtaken)
+        return None if new is self._original else new
+
     async def restore(self) -> Message | None:
         """Have the delivery worker repaint it; the message as it was where nobody else does."""
         try:
@@ -163,8 +176,10 @@ class Address:
 
     async def reply(self, answer: Answer) -> None:
         """A question that was clicked goes with its answer; the card that was clicked stays."""
-        if self._clicked and self._shows_progress and (before := await self._clicked.restore()):
-            await self._replace(before)
+        if self._clicked:
+            before = await self._clicked.restore() if self._shows_progress else None
+            if shown := await self._clicked.without_undo() or before:
+                await self._replace(shown)
         own = self._announced or (self._ephemeral and answer.settles)
         silent = answer.on_card and (own or bool(self._clicked and await self._clicked.is_stored()))
         if own and (silent or answer.public):

@@ -119,6 +119,13 @@ class Confirmations(Repository):
         tx.execute(sa.update(questions).where(questions.c.id == nonce).values(given_name=name))
         undo.repaint(tx, [nonce])
 
+    @reads
+    def undo_ended(self, tx: Transaction, nonce: str) -> tuple[str, str]:
+        """Who used an Undo, and who changed since what it would take back; empty while it counts."""
+        c = questions.c
+        row = tx.execute(sa.select(c.given_name, c.overtaken_by).where(c.id == nonce)).one_or_none()
+        return (row.given_name or "", row.overtaken_by or "") if row else ("", "")
+
 
 def _look(tx: Transaction, nonce: str, person: str) -> Answered:
     row = tx.execute(sa.select(questions).where(questions.c.id == nonce)).one_or_none()

@@ -49,6 +49,36 @@ async def line_with(bot: BotHarness, words: str, channel: str = CHANNEL) -> dict
     return dict(await until(there))
 
 
+async def test_a_line_where_the_bot_never_posted_loses_its_undo_with_the_click_on_it(bot: BotHarness) -> None:
+    """It came by a response address, which only a click on the line itself can use to repaint it."""
+    where = {"channel": seed.GENERAL}
+    await bot.say(f"pause {NAME}", **where)
+    line = await line_with(bot, f"{NAME} is paused", seed.GENERAL)
+    assert labels(line) == ["Undo"]
+    await click(bot, line, "Undo", user=seed.CLEO.id)
+
+    async def undone() -> dict[str, Any] | None:
+        found = next(m for m in await bot.messages(seed.GENERAL) if m["ts"] == line["ts"])
+        return found if "Undone by @cleo" in json.dumps(found) else None
+
+    assert labels(await until(undone)) == []
+    await bot.say(f"pause {NAME}", **where)
+
+    async def paused() -> list[dict[str, Any]]:
+        found = [m for m in await bot.messages(seed.GENERAL) if f"{NAME} is paused" in m["text"]]
+        return found if len(found) == 2 else []
+
+    again = (await until(paused))[-1]
+    await bot.say(f"resume {NAME}", **where)
+    await click(bot, again, "Undo", user=seed.CLEO.id)
+
+    async def overtaken() -> dict[str, Any] | None:
+        found = next(m for m in await bot.messages(seed.GENERAL) if m["ts"] == again["ts"])
+        return found if "Changed since by @ann" in json.dumps(found) else None
+
+    assert labels(await until(overtaken)) == []
+
+
 async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remote: Remote) -> None:
     message = await card(bot)
     await mention(bot, message, "claim")
