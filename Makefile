@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-inp
 # Where it is set (many containers do), every process of the tests would compile the whole program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo run test test-e2e soak lint check-deploy audit site format bench lock docs clean
+.PHONY: help demo run test test-e2e soak lint lint-style lint-types lint-imports lint-pages check-deploy audit site format bench lock docs clean
 
 help:  ## what there is
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,15 +52,22 @@ test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and 
 soak: $(DEV)  ## the fault tests in their long form
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)
 
-lint: $(DEV)  ## ruff, mypy --strict, import contracts, fresh generated pages, links of the site
+lint: lint-style lint-types lint-imports lint-pages site  ## ruff, mypy --strict, import contracts, fresh generated pages, links of the site
+
+lint-style: $(DEV)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+lint-types: $(DEV)
 	@$(BIN)/mypy
+
+lint-imports: $(DEV)
 	@$(BIN)/lint-imports
+
+lint-pages: $(DEV)
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
 		$(MAKE) --no-print-directory docs INTO="$$fresh" && diff -ru docs "$$fresh/docs" && \
 		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are stale: run 'make docs'." >&2; exit 1; }
-	@$(MAKE) --no-print-directory site
 
 check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
 	@deploy/check ../$(BIN)
