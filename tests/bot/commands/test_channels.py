@@ -54,7 +54,7 @@ async def test_a_public_channel_is_joined_without_a_greeting(connected_bot: BotH
         return len(await connected_bot.messages(seed.GENERAL)) == 1
 
     await until(posted)
-    assert "Hello" not in json.dumps(await connected_bot.messages(seed.GENERAL))
+    assert "Outreach is ready" not in json.dumps(await connected_bot.messages(seed.GENERAL))
 
 
 async def test_a_public_channel_that_cannot_be_joined_is_posted_to_or_refused(

@@ -179,7 +179,7 @@ async def test_the_bot_greets_a_channel_that_it_joins(served: BotWithService) ->
     await served.bot.control("members", channel=seed.GENERAL, invite=seed.BOT.id)
 
     async def greeted() -> list[dict[str, Any]]:
-        return [m for m in await served.bot.messages(seed.GENERAL) if "Hello" in m["text"]]
+        return [m for m in await served.bot.messages(seed.GENERAL) if "Outreach is ready" in m["text"]]
 
     assert len(await until(greeted)) == 1
 
