@@ -5,6 +5,7 @@ Knows nothing of how Slack is spoken to: the listeners hand in who, where and wh
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -12,6 +13,7 @@ from datetime import UTC
 
 import structlog
 
+from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.commands import alert_actions, sharing
 from bot.commands.access import Access, actor_of
 from bot.commands.acknowledge import ACK, acknowledge
@@ -30,6 +32,10 @@ from shared.domain.recurrence import find_zone
 from shared.operations.context import CommandContext
 from shared.settings import CLAIM
 
+KNOWN_WITHIN = 1.5
+"""Seconds for Slack to say who somebody is before a form is opened: its trigger lives for three."""
+MOST_NAMED = 20
+"""Channels of one answer that Slack is asked about."""
 _ANSWERS = frozenset({"yes", "undo"})
 
 log = structlog.get_logger("acts")
@@ -52,6 +58,7 @@ class CommandDispatcher:
         account_changed: Callable[[], None],
     ) -> None:
         self._store, self._bot_commands, self._alert_changed = contexts.store, bot_commands, alert_changed
+        self._directory = directory
         self._several = len(contexts.settings.workspaces) > 1
         self._access = Access(contexts, directory)
         self._runner = CommandRunner(contexts.store, self._access, account_changed=account_changed)
@@ -63,27 +70,48 @@ class CommandDispatcher:
         )
 
     async def perform(
-        self, line: str, person: Person, *, channel: str, progress: Callable[[int], None] | None = None
+        self,
+        line: str,
+        user: str,
+        *,
+        name: str = "",
+        is_bot: bool = False,
+        channel: str,
+        channel_name: str = "",
+        progress: Callable[[int], None] | None = None,
     ) -> Answer:
         """Parse, check the role, run; what a person did for all to see is signed with their name.
 
         `progress` is told how many leads a search has looked at.
         """
-        with_role = self._access.with_role(person, channel=channel)
+        person = await self._directory.find(user, name=name)
+        person = self._access.with_role(replace(person, is_bot=person.is_bot or is_bot), channel=channel)
+        line = await self._directory.with_channels(line)
         try:
-            return await self._perform(line.strip(), with_role, channel=channel, progress=progress)
+            answer = await self._perform(line.strip(), person, channel=channel, progress=progress)
         except UsageError as error:
-            return Answer(card=with_form(error.card, line))
+            answer = Answer(card=with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
-            return Answer(card=failure(error))
+            answer = Answer(card=failure(error))
+        return await self._with_channel_names(answer, {channel: channel_name})
 
-    async def may_fill_in(self, verb: str, person: Person, *, channel: str) -> Card | None:
-        """Why the person may not fill in this command's form here; None: they may."""
-        with_role = self._access.with_role(person, channel=channel)
-        command = COMMANDS[verb]
-        if self._access.may(with_role, command, channel=channel):
+    async def _with_channel_names(self, answer: Answer, names: Mapping[str, str]) -> Answer:
+        """The answer with its channels by name; `names` are those that Slack has just told."""
+        unknown = [channel for channel in channels_in(answer.card) if not names.get(channel)][:MOST_NAMED]
+        found = await asyncio.gather(*(self._directory.channel_name(channel) for channel in unknown))
+        names = {**names, **dict(zip(unknown, found, strict=True))}
+        return replace(answer, card=with_channel_names(answer.card, names))
+
+    async def form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
+        """Why somebody may not fill in this command's form here: it names workspaces and sequences. None: they may."""
+        try:
+            person = await asyncio.wait_for(self._directory.find(user), KNOWN_WITHIN)
+        except TimeoutError:
+            person = Person(id=user, name=user, is_known=False)
+        person, command = self._access.with_role(person, channel=channel), COMMANDS[verb]
+        if self._access.may(person, command, channel=channel):
             return None
-        return await self._access.refusal(verb, verb, command.role, with_role, channel=channel)
+        return await self._access.refusal(verb, verb, command.role, person, channel=channel)
 
     async def _perform(
         self, line: str, person: Person, *, channel: str, progress: Callable[[int], None] | None

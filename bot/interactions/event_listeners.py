@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
 
 from bot.commands.answer import Answer
 from bot.commands.canned_replies import GREETING, NOBODY, WHICH_ALERT
+from bot.commands.dispatch import CommandDispatcher
 from bot.interactions import thread_lines
 from bot.interactions.answer_queue import QueuedThread
 from bot.interactions.modals import Modals
-from bot.interactions.performer import Performer
 from bot.interactions.responders import Thread, run_and_reply
+from bot.runtime.supervisor import ActiveTasks
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import WebApi
 from shared.text.tokenize import from_slack
@@ -28,15 +28,16 @@ class EventListeners:
 
     def __init__(
         self,
-        performer: Performer,
+        dispatcher: CommandDispatcher,
+        active: ActiveTasks,
         directory: UserDirectory,
         modals: Modals,
         slack: WebApi,
         *,
         reopen: Callable[[str], Awaitable[None]],
     ) -> None:
-        self._performer, self._directory, self._modals, self._slack = performer, directory, modals, slack
-        self._reopen = reopen
+        self._dispatcher, self._active, self._directory = dispatcher, active, directory
+        self._modals, self._slack, self._reopen = modals, slack, reopen
 
     def register(self, app: AsyncApp) -> None:
         app.event("app_mention")(self.mention)
@@ -59,7 +60,7 @@ class EventListeners:
         await self._answer_message(line, event, thread=event.get("thread_ts") or "")
 
     async def _answer_message(self, line: str, event: Mapping[str, Any], *, thread: str) -> None:
-        with self._performer.track():
+        with self._active.track():
             answering = self._answer_to(line, event)
             responder = QueuedThread(
                 self._modals.queue, channel=event["channel"], thread_ts=thread, about=str(event["ts"])
@@ -75,14 +76,11 @@ class EventListeners:
         channel, user = event["channel"], str(event.get("user") or "")
         if not user:
             return Answer(card=NOBODY)
-        person = await self._directory.find(user)
-        if event.get("bot_id"):
-            person = replace(person, is_bot=True)
         alert = await self._modals.alert_of_thread(channel, str(event.get("thread_ts") or ""))
         if alert is None and thread_lines.needs_alert(line):
             return Answer(card=WHICH_ALERT)
         line = thread_lines.line_about(line, alert, several=self._modals.several)
-        return await self._performer.perform_for(person, line, channel=channel)
+        return await self._dispatcher.perform(line, user, is_bot=bool(event.get("bot_id")), channel=channel)
 
     async def joined(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """The bot came into a channel: what waited for it is posted, and who invited it is told what it does.
@@ -91,7 +89,7 @@ class EventListeners:
         (https://docs.slack.dev/reference/events/member_joined_channel).
         """
         await ack()
-        with self._performer.track():
+        with self._active.track():
             if event.get("user") == await self._directory.own_id():
                 await self._reopen(event["channel"])
                 if event.get("inviter"):
@@ -100,6 +98,6 @@ class EventListeners:
     async def home(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """A person opens the Home tab."""
         await ack()
-        with self._performer.track():
+        with self._active.track():
             if event.get("tab", "home") == "home":
                 await self._modals.home.show(event["user"], view=event.get("view"))

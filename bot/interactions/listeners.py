@@ -27,8 +27,8 @@ from bot.interactions.event_listeners import EventListeners
 from bot.interactions.fallbacks import Fallbacks
 from bot.interactions.form_input import read_form
 from bot.interactions.modals import UPDATE_DELAY, ModalResponder, Modals, SilentResponder
-from bot.interactions.performer import Performer
 from bot.interactions.responders import Address, Responder, run_and_reply, thread_of
+from bot.runtime.supervisor import ActiveTasks
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import SlackError, WebApi
@@ -48,9 +48,9 @@ class Listeners:
         reopen: Callable[[str], Awaitable[None]],
     ) -> None:
         self._modals, self._slack, self._queue = modals, slack, modals.queue
-        self._performer = Performer(dispatcher, directory)
-        self.drain = self._performer.drain
-        self._events = EventListeners(self._performer, directory, modals, slack, reopen=reopen)
+        self._dispatcher, self._active = dispatcher, ActiveTasks()
+        self.drain = self._active.drain
+        self._events = EventListeners(dispatcher, self._active, directory, modals, slack, reopen=reopen)
         self._fallbacks = Fallbacks(modals, slack)
 
     def register(self, app: AsyncApp) -> None:
@@ -67,10 +67,10 @@ class Listeners:
     async def command(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """`/outreach …`."""
         await ack()
-        with self._performer.track():
+        with self._active.track():
             user, channel = body["user_id"], body.get("channel_id", "")
             line = from_slack(body.get("text", ""))
-            answering = self._performer.perform(
+            answering = self._dispatcher.perform(
                 line,
                 user,
                 name=body.get("user_name", ""),
@@ -87,7 +87,7 @@ class Listeners:
     async def click(self, ack: AsyncAck, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
         """A button or a menu's entry: its value is the line."""
         await ack()
-        with self._performer.track():
+        with self._active.track():
             if "url" in body["actions"][0]:
                 return None  # the click has led where it was to lead
             line, user = line_of(body["actions"][0]), body["user"]
@@ -98,7 +98,7 @@ class Listeners:
             at_home = view.get("type") == "home"
             responder = await self._responder(body, respond, channel=channel, line=line)
             if responder is not None:
-                answering = self._performer.perform(
+                answering = self._dispatcher.perform(
                     line,
                     user["id"],
                     name=user.get("username", ""),
@@ -122,7 +122,7 @@ class Listeners:
         verb = asked.partition(" ")[0]
         if verb not in FORMS:
             return
-        if refusal := await self._performer.form_refusal(verb, body["user"]["id"], channel=channel):
+        if refusal := await self._dispatcher.form_refusal(verb, body["user"]["id"], channel=channel):
             await self._modals.refuse(refusal, body["trigger_id"], channel=channel)
         else:
             await self._modals.open_form(asked, body["trigger_id"], channel=channel)
@@ -130,7 +130,7 @@ class Listeners:
     async def workspace_chosen(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Another workspace is chosen in a form."""
         await ack()
-        with self._performer.track():
+        with self._active.track():
             chosen = body["actions"][0]["selected_option"]["value"]
             await self._modals.change_workspace(body["view"], chosen)
 
@@ -167,7 +167,7 @@ class Listeners:
     async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """A global shortcut, or one of a message's menu: answered in a modal."""
         await ack()
-        with self._performer.track():
+        with self._active.track():
             user, trigger = body["user"]["id"], body["trigger_id"]
             wanted, channel = body["callback_id"], (body.get("channel") or {}).get("id", "")
             if wanted == "pause_form":
@@ -190,7 +190,7 @@ class Listeners:
         if not text:
             return Answer(card=NO_ALERT)
         user = body["user"]
-        return await self._performer.perform(
+        return await self._dispatcher.perform(
             text, user["id"], name=user.get("username", ""), channel=channel, progress=progress
         )
 
@@ -202,9 +202,9 @@ class Listeners:
         if form_input.errors:
             return await _refuse(ack, form_input.errors)
         await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=form_input.channel))
-        with self._performer.track():
+        with self._active.track():
             user = body["user"]
-            answering = self._performer.perform(
+            answering = self._dispatcher.perform(
                 form_input.line, user["id"], name=user.get("username", ""), channel=form_input.channel
             )
             modal = self._modals.modal(
@@ -219,7 +219,7 @@ class Listeners:
         line, view = str(body.get("value") or ""), body.get("view") or {}
         found, refusal = await asyncio.gather(
             self._modals.choices(line, view),
-            self._performer.form_refusal(
+            self._dispatcher.form_refusal(
                 forms.verb_of(view) or "pause", body["user"]["id"], channel=forms.channel_of(view)
             ),
         )
