@@ -1,4 +1,4 @@
-"""The verdict through a whole crisis of the sandbox, against the truth of its database."""
+"""The verdict, and what a wall says, through a whole crisis of the sandbox, against the truth of its database."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ async def test_the_verdict_never_says_better_when_it_is_worse() -> None:
     for moment in seen:
         assert moment.verdict.paused_domains == len(moment.paused), text
         assert not moment.paused or moment.verdict.tone is Tone.BAD, text
+        if moment.paused:
+            assert moment.is_lit, text
+            assert f"{len(moment.paused)} of {moment.domains} domains paused" in moment.wall, text
+            assert "since" in moment.wall, text
+        else:
+            assert "paused" not in moment.wall, text
+        assert not moment.paused or "ALARM" in moment.banner, text
         assert moment.verdict.counts.all == seen[0].verdict.counts.all, text
     for before, after in pairwise(seen):
         if before.paused < after.paused:

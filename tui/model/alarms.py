@@ -25,7 +25,7 @@ KEPT = timedelta(hours=24)
 FRESH = timedelta(minutes=5)
 """A guardrail that fired longer ago is shown but raises no alarm: the bot has reported it."""
 MOST = 100
-TIMES = ("since", "absent_since", "recovered_at", "acknowledged_at")
+TIMES = ("since", "kind_since", "absent_since", "recovered_at", "acknowledged_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,9 @@ class Alarm:
     text: str
     extent: int
     since: datetime
+    """When something began to be wrong here."""
+    kind_since: datetime | None = None
+    """When it became of the present kind; None: from the beginning."""
     since_or_earlier: bool = False
     """It held already when this dashboard looked for the first time."""
     absent_since: datetime | None = None
@@ -63,20 +66,27 @@ class Alarm:
         """What nobody has seen first, then what is on, then the service, the worst of the domains, the newest."""
         bad = DOMAIN_KINDS.index(self.kind) if self.kind in DOMAIN_KINDS else 0
         is_own = is_of_service(self.kind)
-        return not self.is_new, not self.is_on, not is_own, -bad, -self.since.timestamp()
+        is_gone = not self.is_on or self.absent_since is not None
+        return not self.is_new, is_gone, not is_own, -bad, -self.text_since.timestamp()
 
     @property
     def words(self) -> str:
         return f"{self.where} {self.text}"
 
+    @property
+    def text_since(self) -> datetime:
+        """Since when the text is true; of what has recovered, since when anything was wrong."""
+        return self.kind_since if self.kind_since and self.is_on else self.since
+
     def since_words(self, now: datetime) -> str:
-        before = "before " if self.since_or_earlier else ""
-        return before + formatting.moment(self.since, now=now)
+        is_older = self.since_or_earlier and self.text_since == self.since
+        return ("before " if is_older else "") + formatting.moment(self.text_since, now=now)
 
     def notice(self, now: datetime, *, workspace: str = "") -> AlarmNotice:
         """`useacme.example paused, 7 inboxes not sending since 04:12`."""
         what = " ".join(filter(None, (workspace and f"{workspace}:", self.where, self.text)))
-        text = f"{what} since {self.since_words(now)}"
+        gone = f", gone since {formatting.moment(self.absent_since, now=now)}" if self.absent_since else ""
+        text = f"{what} since {self.since_words(now)}{gone}"
         if self.recovered_at:
             recovered = formatting.moment(self.recovered_at, now=now)
             text = f"Recovered at {recovered}, started {self.since_words(now)}: {what}"
@@ -106,9 +116,9 @@ def notices_then(conditions: Iterable[Condition]) -> tuple[AlarmNotice, ...]:
 
 
 def trouble_since(alarms: Iterable[Alarm], *, now: datetime) -> str:
-    """When the oldest trouble with domains that is still on began; empty where there is none."""
-    lasting = [one for one in alarms if one.is_on and one.kind in DOMAIN_KINDS]
-    first = min(lasting, key=lambda one: one.since, default=None)
+    """Since when domains have the worst trouble that any has now; empty where there is none."""
+    lasting = [one for one in alarms if one.is_on and not one.absent_since and one.kind in DOMAIN_KINDS]
+    first = min(lasting, key=lambda one: (-DOMAIN_KINDS.index(one.kind), one.text_since), default=None)
     return first.since_words(now) if first else ""
 
 
@@ -172,10 +182,12 @@ def _followed(before: Alarm | None, condition: Condition, *, now: datetime) -> A
             since=since,
             seen_extent=condition.extent,
         )
+    is_other = condition.kind != before.kind and condition.is_of_domain
     is_more = _is_worse(before.kind, condition.kind) or condition.extent > before.seen_extent
     return replace(
         before,
         kind=condition.kind,
+        kind_since=now if is_other else before.kind_since,
         text=condition.text,
         extent=condition.extent,
         seen_extent=max(before.seen_extent, condition.extent),

@@ -73,8 +73,8 @@ def _where(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 def _since(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
     ended = line.alarm.recovered_at or line.now
-    lasting = show_exact_span(max(ended - line.alarm.since, ended - ended))
-    known = "" if line.alarm.since_or_earlier else f"  {lasting}"
+    lasting = show_exact_span(max(ended - line.alarm.text_since, ended - ended))
+    known = "" if line.alarm.since_words(line.now).startswith("before") else f"  {lasting}"
     return ((line.alarm.since_words(line.now), Ink.TEXT), (known, Ink.MUTED))
 
 
@@ -89,7 +89,7 @@ COLUMNS = (
     Column("Workspace", 14, lambda x, _, __: ((visible(x.state.workspace), Ink.ACCENT),), rank=2),
     Column("Where", 22, _where, least=10, sort=lambda x: x.alarm.where),
     Column("What", 36, _what, least=20, grow=1),
-    Column("Since", 20, _since, least=12, sort=lambda x: x.alarm.since),
+    Column("Since", 20, _since, least=12, sort=lambda x: x.alarm.text_since),
     Column("Acknowledged", 12, _acknowledged, rank=1, sort=lambda x: x.alarm.is_new),
 )
 

@@ -56,6 +56,7 @@ def trouble_parts(board: Board, *, since: str, now: datetime) -> tuple[str, ...]
     if verdict.tone is not Tone.BAD:
         return ()
     parts = [re.sub(r"(\d) of [\d,]+ (?=inbox)", r"\1 ", part) for part in verdict.text.split(" · ")[:2]]
+    parts = [re.sub(r"^1 inboxes", "1 inbox", part) for part in parts]
     return (*parts, f"since {since}") if since else tuple(parts)
 
 

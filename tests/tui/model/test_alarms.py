@@ -18,7 +18,7 @@ from shared.api.errors import (
 from shared.domain.conditions import Condition
 from shared.domain.failures import RATE_LIMITED, REJECTED, UNREACHABLE, UNREADABLE, cause_of
 from tests.tui.accounts import NOW, account, board_of
-from tui.model.alarms import SETTLES, Alarm, Update, acknowledge, from_plain, to_plain, update
+from tui.model.alarms import SETTLES, Alarm, Update, acknowledge, from_plain, to_plain, trouble_since, update
 from tui.model.lines import ChangeLine
 
 PAUSED = Condition(kind="paused", where="a.example", text="paused, 7 inboxes not sending", extent=7)
@@ -62,6 +62,25 @@ def test_what_is_wrong_when_the_dashboard_opens_is_shown_and_wakes_nobody() -> N
         "a.example": "13:02",
         "b.example": "before 14:32",
     }
+
+
+def test_an_alarm_tells_since_when_it_is_of_its_present_kind() -> None:
+    bad = look(BAD)
+    paused = look(PAUSED, after=bad, minutes=10)
+    assert only(paused).notice(NOW).text == "a.example paused, 7 inboxes not sending since 14:42"
+    other = replace(BAD, where="b.example")
+    both = look(PAUSED, other, after=paused, minutes=20)
+    assert trouble_since(both.alarms, now=NOW) == "14:42", "what is paused, not what is bad"
+    recovering = look(BAD, after=paused, minutes=30)
+    assert only(recovering).notice(NOW).text == "a.example 1 bad, lowest 42 since 15:02"
+
+
+def test_an_alarm_whose_condition_is_gone_says_so_at_once() -> None:
+    gone = look(after=look(PAUSED), minutes=0.25)
+    assert only(gone).notice(NOW).text.endswith("since 14:32, gone since 14:32")
+    assert trouble_since(gone.alarms, now=NOW) == ""
+    again = look(PAUSED, after=gone, minutes=0.4)
+    assert only(again).notice(NOW).text.endswith("not sending since 14:32")
 
 
 def test_a_condition_that_flaps_is_one_alarm() -> None:
