@@ -74,8 +74,9 @@ _ALL = (
         examples=(
             "slack-standin",
             "slack-standin --manifest manifest.yml --request-url http://127.0.0.1:3000/slack/events",
+            "slack-standin --manifest one.yml --manifest two.yml",
         ),
-        usage="[--port N] [--manifest FILE] [--world FILE] [--request-url URL]",
+        usage="[--port N] [--manifest FILE [--request-url URL]]... [--world FILE]",
     ),
     Program(
         name="doctor",

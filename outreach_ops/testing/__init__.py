@@ -8,9 +8,10 @@ from outreach_ops.testing.control import Refused
 from outreach_ops.testing.expectations import expect
 from outreach_ops.testing.models import Message, Modal, Result
 from outreach_ops.testing.service import Service
-from outreach_ops.testing.slack import Channel, Slack, User
+from outreach_ops.testing.slack import App, Channel, Slack, User
 
 __all__ = [
+    "App",
     "AsyncChannel",
     "AsyncSlack",
     "AsyncUser",

@@ -8,7 +8,7 @@ from typing import Any
 
 from outreach_ops.testing.expectations import Text, expect
 from outreach_ops.testing.models import Message, Modal, Result
-from outreach_ops.testing.slack import Channel, Slack, User
+from outreach_ops.testing.slack import App, Channel, Slack, User
 from outreach_ops.testing.waiting import DEFAULT_SECONDS
 
 
@@ -21,6 +21,18 @@ class AsyncSlack:
     async def install(self, manifest: Mapping[str, Any]) -> None:
         """Give the app a manifest."""
         await asyncio.to_thread(self.sync.install, manifest)
+
+    async def add_app(self, manifest: Mapping[str, Any] | None = None, *, name: str = "", **more: Any) -> App:
+        """Install another app."""
+        return await asyncio.to_thread(self.sync.add_app, manifest, name=name, **more)
+
+    async def world(self, **contents: Any) -> None:
+        """Replace people, groups and channels."""
+        await asyncio.to_thread(self.sync.world, **contents)
+
+    async def act(self, act: str, /, **body: Any) -> dict[str, Any]:
+        """Any act of the control API."""
+        return await asyncio.to_thread(self.sync.act, act, **body)
 
     async def deliver_to(self, url: str | None) -> None:
         """Send commands, clicks and events to `url`."""
@@ -72,9 +84,29 @@ class AsyncUser:
         """Fill the modal in front, waiting for it, and submit it."""
         return await asyncio.to_thread(self.sync.submit, values, **more)
 
-    async def open_home(self) -> Modal | None:
-        """Open the bot's Home and wait for it."""
-        return await asyncio.to_thread(self.sync.open_home)
+    async def close(self) -> Result:
+        """Close the modal in front."""
+        return await asyncio.to_thread(self.sync.close)
+
+    async def react(self, message: Message, name: str) -> None:
+        """Add a reaction, or take it back."""
+        await asyncio.to_thread(self.sync.react, message, name)
+
+    async def shortcut(self, callback_id: str, *, on: Message | None = None) -> Result:
+        """Choose a global shortcut, or one of a message."""
+        return await asyncio.to_thread(self.sync.shortcut, callback_id, on=on)
+
+    async def modal(self) -> Modal | None:
+        """The modal in front."""
+        return await asyncio.to_thread(lambda: self.sync.modal)
+
+    def sees(self, channel: str) -> AsyncChannel:
+        """A channel as this person sees it."""
+        return AsyncChannel(self.sync.sees(channel))
+
+    async def open_home(self, *, app: App | None = None) -> Modal | None:
+        """Open the bot's Home, or another app's, and wait for it."""
+        return await asyncio.to_thread(self.sync.open_home, app=app)
 
 
 class AsyncChannelExpectation:

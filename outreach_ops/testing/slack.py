@@ -32,17 +32,21 @@ class Slack:
     @property
     def environment(self) -> dict[str, str]:
         """The variables that Slack's own examples read, for a bot that runs in a process of its own."""
-        return {
-            "SLACK_BOT_TOKEN": self.bot_token,
-            "SLACK_APP_TOKEN": self.app_token,
-            "SLACK_SIGNING_SECRET": self.signing_secret,
-            "SLACK_API_URL": self.api_url,
-        }
+        return _environment(self, self.api_url)
+
+    def add_app(
+        self, manifest: Mapping[str, Any] | Path | None = None, *, name: str = "", **more: Any
+    ) -> App:
+        """Install another app, with tokens and a bot of its own; it is there until the next reset.
+
+        `name` is needed where the manifest has none; `channels` are those its bot is in.
+        """
+        body = _manifest(manifest or {})
+        return App(self, self._control.post("app", manifest=body, name=name, **more)["app"])
 
     def install(self, manifest: Mapping[str, Any] | Path) -> None:
         """Give the app a manifest: an object, or a JSON file; its commands, events and scopes take effect."""
-        body = json.loads(manifest.read_text("utf-8")) if isinstance(manifest, Path) else dict(manifest)
-        self._control.post("manifest", **body)
+        self._control.post("manifest", **_manifest(manifest))
 
     def deliver_to(self, url: str | None) -> None:
         """Send commands, clicks and events to `url`; None leaves Socket Mode alone."""
@@ -72,6 +76,10 @@ class Slack:
         """Send the bot any event."""
         self._control.post("event", event={"type": kind, **fields})
 
+    def act(self, act: str, /, **body: Any) -> dict[str, Any]:
+        """Any act of the control API: docs/slack-stand-in.md, "The control API"."""
+        return self._control.post(act, **body)
+
     def channel(self, name: str) -> Channel:
         """A channel by name or id."""
         return Channel(self._control, name.lstrip("#"))
@@ -92,6 +100,43 @@ class Slack:
     def replay(self, recording: Mapping[str, Any]) -> list[str]:
         """Let the people of a recording act again; answers how the bot's messages differ, nothing when they do not."""
         return list(self._control.post("replay", transcript=recording)["differences"])
+
+
+class App:
+    """Another app in the workspace: its tokens, and its bot's name."""
+
+    def __init__(self, slack: Slack, told: Mapping[str, Any]) -> None:
+        self._slack = slack
+        self.name: str = told["name"]
+        self.bot_name: str = told["bot_name"]
+        """Who its messages are from: `expect(channel).to_have_message("…", from_=app.bot_name)`."""
+        self.bot_user: str = told["bot_user"]
+        """The id to mention it by: `<@U…>`."""
+        self.bot_token: str = told["bot_token"]
+        self.app_token: str = told["app_token"]
+        self.signing_secret: str = told["signing_secret"]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that Slack's own examples read."""
+        return _environment(self, self._slack.api_url)
+
+    def deliver_to(self, url: str | None) -> None:
+        """Send its commands, clicks and events to `url`; None leaves Socket Mode alone."""
+        self._slack.act("request_url", app=self.name, url=url)
+
+
+def _environment(of: Slack | App, api_url: str) -> dict[str, str]:
+    return {
+        "SLACK_BOT_TOKEN": of.bot_token,
+        "SLACK_APP_TOKEN": of.app_token,
+        "SLACK_SIGNING_SECRET": of.signing_secret,
+        "SLACK_API_URL": api_url,
+    }
+
+
+def _manifest(given: Mapping[str, Any] | Path) -> dict[str, Any]:
+    return dict(json.loads(given.read_text("utf-8")) if isinstance(given, Path) else given)
 
 
 class Users(Mapping[str, "User"]):
@@ -198,9 +243,10 @@ class User:
         place = {"ts": on.ts, "channel": on.channel} if on else {}
         return self._act("shortcut", callback_id=callback_id, **place)
 
-    def open_home(self, *, timeout: float = DEFAULT_SECONDS) -> Modal | None:
-        """Open the bot's Home and wait for it; None where the bot publishes nothing."""
-        view = self._control.post("home/open", **self._body(wait=timeout))["view"]
+    def open_home(self, *, app: App | None = None, timeout: float = DEFAULT_SECONDS) -> Modal | None:
+        """Open the bot's Home, or another app's, and wait for it; None where the bot publishes nothing."""
+        name = app.name if app else None
+        view = self._control.post("home/open", **self._body(app=name, wait=timeout))["view"]
         return Modal.from_json(view) if view else None
 
     @property

@@ -13,15 +13,16 @@ from typing import Self
 from aiohttp import web
 
 from sandbox.asgi_server import bind
-from sandbox.slack.app import App
 from sandbox.slack.control.routes import routes as control_routes
 from sandbox.slack.pages.authorize import Authorize
 from sandbox.slack.pages.page import Pages, request_guard
 from sandbox.slack.state import seed
 from sandbox.slack.state.settings import Clock, Credentials, Settings
+from sandbox.slack.to_bot.delivery import Requests
 from sandbox.slack.web_api.endpoint import Endpoint
 from sandbox.slack.web_api.transfers import Transfers
 from sandbox.slack.workspace import Workspace
+from sandbox.slack.workspaces import Workspaces
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 
@@ -48,22 +49,28 @@ class SlackStandIn:
         self.settings = settings or Settings(request_url=f"{bot_url.rstrip('/')}/slack/events")
         self.credentials = credentials or Credentials()
         self.clock = clock or Clock()
+        self._requests = Requests()
         self.workspace = Workspace(
-            settings=self.settings, credentials=self.credentials, clock=self.clock, origin=self.origin
+            settings=self.settings,
+            credentials=self.credentials,
+            clock=self.clock,
+            origin=self.origin,
+            requests=self._requests,
         )
-        self.feed, self.sockets = self.workspace.feed, self.workspace.sockets
+        self.feed, self.sockets = self.workspace.feed, self.workspace.first.sockets
         second = seed.SECOND
         self.second = Workspace(
             settings=self.settings,
             credentials=self.credentials,
             clock=self.clock,
             origin=f"{self.origin}/teams/{second.team.id}",
+            requests=self._requests,
             contents=second,
             sockets=self.sockets,
             bot_token=f"xoxb-{secrets.token_hex(16)}",
             installed=False,
         )
-        self.app = App({one.contents.team.id: one for one in (self.workspace, self.second)})
+        self.workspaces = Workspaces({one.contents.team.id: one for one in (self.workspace, self.second)})
         self._exits = contextlib.AsyncExitStack()
 
     @property
@@ -85,17 +92,15 @@ class SlackStandIn:
     async def __aenter__(self) -> Self:
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(self._listener.close)
-            await stack.enter_async_context(self.workspace.delivery)
-            await stack.enter_async_context(self.second.delivery)
+            stack.push_async_callback(self._requests.close)
             runner = web.AppRunner(
                 self._application(), access_log=None, handle_signals=False, shutdown_timeout=1.0
             )
             await runner.setup()
             stack.push_async_callback(runner.cleanup)
             await web.SockSite(runner, self._listener).start()
-            stack.push_async_callback(self.sockets.close)
-            stack.callback(self.feed.close)
-            stack.callback(self.second.feed.close)
+            stack.push_async_callback(self.workspace.close)
+            stack.push_async_callback(self.second.close)
             self._exits = stack.pop_all()
         return self
 
@@ -104,13 +109,13 @@ class SlackStandIn:
 
     def _application(self) -> web.Application:
         application = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[request_guard(self.port)])
-        endpoint = Endpoint(self.app)
+        endpoint = Endpoint(self.workspaces)
         application.add_routes(
             [
                 web.post("/api/{method}", endpoint.handle),
                 web.get("/api/{method}", endpoint.handle),
-                web.get("/link", self.sockets.serve),
-                *Authorize(self.app).routes(),
+                web.get("/link", self._link),
+                *Authorize(self.workspaces).routes(),
                 *_routes(self.workspace),
             ]
         )
@@ -118,6 +123,13 @@ class SlackStandIn:
         second.add_routes(_routes(self.second))
         application.add_subapp(f"/teams/{self.second.contents.team.id}/", second)
         return application
+
+    async def _link(self, request: web.Request) -> web.StreamResponse:
+        """A Socket Mode connection, of the app to which its ticket was given."""
+        ticket = request.query.get("ticket", "")
+        everyone = (one.sockets for _, one in self.workspaces.installations())
+        sockets = next((one for one in everyone if one.knows(ticket)), self.sockets)
+        return await sockets.serve(request)
 
 
 def _routes(workspace: Workspace) -> list[web.RouteDef]:

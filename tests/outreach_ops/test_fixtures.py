@@ -133,3 +133,19 @@ def test_the_service_passes_time_when_asked(outreach_service: Service) -> None:
     after = outreach_service.control("time")
     assert before != after
     assert set(outreach_service.environment) == {"OUTREACH_BASE_URL", "OUTREACH_API_KEY"}
+
+
+def test_two_bots_share_a_workspace(slack_standin: Slack) -> None:
+    pager = slack_standin.add_app({"features": {"slash_commands": [{"command": "/page"}]}}, name="Pager")
+    pager.deliver_to("http://127.0.0.1:9/slack/events")
+    assert not slack_standin.users["ann"].command("/page dev", channel="sales").ok
+    for one, text in ((slack_standin, "first"), (pager, "second")):
+        WebClient(one.environment["SLACK_BOT_TOKEN"], base_url=slack_standin.api_url).chat_postMessage(
+            channel="sales", text=text
+        )
+    sales = expect(slack_standin.channel("sales"), timeout=1)
+    assert sales.to_have_message("second", from_=pager.bot_name).user == "pager"
+    sales.to_have_message("first", from_="outreach")
+    slack_standin.reset()
+    with pytest.raises(Refused, match="no app 'Pager'"):
+        slack_standin.act("scopes", app="Pager")

@@ -8,7 +8,6 @@ from typing import Any
 
 from sandbox.slack.control.reports import described
 from sandbox.slack.people import input_values, modals
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.model import Channel, Json, Message, User
 from sandbox.slack.web_api.files import MAX_BYTES, file_object, register
@@ -24,10 +23,10 @@ def acting_user(workspace: Workspace, body: Body) -> User:
 
 
 def _channel(workspace: Workspace, body: Body, user: User) -> Channel:
-    """`channel`, `dm` for the conversation with the bot, or the first channel."""
+    """`channel`, `dm` for the conversation with the bot of `app`, or the first channel."""
     name = body.get("channel") or next(iter(workspace.world.channels))
     if name == "dm":
-        return workspace.world.direct(user.id)
+        return workspace.world.direct(user.id, workspace.installation(body.get("app")).app)
     return workspace.people.channel(str(name), user)
 
 
@@ -82,8 +81,8 @@ def _opened(workspace: Workspace, *, user: User, since: int) -> bool:
     return any(item.kind in ("view", "home") and item.only_for == user.id for item in events)
 
 
-def _home(workspace: Workspace, user: User) -> Json | None:
-    return workspace.world.views.get(workspace.world.homes.get(user.id, ""))
+def _home(workspace: Workspace, body: Body, user: User) -> Json | None:
+    return workspace.people.views.home(user.id, workspace.installation(body.get("app")).app)
 
 
 async def command(workspace: Workspace, body: Body) -> Json:
@@ -96,9 +95,10 @@ async def command(workspace: Workspace, body: Body) -> Json:
 
 
 async def message(workspace: Workspace, body: Body) -> Json:
-    """`{text, user, channel, thread_ts, wait}`: post a message; another app's bot can, too."""
+    """`{text, user, channel, thread_ts, wait}`: post a message; a bot that is nobody's app can, too."""
     bot = workspace.world.users.get(str(body.get("user")))
-    user = bot if bot and bot.is_bot and bot.id != seed.BOT.id else acting_user(workspace, body)
+    apps = {one.app.user for one in workspace.installations}
+    user = bot if bot and bot.is_bot and bot.id not in apps else acting_user(workspace, body)
     channel = _channel(workspace, body, user)
     since = workspace.feed.number
     posted = workspace.people.post(
@@ -121,8 +121,9 @@ async def click(workspace: Workspace, body: Body) -> Json:
         body = _located(workspace, body, user)
     since = workspace.feed.number
     if body.get("view") or body.get("home"):
-        done = await people.click_in_view(_view(workspace, body, user), user=user, element=body)
-        channel = workspace.world.direct(user.id)
+        view = _view(workspace, body, user)
+        done = await people.click_in_view(view, user=user, element=body)
+        channel = workspace.world.direct(user.id, people.app_of(view).app)
     else:
         target = _message(workspace, body, user)
         channel = workspace.world.channels[target.channel]
@@ -133,7 +134,7 @@ async def click(workspace: Workspace, body: Body) -> Json:
 def _located(workspace: Workspace, body: Body, user: User) -> Body:
     """`body` with the place of its `element`; raises `InvalidActionError`."""
     name = str(body["element"])
-    modal, home = workspace.people.views.top(user.id), _home(workspace, user)
+    modal, home = workspace.people.views.top(user.id), _home(workspace, body, user)
     if body.get("ts"):
         message = _message(workspace, body, user)
         return {**body, **input_values.named(message.blocks, name)}
@@ -156,7 +157,7 @@ def _newest_first(workspace: Workspace, body: Body, user: User) -> list[Message]
 
 
 def _view(workspace: Workspace, body: Body, user: User) -> Json:
-    found = _home(workspace, user) if body.get("home") else workspace.people.views.top(user.id)
+    found = _home(workspace, body, user) if body.get("home") else workspace.people.views.top(user.id)
     if found is None:
         raise InvalidActionError(f"nothing is open for {user.name}")
     return found
@@ -171,13 +172,22 @@ async def options(workspace: Workspace, body: Body) -> Json:
 
 
 async def shortcut(workspace: Workspace, body: Body) -> Json:
-    """`{user, callback_id}` for a global shortcut; with `channel` and `ts` for a message's."""
+    """`{user, callback_id, app}` for a global shortcut; with `channel` and `ts` for a message's."""
     user = acting_user(workspace, body)
+    to = workspace.installation(body.get("app") or _offering(workspace, str(body["callback_id"])))
     since = workspace.feed.number
     channel = _channel(workspace, body, user)
     target = _message(workspace, body, user) if body.get("ts") else None
-    done = await workspace.people.shortcut(str(body["callback_id"]), user=user, message=target)
+    done = await workspace.people.shortcut(str(body["callback_id"]), to=to, user=user, message=target)
     return {**done, **await _answers(workspace, body, user=user, channel=channel, since=since)}
+
+
+def _offering(workspace: Workspace, callback_id: str) -> str | None:
+    """The app whose manifest has a shortcut, None where nobody's has."""
+    for one in workspace.installations:
+        if any(known.get("callback_id") == callback_id for known in one.settings.shortcuts):
+            return one.app.id
+    return None
 
 
 async def reaction(workspace: Workspace, body: Body) -> Json:
@@ -225,12 +235,14 @@ async def close_view(workspace: Workspace, body: Body) -> Json:
 
 
 async def open_home(workspace: Workspace, body: Body) -> Json:
-    """`{user, tab, wait}`: open the bot's Home (or `messages`) tab."""
+    """`{user, app, tab, wait}`: open the Home (or `messages`) tab of an app."""
     user = acting_user(workspace, body)
-    since = workspace.feed.number
-    workspace.events.home_opened(user, tab=str(body.get("tab") or "home"), view=_home(workspace, user))
+    since, shown = workspace.feed.number, _home(workspace, body, user)
+    workspace.events.home_opened(
+        user, of=workspace.installation(body.get("app")), tab=str(body.get("tab") or "home"), view=shown
+    )
     await _wait(workspace, body, lambda: _opened(workspace, user=user, since=since))
-    return {"view": _home(workspace, user)}
+    return {"view": _home(workspace, body, user)}
 
 
 async def read(workspace: Workspace, body: Body) -> Json:

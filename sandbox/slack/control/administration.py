@@ -31,18 +31,35 @@ async def keep(workspace: Workspace, body: Body) -> Json:
 
 async def world(workspace: Workspace, body: Body) -> Json:
     """`{team, users, groups, channels}`: start over in a world of one's own."""
-    workspace.change_world(read_world(body))
+    workspace.change_world(read_world(body, [one.app for one in workspace.installations]))
     return await reports.state(workspace, {})
+
+
+async def app(workspace: Workspace, body: Body) -> Json:
+    """`{manifest, name, request_url, channels}` installs another app; `{app, remove: true}` takes one away."""
+    if body.get("remove"):
+        workspace.remove_app(workspace.installation(body["app"]))
+        return {"apps": [one.app.name for one in workspace.installations]}
+    url = _own_url(body.get("request_url"))
+    added = workspace.add_app(
+        body.get("manifest") or {}, name=str(body.get("name") or ""), joins=body.get("channels")
+    )
+    added.settings.request_url = url
+    return {"app": reports.app(added) | reports.credentials(added)}
+
+
+def _own_url(url: Any) -> str | None:
+    if url is not None and not str(url).startswith(("http://127.0.0.1", "http://localhost")):
+        raise InvalidActionError("url: only http:// on this machine")
+    return url and str(url)
 
 
 async def request_url(workspace: Workspace, body: Body) -> Json:
     """`{url, verify}`: where the bot is; with `verify` only if it answers Slack's challenge."""
-    url = body["url"]
-    if url is not None and not str(url).startswith(("http://127.0.0.1", "http://localhost")):
-        raise InvalidActionError("url: only http:// on this machine")
-    if body.get("verify") and not await workspace.delivery.challenge(str(url)):
+    url, to = _own_url(body["url"]), workspace.installation(body.get("app"))
+    if body.get("verify") and not await to.delivery.challenge(str(url)):
         raise InvalidActionError("url: did not answer the challenge")
-    workspace.settings.request_url = url
+    to.settings.request_url = url
     return {"request_url": url}
 
 
@@ -65,32 +82,24 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
 
 
 async def change_settings(workspace: Workspace, body: Body) -> Json:
-    """Any of the numbers and lists of the settings; answers all of them."""
-    unknown = set(body) - set(_SETTINGS)
-    if unknown:
-        known = ", ".join(_SETTINGS)
-        raise InvalidActionError(f"unknown: {', '.join(sorted(unknown))}; there are: {known}")
-    fresh = {name: _SETTINGS[name](value) for name, value in body.items()}
+    """Any of the numbers and lists of the settings, those of `app` where it is named; answers all of them."""
+    settings = workspace.installation(body.get("app")).settings
+    wanted = {name: value for name, value in body.items() if name != "app"}
+    known = [name for name in _SETTINGS if hasattr(settings, name)]
+    if unknown := set(wanted) - set(known):
+        raise InvalidActionError(f"unknown: {', '.join(sorted(unknown))}; there are: {', '.join(known)}")
+    fresh = {name: _SETTINGS[name](value) for name, value in wanted.items()}
     for name, value in fresh.items():
-        setattr(workspace.settings, name, value)
+        setattr(settings, name, value)
     workspace.feed.publish("settings", {})
-    return {"settings": workspace.settings.to_json()}
+    return {"settings": settings.to_json()}
 
 
 async def manifest(workspace: Workspace, body: Body) -> Json:
-    """An app manifest as JSON: its commands, shortcuts, events and scopes take effect."""
-    features, settings = body.get("features") or {}, body.get("settings") or {}
-    now = workspace.settings
-    now.commands = tuple(features.get("slash_commands") or ())
-    now.shortcuts = tuple(features.get("shortcuts") or ())
-    now.events = frozenset((settings.get("event_subscriptions") or {}).get("bot_events") or ())
-    now.redirect_urls = tuple((body.get("oauth_config") or {}).get("redirect_urls") or ())
-    now.loads_options = bool((settings.get("interactivity") or {}).get("message_menu_options_url"))
-    granted = ((body.get("oauth_config") or {}).get("scopes") or {}).get("bot")
-    if granted is not None:
-        now.scopes = frozenset(granted)
-    workspace.feed.publish("settings", {})
-    return {"settings": workspace.settings.to_json()}
+    """An app manifest as JSON, with `app` for another than the first one: all that it says takes effect."""
+    of = workspace.installation(body.get("app"))
+    workspace.read_manifest(of, body)
+    return {"settings": of.settings.to_json()}
 
 
 async def faults(workspace: Workspace, body: Body) -> Json:
@@ -111,7 +120,7 @@ async def clock(workspace: Workspace, body: Body) -> Json:
 
 async def sockets(workspace: Workspace, body: Body) -> Json:
     """`{act}`: cut, refresh, warn, silence, speak, disable, enable."""
-    act, sockets = str(body["act"]), workspace.sockets
+    act, sockets = str(body["act"]), workspace.installation(body.get("app")).sockets
     if act == "cut":
         return {"connections": sockets.cut()}
     if act in ("refresh", "warn"):
@@ -130,32 +139,25 @@ async def sockets(workspace: Workspace, body: Body) -> Json:
 
 async def token(workspace: Workspace, body: Body) -> Json:
     """`{revoked, uninstalled}`: take the token back (the bot hears of it), or give it again."""
-    revoked = bool(body.get("revoked", True))
-    if revoked and not workspace.revoked:
-        workspace.events.token_revoked(uninstalled=bool(body.get("uninstalled")))
-    workspace.revoked = revoked
+    of, revoked = workspace.installation(body.get("app")), bool(body.get("revoked", True))
+    if revoked and not of.revoked:
+        kinds = ("app_uninstalled", "tokens_revoked") if body.get("uninstalled") else ("tokens_revoked",)
+        workspace.events.revoked(of, kinds)
+    of.revoked = revoked
     return {"revoked": revoked}
 
 
 async def uninstall(workspace: Workspace, body: Body) -> Json:
-    """`{order}`: an admin removes the app. Its two events come in no fixed order (`order`: their names).
-
-    https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
-    """
-    fields: dict[str, Json] = {
-        "app_uninstalled": {},
-        "tokens_revoked": {"tokens": {"oauth": [], "bot": [seed.BOT.id]}},
-    }
-    order = body.get("order") or list(fields)
-    for kind in order:
-        workspace.events.fire(str(kind), **fields[str(kind)])
-    workspace.uninstall()
+    """`{order}`: an admin removes the app. Its two events come in no fixed order (`order`: their names)."""
+    of = workspace.installation(body.get("app"))
+    workspace.events.revoked(of, body.get("order") or ("app_uninstalled", "tokens_revoked"))
+    workspace.uninstall(of)
     return {"installed": False}
 
 
 async def scopes(workspace: Workspace, body: Body) -> Json:
     """`{set}`, `{add}` or `{remove}`: what the app may do."""
-    now = workspace.settings
+    now = workspace.installation(body.get("app")).settings
     granted = frozenset(body["set"]) if "set" in body else now.scopes
     now.scopes = (granted | frozenset(body.get("add") or ())) - frozenset(body.get("remove") or ())
     workspace.feed.publish("settings", {})
@@ -172,7 +174,7 @@ async def channel(workspace: Workspace, body: Body) -> Json:
         found.is_archived = archived
         workspace.events.channel_archived(found, by=str(body.get("user") or seed.ANN.id))
         workspace.feed.publish("channels", {})
-    return {"channel": found.to_slack(viewer=seed.BOT.id)}
+    return {"channel": found.to_slack(viewer=workspace.first.app.user)}
 
 
 def _call_channel(workspace: Workspace, channel: Channel, body: Body) -> Json:
@@ -183,7 +185,7 @@ def _call_channel(workspace: Workspace, channel: Channel, body: Body) -> Json:
         old = workspace.world.change_id(channel, str(body["id"]))
         workspace.events.channel_id_changed(old, channel=channel)
     workspace.feed.publish("channels", {})
-    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
+    return {"channel": channel.to_slack(viewer=workspace.first.app.user)}
 
 
 async def members(workspace: Workspace, body: Body) -> Json:
@@ -219,7 +221,7 @@ async def user(workspace: Workspace, body: Body) -> Json:
 
 async def event(workspace: Workspace, body: Body) -> Json:
     """`{event: {type, ...}, event_id}`: send any event, subscribed to or not, or one again that was sent before."""
-    wanted = dict(body["event"])
+    wanted, to = dict(body["event"]), workspace.installation(body.get("app"))
     kind = str(wanted.pop("type"))
-    workspace.events.fire(kind, subscribed_only=False, event_id=str(body.get("event_id") or ""), **wanted)
+    workspace.events.send(to, kind, event_id=str(body.get("event_id") or ""), **wanted)
     return {}

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from sandbox.slack.blockkit.plain_text import buttons, plain_text
 from sandbox.slack.control.transcripts import readable
-from sandbox.slack.state import seed
 from sandbox.slack.state.model import Json, Message
+from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.workspace import Workspace
 
 Query = dict[str, str]
@@ -19,16 +19,21 @@ async def state(workspace: Workspace, query: Query) -> Json:
         "team": asdict(workspace.world.team),
         "settings": workspace.settings.to_json(),
         "users": [user.to_slack() for user in workspace.world.users.values()],
+        "apps": [app(one) for one in workspace.installations],
         "channels": [
-            {**channel.to_slack(viewer=seed.BOT.id), "members": list(channel.members)}
+            {**channel.to_slack(viewer=workspace.first.app.user), "members": list(channel.members)}
             for channel in workspace.world.channels.values()
         ],
         "views": {
             user: [workspace.world.views[name] for name in names]
             for user, names in workspace.world.stacks.items()
         },
-        "homes": {user: workspace.world.views[name] for user, name in workspace.world.homes.items()},
-        "sockets": {"open": len(workspace.sockets.ready), "opened": workspace.sockets.opened},
+        "homes": {
+            user: workspace.world.views[name]
+            for (user, of), name in workspace.world.homes.items()
+            if of == workspace.first.app
+        },
+        "sockets": _sockets(workspace.first),
         "faults": [asdict(fault) for fault in workspace.faults.pending],
         "now": workspace.clock.now(),
     }
@@ -87,5 +92,34 @@ async def summary(workspace: Workspace, query: Query) -> Json:
         "alerts": dict(alerts),
         "alerts_posted": len(alerts),
         "alerts_doubled": sorted(name for name, times in alerts.items() if times > 1),
-        "sockets": {"open": len(workspace.sockets.ready), "opened": workspace.sockets.opened},
+        "sockets": _sockets(workspace.first),
     }
+
+
+def app(one: Installation) -> Json:
+    """An app: its ids, where it is, and what its manifest says."""
+    shown = identity(one) | {"installed": one.installed, "sockets": _sockets(one)}
+    return {**shown, "settings": one.settings.to_json()}
+
+
+def identity(one: Installation) -> Json:
+    """The ids of an app and of its bot."""
+    app = one.app
+    bot = {"bot_id": app.bot_id, "bot_user": app.user, "bot_name": app.handle}
+    return {"name": app.name, "id": app.id, **bot}
+
+
+def credentials(one: Installation) -> Json:
+    """What an app's bot needs to know to run."""
+    return {
+        "bot_token": one.token,
+        "app_token": one.credentials.app_token,
+        "config_token": one.credentials.config_token,
+        "signing_secret": one.credentials.signing_secret,
+        "client_id": one.credentials.client_id,
+        "client_secret": one.credentials.client_secret,
+    }
+
+
+def _sockets(one: Installation) -> Json:
+    return {"open": len(one.sockets.ready), "opened": one.sockets.opened}

@@ -67,6 +67,7 @@ ACTING: dict[str, Handler] = {
     "request_url": administration.request_url,
     "settings": administration.change_settings,
     "manifest": administration.manifest,
+    "app": administration.app,
     "faults": administration.faults,
     "clock": administration.clock,
     "sockets": administration.sockets,

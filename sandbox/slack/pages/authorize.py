@@ -11,10 +11,11 @@ from urllib.parse import urlencode, urlsplit
 
 from aiohttp import web
 
-from sandbox.slack.app import App
 from sandbox.slack.pages.page import HEADERS
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.oauth import Grant, matches
+from sandbox.slack.state.settings import AppSettings
+from sandbox.slack.workspaces import Workspaces
 
 PATH = "/oauth/v2/authorize"
 
@@ -22,64 +23,69 @@ PATH = "/oauth/v2/authorize"
 class Authorize:
     """`GET` shows the request, `POST` carries out what the person decided."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
 
     def routes(self) -> list[web.RouteDef]:
         return [web.get(PATH, self.ask), web.post(PATH, self.decide)]
 
     async def ask(self, request: web.Request) -> web.StreamResponse:
         try:
-            target = self._target(request.query)
+            app = self._workspaces.of_client(request.query.get("client_id", ""))
+            target = _target(request.query, app.settings)
         except SlackError as error:
             return _page(f"<h1>Something went wrong</h1><p>{escape(error.error)}</p>", status=400)
+        name = escape(app.app.name)
         forms = "".join(
             f'<form method="post"><input type="hidden" name="team" value="{one.contents.team.id}">'
-            f"<p>Install Outreach in <b>{escape(one.contents.team.name)}</b></p>"
+            f"<p>Install {name} in <b>{escape(one.contents.team.name)}</b></p>"
             '<button name="decision" value="allow">Allow</button> '
             '<button name="decision" value="cancel">Cancel</button></form>'
-            for one in self._app.workspaces.values()
+            for one in self._workspaces.of_app(app)
             if request.query.get("team") in {None, "", one.contents.team.id}
         )
         scopes = "".join(f"<li>{escape(scope)}</li>" for scope in _scopes(request.query))
         parts = urlsplit(target)
         return _page(
-            f"<h1>Outreach requests permission</h1><ul>{scopes}</ul>{forms}",
+            f"<h1>{name} requests permission</h1><ul>{scopes}</ul>{forms}",
             form_action=f"'self' {parts.scheme}://{parts.netloc}",
         )
 
     async def decide(self, request: web.Request) -> web.StreamResponse:
         try:
-            target = self._target(request.query)
+            app = self._workspaces.of_client(request.query.get("client_id", ""))
+            target = _target(request.query, app.settings)
         except SlackError as error:
             return _page(f"<h1>Something went wrong</h1><p>{escape(error.error)}</p>", status=400)
         form = await request.post()
         answer = {"error": "access_denied"}
         if form.get("decision") == "allow":
-            workspace = self._app.workspaces[str(form.get("team"))]
+            team = str(form.get("team"))
+            known = {one.contents.team.id: one for one in self._workspaces.of_app(app)}
+            if (workspace := known.get(team)) is None:
+                return _page("<h1>Something went wrong</h1><p>invalid_team</p>", status=400)
             admin = next(user for user in workspace.world.users.values() if user.is_admin)
             grant = Grant(
+                client_id=app.credentials.client_id,
                 team=workspace.contents.team.id,
                 user=admin.id,
                 scopes=_scopes(request.query),
                 redirect_uri=request.query.get("redirect_uri", ""),
                 at=workspace.clock.now(),
             )
-            answer = {"code": self._app.codes.issue(grant)}
+            answer = {"code": self._workspaces.codes.issue(grant)}
         query = urlencode({**answer, "state": request.query.get("state", "")})
         raise web.HTTPFound(f"{target}{'&' if '?' in target else '?'}{query}")
 
-    def _target(self, query: Mapping[str, str]) -> str:
-        """Where the answer goes; raises `SlackError` (invalid_client_id, bad_redirect_uri, no_scopes)."""
-        settings = self._app.first.settings
-        if query.get("client_id") != self._app.first.credentials.client_id:
-            raise SlackError("invalid_client_id")
-        named = query.get("redirect_uri", "")
-        if not settings.redirect_urls or (named and not matches(named, settings.redirect_urls)):
-            raise SlackError("bad_redirect_uri")
-        if not _scopes(query):
-            raise SlackError("no_scopes")
-        return named or settings.redirect_urls[0]
+
+def _target(query: Mapping[str, str], settings: AppSettings) -> str:
+    """Where the answer goes; raises `SlackError` (bad_redirect_uri, no_scopes)."""
+    named = query.get("redirect_uri", "")
+    if not settings.redirect_urls or (named and not matches(named, settings.redirect_urls)):
+        raise SlackError("bad_redirect_uri")
+    if not _scopes(query):
+        raise SlackError("no_scopes")
+    return named or settings.redirect_urls[0]
 
 
 def _scopes(query: Mapping[str, str]) -> list[str]:

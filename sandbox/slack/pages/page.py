@@ -8,7 +8,6 @@ from pathlib import Path
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.feed import FeedEvent
 from sandbox.slack.state.model import Channel, Json
@@ -123,10 +122,12 @@ def _file(path: Path) -> web.Response:
 def _state(workspace: Workspace, user: str) -> Json:
     """What the page needs to draw everything but the messages, as `user` sees it."""
     person = workspace.people.person(user)
+    apps = sorted(workspace.installations, key=lambda one: one is not workspace.first)
+    installed = [one for one in workspace.installations if one.installed]
     return {
         "boot": workspace.boot,
         "number": workspace.feed.number,
-        "team": {"id": workspace.world.team.id, "name": workspace.world.team.name, "bot_user": seed.BOT.id},
+        "team": {"id": workspace.world.team.id, "name": workspace.world.team.name},
         "me": person.id,
         "users": [one.to_slack() for one in workspace.world.users.values()],
         "groups": [group.to_slack() for group in workspace.world.groups.values()],
@@ -135,18 +136,23 @@ def _state(workspace: Workspace, user: str) -> Json:
             for channel in workspace.world.channels.values()
             if person.id in channel.members or not (channel.is_private or channel.direct)
         ],
-        "commands": list(workspace.settings.commands),
-        "shortcuts": list(workspace.settings.shortcuts),
+        "commands": [known for one in installed for known in one.settings.commands],
+        "shortcuts": [
+            {**known, "app": one.app.name} for one in installed for known in one.settings.shortcuts
+        ],
         "view": workspace.people.views.top(person.id),
         "depth": len(workspace.world.stacks.get(person.id) or []),
-        "home": workspace.world.views.get(workspace.world.homes.get(person.id, "")),
-        "sockets": len(workspace.sockets.ready),
-        "request_url": workspace.settings.request_url,
-        "summary": {
-            name: value
-            for name, value in workspace.traffic.summary().items()
-            if name in ("acks", "rate_limited")
-        },
+        "apps": [
+            {
+                "id": one.app.id,
+                "name": one.app.name,
+                "bot_user": one.app.user,
+                "home": workspace.people.views.home(person.id, one.app),
+                "posts_anywhere": "chat:write.public" in one.settings.scopes,
+            }
+            for one in apps
+        ],
+        "sockets": sum(len(one.sockets.ready) for one in apps),
     }
 
 
@@ -160,8 +166,6 @@ def _channel(workspace: Workspace, channel: Channel, user: str) -> Json:
     return {
         **channel.to_slack(viewer=user),
         "is_member": user in channel.members,
-        "bot_is_member": seed.BOT.id in channel.members,
-        "bot_may_post": not channel.is_private and "chat:write.public" in workspace.settings.scopes,
         "members": list(channel.members),
         "unread": unread,
     }

@@ -21,11 +21,13 @@ async def submit(people: People, *, user: User, values: Json, offered: list[Json
     errors = input_values.missing(view["blocks"], state)
     if errors:
         return {"errors": errors, "view": view, "ack": None}
+    to = people.app_of(view)
     ack = await people.interact(
         "view_submission",
+        to=to,
         user=user,
         name=f"submit {view['callback_id']}",
-        trigger_id=people.issue_trigger(user, from_view=True).id,
+        trigger_id=people.issue_trigger(to.app, user, from_view=True).id,
         view={**view, "state": state},
         response_urls=[],
     )
@@ -56,9 +58,9 @@ def _respond(people: People, user: User, view: Json, body: Json) -> dict[str, st
         case "errors":
             return _input_errors(view, body.get("errors"))
         case "update":
-            people.views.update(view, body.get("view"))
+            people.views.update(view, body.get("view"), app=people.app_of(view).app)
         case "push":
-            people.views.push(user.id, body.get("view"))
+            people.views.push(user.id, body.get("view"), app=people.app_of(view).app)
         case "clear":
             people.views.clear(user.id)
         case None:
@@ -89,14 +91,15 @@ async def close(people: People, *, user: User, everything: bool = False) -> Json
         people.views.close(user.id)
     for one in closed:
         if one["notify_on_close"]:
-            name = f"close {one['callback_id']}"
-            await people.interact("view_closed", user=user, name=name, view=one, is_cleared=everything)
+            to, name = people.app_of(one), f"close {one['callback_id']}"
+            await people.interact("view_closed", to=to, user=user, name=name, view=one, is_cleared=everything)
     return {"view": people.views.top(user.id)}
 
 
 async def suggest(people: People, *, user: User, source: Json | Message, element: Json) -> Json:
     """Type into an external select; answers the options that the app offers, none where Slack can't ask it."""
-    if not people.can_load_options:
+    to = people.app_of_message(source) if isinstance(source, Message) else people.app_of(source)
+    if not (to.settings.loads_options or to.delivery.by_socket):
         return {"ack": None, "options": []}
     if isinstance(source, Message):
         blocks, place = source.blocks, {"container": payloads.message_container(source)}
@@ -106,6 +109,7 @@ async def suggest(people: People, *, user: User, source: Json | Message, element
     block, chosen = input_values.find(blocks, element)
     ack = await people.interact(
         "block_suggestion",
+        to=to,
         user=user,
         name=f"options {chosen['action_id']}",
         action_id=chosen["action_id"],

@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sandbox.slack.people import input_values
 from sandbox.slack.people.response_urls import ResponseUrls
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError, SlackError
-from sandbox.slack.state.model import Channel, Json, Message, User
-from sandbox.slack.state.settings import Credentials, Settings
+from sandbox.slack.state.model import App, Channel, Json, Message, User
 from sandbox.slack.state.triggers import ResponseUrl, Trigger
 from sandbox.slack.to_bot import payloads
-from sandbox.slack.to_bot.delivery import Ack, Delivery
+from sandbox.slack.to_bot.delivery import Ack
+from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.world.message_checks import content
 from sandbox.slack.world.views import Views
 from sandbox.slack.world.world import World
 
 
 class People:
-    """Everybody in the workspace, acting on it and on the bot."""
+    """Everybody in the workspace, acting on it and on the bots."""
 
     def __init__(
         self,
         world: World,
         *,
-        settings: Settings,
-        credentials: Credentials,
-        delivery: Delivery,
+        installations: Sequence[Installation],
         response_urls: ResponseUrls,
     ) -> None:
         self.world = world
         self.views = Views(world)
-        self._settings = settings
-        self._token = credentials.verification_token
-        self._delivery = delivery
+        self._installations = installations
         self._response_urls = response_urls
 
     def person(self, name: str) -> User:
@@ -47,74 +44,99 @@ class People:
             raise InvalidActionError(f"{name!r} is a bot")
         return user
 
-    def channel(self, name: str, user: User) -> Channel:
-        """A conversation in which `user` is; raises `InvalidActionError`."""
+    def named_channel(self, name: str) -> Channel:
+        """A conversation by id or by name; raises `InvalidActionError`."""
         try:
-            channel = self.world.channel(name)
+            return self.world.channel(name)
         except SlackError as error:
             raise InvalidActionError(f"no channel {name!r}") from error
+
+    def channel(self, name: str, user: User) -> Channel:
+        """A conversation in which `user` is; raises `InvalidActionError`."""
+        channel = self.named_channel(name)
         if user.id not in channel.members:
             raise InvalidActionError(f"{user.name} is not in {channel.name}")
         return channel
 
+    def app_of(self, view: Json) -> Installation:
+        """The app that opened a view."""
+        return next(one for one in self._installations if one.app.id == view["app_id"])
+
+    def app_of_message(self, message: Message) -> Installation:
+        """The app that posted a message; raises `InvalidActionError`."""
+        found = next((one for one in self._installations if one.app == message.app), None)
+        if found is None:
+            raise InvalidActionError(f"no app posted the message {message.ts}")
+        return found
+
     def issue_trigger(
-        self, user: User, channel: Channel | None = None, *, from_view: bool = False
+        self, app: App, user: User, channel: Channel | None = None, *, from_view: bool = False
     ) -> Trigger:
         place, now = channel.id if channel else None, self.world.clock.now()
         return self.world.triggers.issue(
-            Trigger(user=user.id, channel=place, made_at=now, from_view=from_view)
+            Trigger(app=app, user=user.id, channel=place, made_at=now, from_view=from_view)
         )
 
     def _issue_response_url(
-        self, user: User, channel: Channel, message: Message | None = None
+        self, app: App, user: User, channel: Channel, message: Message | None = None
     ) -> tuple[ResponseUrl, str]:
-        issued = ResponseUrl(user=user.id, channel=channel.id, made_at=self.world.clock.now())
+        issued = ResponseUrl(app=app, user=user.id, channel=channel.id, made_at=self.world.clock.now())
         if message is not None:
             issued.message_ts = message.ts
         self.world.triggers.issue_response_url(issued)
         return issued, self._response_urls.address(issued)
 
-    async def interact(self, kind: str, *, user: User, name: str, **fields: Any) -> Ack:
-        """Send an interaction to the app."""
+    async def interact(self, kind: str, *, to: Installation, user: User, name: str, **fields: Any) -> Ack:
+        """Send an interaction to an app."""
         payload = payloads.interaction(
             kind,
+            app=to.app,
             team=self.world.team,
             user=user,
-            token=self._token,
-            enterprise=self._settings.enterprise_id,
+            token=to.credentials.verification_token,
+            enterprise=self.world.settings.enterprise_id,
             **fields,
         )
-        return await self._delivery.send("interactive", payload, name=name)
+        return await to.delivery.send("interactive", payload, name=name)
 
-    @property
-    def can_load_options(self) -> bool:
-        return self._settings.loads_options or self._delivery.by_socket
+    def _owner_of(self, command: str) -> tuple[Installation, Json] | None:
+        """The app that a command goes to: of several that have it, the one that was installed last.
+
+        https://docs.slack.dev/interactivity/implementing-slash-commands
+        """
+        for one in reversed(self._installations):
+            known = next((known for known in one.settings.commands if known["command"] == command), None)
+            if known is not None and one.installed:
+                return one, known
+        return None
 
     async def command(self, typed: str, *, user: User, channel: Channel) -> Json:
         """Type a slash command; Slackbot reports it when the bot does not answer in time."""
         name, _, text = typed.strip().partition(" ")
-        known = next((c for c in self._settings.commands if c["command"] == name), None)
-        if known is None or not self.world.installed:
+        owner = self._owner_of(name)
+        if owner is None:
             self._post_notice(user, channel, f"`{name}` is not a valid command.")
             raise InvalidActionError(f"{name} is not a valid command")
+        to, known = owner
         if known.get("should_escape"):
             users = {one.name: one.id for one in self.world.users.values()}
             channels = {one.name: one.id for one in self.world.channels.values()}
             text = payloads.escaped(text, users=users, channels=channels)
-        trigger = self.issue_trigger(user, channel)
-        issued, response_url = self._issue_response_url(user, channel)
+        trigger = self.issue_trigger(to.app, user, channel)
+        issued, response_url = self._issue_response_url(to.app, user, channel)
         form = payloads.slash_command(
             name,
             text.strip(),
+            app=to.app,
             team=self.world.team,
             user=user,
             channel=channel,
-            token=self._token,
+            token=to.credentials.verification_token,
             trigger_id=trigger.id,
             response_url=response_url,
-            enterprise=self._settings.enterprise_id,
+            enterprise=self.world.settings.enterprise_id,
         )
-        ack = await self._delivery.send("slash_commands", form, name=typed.strip())
+        ack = await to.delivery.send("slash_commands", form, name=typed.strip())
         error = ack.error
         if ack.ok and ack.body:
             try:
@@ -131,12 +153,13 @@ class People:
 
     async def click(self, message: Message, *, user: User, element: Json) -> Json:
         """Act on an element of a message; `element` says which, and what was chosen."""
-        channel = self.world.channels[message.channel]
+        channel, to = self.world.channels[message.channel], self.app_of_message(message)
         action, state = self._action(message.blocks, element)
-        trigger = self.issue_trigger(user, channel)
-        _, response_url = self._issue_response_url(user, channel, message)
+        trigger = self.issue_trigger(to.app, user, channel)
+        _, response_url = self._issue_response_url(to.app, user, channel, message)
         ack = await self.interact(
             "block_actions",
+            to=to,
             user=user,
             name=f"action {action['action_id']}",
             trigger_id=trigger.id,
@@ -155,9 +178,11 @@ class People:
     async def click_in_view(self, view: Json, *, user: User, element: Json) -> Json:
         """Act on an element of a modal or of the Home tab."""
         action, state = self._action(view["blocks"], element)
-        trigger = self.issue_trigger(user, from_view=view["type"] == "modal")
+        to = self.app_of(view)
+        trigger = self.issue_trigger(to.app, user, from_view=view["type"] == "modal")
         ack = await self.interact(
             "block_actions",
+            to=to,
             user=user,
             name=f"action {action['action_id']}",
             trigger_id=trigger.id,
@@ -182,17 +207,20 @@ class People:
         action = payloads.action_of(block, chosen, value, now=self.world.clock.now())
         return action, input_values.state(blocks, element.get("values") or {})
 
-    async def shortcut(self, callback_id: str, *, user: User, message: Message | None = None) -> Json:
-        """Choose a global shortcut, or one of a message's menu."""
+    async def shortcut(
+        self, callback_id: str, *, to: Installation, user: User, message: Message | None = None
+    ) -> Json:
+        """Choose a global shortcut of an app, or one of a message's menu."""
         fields: Json = {"callback_id": callback_id}
         channel = None
         if message is not None:
             channel = self.world.channels[message.channel]
-            _, response_url = self._issue_response_url(user, channel, message)
+            _, response_url = self._issue_response_url(to.app, user, channel, message)
             fields |= {"message_ts": message.ts, "message": message.to_slack(), "response_url": response_url}
-        trigger = self.issue_trigger(user, channel)
+        trigger = self.issue_trigger(to.app, user, channel)
         ack = await self.interact(
             "message_action" if message else "shortcut",
+            to=to,
             user=user,
             name=f"shortcut {callback_id}",
             trigger_id=trigger.id,

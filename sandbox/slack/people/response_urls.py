@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.state.triggers import ResponseUrl
@@ -26,11 +25,8 @@ class ResponseUrls:
     def address(self, url: ResponseUrl) -> str:
         return f"{self._origin}/actions/{self._world.team.id}/{url.id}"
 
-    def channel_of(self, name: str) -> str:
-        """Where the answers of an address go; raises `SlackError` (expired_url)."""
-        return self._known(name).channel
-
-    def _known(self, name: str) -> ResponseUrl:
+    def find(self, name: str) -> ResponseUrl:
+        """An address that was issued; raises `SlackError` (expired_url)."""
         url = self._world.triggers.response_urls.get(name)
         if url is None:
             raise SlackError("expired_url")
@@ -38,7 +34,7 @@ class ResponseUrls:
 
     def receive(self, name: str, body: Any) -> None:
         """One use of a response address; raises `SlackError` (expired_url, used_url, and those of posting)."""
-        url = self._known(name)
+        url = self.find(name)
         if not isinstance(body, dict):
             raise SlackError("invalid_payload")
         url.use(now=self._world.clock.now())
@@ -75,12 +71,12 @@ class ResponseUrls:
         public = body.get("response_type") == "in_channel"
         self._world.post(
             channel,
-            user=seed.BOT.id,
+            user=url.app.user,
             text=checked.text,
             blocks=checked.blocks,
             attachments=checked.attachments,
             metadata=checked.metadata,
-            by_app=True,
+            app=url.app,
             seen_by=None if public else url.user,
             # A click in a thread is not answered there by itself: https://github.com/slackapi/bolt-js/issues/963,
             # https://docs.slack.dev/interactivity/handling-user-interaction#publishing_in_thread

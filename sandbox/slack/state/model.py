@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,14 +11,27 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
-    """The workspace and the app installed in it."""
+    """The workspace itself."""
 
     id: str = "T0SANDBOX1"
     name: str = "Outbound Labs"
     domain: str = "outbound-labs"
-    app_id: str = "A0OUTREACH"
-    bot_id: str = "B0OUTREACH"
-    bot_user: str = "U0OUTREACH"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """An app's ids: its own, its bot's, and that of the user its bot is."""
+
+    id: str
+    bot_id: str
+    user: str
+    name: str = field(compare=False)
+    """What its manifest calls it."""
+
+    @property
+    def handle(self) -> str:
+        """Its bot's name as people mention it: `Deploy Bot` is @deploy-bot."""
+        return re.sub(r"[^a-z0-9_-]+", "-", self.name.casefold()).strip("-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +135,8 @@ class Message:
     broadcast: bool = False
     metadata: Json | None = None
     seen_by: str | None = None
-    by_app: bool = False
+    app: App | None = None
+    """The app that posted it."""
     subtype: str | None = None
     edited_at: str | None = None
     revisions: list[Json] = field(default_factory=list)
@@ -144,9 +159,9 @@ class Message:
         """A message object as conversations.history returns it."""
         team = self.team
         body: Json = {"type": "message", "ts": self.ts, "user": self.user, "text": self.text, "team": team.id}
-        if self.by_app:
-            app = {"bot_id": team.bot_id, "app_id": team.app_id}
-            body |= {**app, "bot_profile": {"id": team.bot_id, "app_id": team.app_id, "name": "Outreach"}}
+        if self.app is not None:
+            profile = {"id": self.app.bot_id, "app_id": self.app.id, "name": self.app.name}
+            body |= {"bot_id": self.app.bot_id, "app_id": self.app.id, "bot_profile": profile}
         optional = {
             "subtype": self.subtype,
             "blocks": self.blocks,
@@ -182,14 +197,14 @@ class Message:
             "seen_by": self.seen_by,
             "in_channel": self.in_channel,
             "posted_at": self.posted_at,
-            "by_app": self.by_app,
+            "by_app": self.app is not None,
             "revisions": list(self.revisions),
         }
 
 
 @dataclass(slots=True, kw_only=True)
 class Channel:
-    """A conversation; `direct` is the person of a direct message with the bot."""
+    """A conversation; `direct` is the person of a direct message with a bot."""
 
     id: str
     name: str

@@ -16,6 +16,7 @@ CODE_SECONDS = 600.0
 class Grant:
     """A workspace allowed the app; `redirect_uri` is empty if the app gave none."""
 
+    client_id: str
     team: str
     user: str
     scopes: Sequence[str]
@@ -34,10 +35,10 @@ class Codes:
         self._grants[code] = grant
         return code
 
-    def redeem(self, code: str, *, redirect_uri: str, now: float) -> Grant:
+    def redeem(self, code: str, *, client_id: str, redirect_uri: str, now: float) -> Grant:
         """The grant of a code, once; raises `SlackError` (invalid_code, bad_redirect_uri)."""
         grant = self._grants.pop(code, None)
-        if grant is None or now - grant.at > CODE_SECONDS:
+        if grant is None or grant.client_id != client_id or now - grant.at > CODE_SECONDS:
             raise SlackError("invalid_code")
         if redirect_uri != grant.redirect_uri:
             raise SlackError("bad_redirect_uri")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError
-from sandbox.slack.state.model import Channel, Group, Team, User
+from sandbox.slack.state.model import App, Channel, Group, Team, User
 
 _PARTS = {"team", "users", "groups", "channels"}
 _TEAM = {"id", "name", "domain"}
@@ -17,11 +17,11 @@ _USER = {field.name for field in fields(User)} - {"name"}
 _GROUP = {"id", "name", "users"}
 _CHANNEL = {"id", "members", "is_private", "is_archived", "topic", "purpose"}
 _BOT = "bot"
-"""Stands for the bot under test among the members of a channel."""
+"""Stands for the first app's bot among the members of a channel."""
 
 
-def read_world(body: Mapping[str, Any]) -> seed.Contents:
-    """The contents that `body` describes; raises `InvalidActionError` naming what would have been right."""
+def read_world(body: Mapping[str, Any], apps: Sequence[App] = (seed.APP,)) -> seed.Contents:
+    """The contents that `body` describes, with the bots of `apps`; raises `InvalidActionError` naming what would have been right."""
     _known(body, _PARTS, at="")
     given = _object(body, "team")
     _known(given, _TEAM, at="team.")
@@ -30,7 +30,8 @@ def read_world(body: Mapping[str, Any]) -> seed.Contents:
     if not users:
         raise InvalidActionError("users: at least one person")
     bot, slackbot = replace(seed.BOT, team_id=team.id), replace(seed.SLACKBOT, team_id=team.id)
-    ids = {user.name: user.id for user in users} | {_BOT: bot.id, bot.name: bot.id}
+    bots = {_BOT: seed.APP.user} | {one.handle: one.user for one in apps}
+    ids = {user.name: user.id for user in users} | bots
     groups = [_group(name, details, ids, team) for name, details in _named(body, "groups")]
     channels = [_channel(name, details, ids) for name, details in _named(body, "channels")]
     if not channels:

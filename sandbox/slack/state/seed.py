@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from sandbox.slack.state.model import Channel, Group, Team, User
+from sandbox.slack.state.model import App, Channel, Group, Team, User
 
 TEAM = Team()
-BOT = User(id=TEAM.bot_user, name="outreach", real_name="Outreach", is_bot=True, tz="UTC")
+APP = App(id="A0OUTREACH", bot_id="B0OUTREACH", user="U0OUTREACH", name="Outreach")
+BOT = User(id=APP.user, name="outreach", real_name="Outreach", is_bot=True, tz="UTC")
 SLACKBOT = User(id="USLACKBOT", name="slackbot", real_name="Slackbot", is_bot=True, tz="UTC")
 
 ANN = User(id="U0ANN00001", name="ann", real_name="Ann Kirsch", title="Head of Outbound", is_admin=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -48,18 +48,51 @@ class Credentials:
 
 
 @dataclass(slots=True, kw_only=True)
-class Settings:
-    """`None` as request address means that the bot is only reached by Socket Mode."""
+class AppSettings:
+    """What an app's manifest says, and where the app is; `None` as request address means: only by Socket Mode."""
 
     request_url: str | None
-    enterprise_id: str = ""
-    """The Enterprise organization that the workspace belongs to, as auth.test returns it."""
     loads_options: bool = False
     """Whether the manifest has `interactivity.message_menu_options_url`: without it Slack loads the options of an
     external select over Socket Mode only (docs.slack.dev/reference/app-manifest)."""
     redirect_urls: tuple[str, ...] = ()
     """Where the manifest lets an installation end (oauth_config.redirect_urls)."""
     scopes: frozenset[str] = seed.SCOPES
+    events: frozenset[str] = seed.EVENTS
+    commands: tuple[dict[str, Any], ...] = seed.COMMANDS
+    shortcuts: tuple[dict[str, Any], ...] = ()
+
+    def read_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Let a manifest's commands, shortcuts, events, scopes and redirect URLs take effect.
+
+        Raises:
+            TypeError, ValueError, AttributeError: a part of it has a shape that no manifest has.
+        """
+        features, settings = manifest.get("features") or {}, manifest.get("settings") or {}
+        oauth = manifest.get("oauth_config") or {}
+        granted = (oauth.get("scopes") or {}).get("bot")
+        read = {
+            "commands": tuple(features.get("slash_commands") or ()),
+            "shortcuts": tuple(features.get("shortcuts") or ()),
+            "events": frozenset((settings.get("event_subscriptions") or {}).get("bot_events") or ()),
+            "redirect_urls": tuple(oauth.get("redirect_urls") or ()),
+            "loads_options": bool((settings.get("interactivity") or {}).get("message_menu_options_url")),
+            "scopes": self.scopes if granted is None else frozenset(granted),
+        }
+        for name, value in read.items():
+            setattr(self, name, value)
+
+    def to_json(self) -> dict[str, Any]:
+        values = asdict(self).items()
+        return {name: sorted(one) if isinstance(one, frozenset) else one for name, one in values}
+
+
+@dataclass(slots=True, kw_only=True)
+class Settings(AppSettings):
+    """The settings of the workspace, and those of its first app."""
+
+    enterprise_id: str = ""
+    """The Enterprise organization that the workspace belongs to, as auth.test returns it."""
     messages_per_second: float = 1.0
     """Messages in one channel; 0 takes away this limit and that of the workspace."""
     burst: int = 3
@@ -71,15 +104,5 @@ class Settings:
     """How many times more calls than its tier promises a method takes; 0: any number."""
     ack_seconds: float = 3.0
     retry_seconds: tuple[float, ...] = (0.0, 60.0, 300.0)
-    events: frozenset[str] = seed.EVENTS
-    commands: tuple[dict[str, Any], ...] = seed.COMMANDS
-    shortcuts: tuple[dict[str, Any], ...] = ()
     refused_blocks: frozenset[str] = frozenset()
     """Types of blocks that this workspace does not know yet: Slack rolls new ones out in phases."""
-
-    def to_json(self) -> dict[str, Any]:
-        return (
-            asdict(self)
-            | {"scopes": sorted(self.scopes), "events": sorted(self.events)}
-            | {"refused_blocks": sorted(self.refused_blocks)}
-        )

@@ -23,6 +23,8 @@ class Exchange:
     at: float
     ms: float
     ok: bool
+    app: str = ""
+    """The app's id; the first one's for a call whose token is nobody's."""
     status: int | None = None
     error: str | None = None
     via: str = "http"

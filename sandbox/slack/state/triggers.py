@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 
 from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.model import App
 
 TRIGGER_SECONDS = 3.0
 """docs.slack.dev/surfaces/modals: a trigger_id expires three seconds after it is sent, and works once."""
@@ -24,9 +25,10 @@ def _response_url_id() -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Trigger:
-    """The right to open one view for one person."""
+    """The right of an app to open one view for one person."""
 
     id: str = field(default_factory=_trigger_id)
+    app: App
     user: str
     channel: str | None = None
     made_at: float
@@ -43,6 +45,7 @@ class ResponseUrl:
     """
 
     id: str = field(default_factory=_response_url_id)
+    app: App
     user: str
     channel: str
     made_at: float
@@ -73,10 +76,10 @@ class Triggers:
         self.response_urls[url.id] = url
         return url
 
-    def redeem(self, name: str, *, now: float) -> Trigger:
-        """Use a trigger; raises `SlackError` for one that is unknown, used or late."""
+    def redeem(self, name: str, *, app: App, now: float) -> Trigger:
+        """Use a trigger; raises `SlackError` for one that is unknown, another app's, used or late."""
         trigger = self.triggers.get(name)
-        if trigger is None:
+        if trigger is None or trigger.app != app:
             raise SlackError("invalid_trigger_id")
         if trigger.used:
             raise SlackError("exchanged_trigger_id")

@@ -9,12 +9,13 @@ import hmac
 import json
 import time
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
 
-from sandbox.slack.state.settings import Clock, Credentials, Settings
+from sandbox.slack.state.model import App
+from sandbox.slack.state.settings import AppSettings, Clock, Credentials, Settings
 from sandbox.slack.state.traffic import Traffic
 from sandbox.slack.to_bot.sockets import NoConnectionError, Sockets
 
@@ -65,29 +66,47 @@ def signature_headers(body: bytes, *, secret: str, now: float) -> dict[str, str]
     return {"X-Slack-Request-Timestamp": timestamp, "X-Slack-Signature": f"v0={digest}"}
 
 
+class Requests:
+    """Slack's HTTP client, opened by the first request."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(trust_env=False)
+        return self._session
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
 class Delivery:
-    """Sends to the bot over whichever transport it uses, and records how that went."""
+    """Sends to one app over whichever transport it uses, and records how that went."""
 
     def __init__(
         self,
         *,
-        settings: Settings,
+        app: App,
+        settings: AppSettings,
+        limits: Settings,
         credentials: Credentials,
         clock: Clock,
         sockets: Sockets,
         traffic: Traffic,
+        requests: Requests,
     ) -> None:
+        self._app = app
         self._settings = settings
+        self._limits = limits
         self._credentials = credentials
         self._clock = clock
         self._sockets = sockets
         self._traffic = traffic
-        self._session: aiohttp.ClientSession | None = None
+        self._requests = requests
         self._tasks: set[asyncio.Task[None]] = set()
-
-    async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession(trust_env=False)
-        return self
 
     def forget(self) -> list[asyncio.Task[None]]:
         """Give up events that are still to be delivered."""
@@ -96,10 +115,8 @@ class Delivery:
             task.cancel()
         return running
 
-    async def __aexit__(self, *_: object) -> None:
+    async def close(self) -> None:
         await asyncio.gather(*self.forget(), return_exceptions=True)
-        if self._session is not None:
-            await self._session.close()
 
     @property
     def by_socket(self) -> bool:
@@ -127,6 +144,7 @@ class Delivery:
             ok=ack.ok,
             status=ack.status,
             error=ack.error,
+            app=self._app.id,
             via=via,
             attempt=attempt,
             request=payload,
@@ -137,7 +155,7 @@ class Delivery:
     async def _by_socket(
         self, kind: str, payload: Any, *, started: float, attempt: int, reason: str | None
     ) -> Ack:
-        seconds = self._settings.ack_seconds
+        seconds = self._limits.ack_seconds
         body = await self._sockets.deliver(kind, payload, seconds=seconds, attempt=attempt, reason=reason)
         return Ack(body=body, ms=_since(started))
 
@@ -156,11 +174,10 @@ class Delivery:
         return await self._request(self._settings.request_url, body, headers, started=started)
 
     async def _request(self, url: str, body: bytes, headers: dict[str, str], *, started: float) -> Ack:
-        assert self._session is not None
         headers |= signature_headers(body, secret=self._credentials.signing_secret, now=self._clock.now())
         async with (
-            asyncio.timeout(self._settings.ack_seconds),
-            self._session.post(url, data=body, headers=headers, allow_redirects=False) as response,
+            asyncio.timeout(self._limits.ack_seconds),
+            self._requests.session.post(url, data=body, headers=headers, allow_redirects=False) as response,
         ):
             text = await response.text(errors="replace")
             good = 200 <= response.status < 300
@@ -182,7 +199,7 @@ class Delivery:
 
     async def _deliver_event(self, payload: dict[str, Any], *, name: str) -> None:
         ack = await self.send("events_api", payload, name=name)
-        for attempt, pause in enumerate(self._settings.retry_seconds, start=1):
+        for attempt, pause in enumerate(self._limits.retry_seconds, start=1):
             if ack.ok or ack.no_retry:
                 return
             await asyncio.sleep(pause)

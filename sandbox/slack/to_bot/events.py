@@ -1,56 +1,48 @@
-"""Events of the workspace, for an app that subscribed to them (docs.slack.dev/reference/events)."""
+"""Events of the workspace, for the apps that subscribed to them (docs.slack.dev/reference/events)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sandbox.slack.state import seed
-from sandbox.slack.state.model import Channel, Message, User
-from sandbox.slack.state.settings import Credentials, Settings
+from sandbox.slack.state.model import Channel, Json, Message, User
 from sandbox.slack.to_bot import payloads
-from sandbox.slack.to_bot.delivery import Delivery
+from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.world.world import World
 
 
 class Events:
-    """Sends the events to which the app is subscribed."""
+    """Sends each event to the apps that subscribed to it."""
 
-    def __init__(
-        self,
-        world: World,
-        *,
-        settings: Settings,
-        credentials: Credentials,
-        delivery: Delivery,
-    ) -> None:
+    def __init__(self, world: World, installations: Sequence[Installation]) -> None:
         self._world = world
-        self._settings = settings
-        self._token = credentials.verification_token
-        self._delivery = delivery
+        self._installations = installations
 
-    def fire(self, kind: str, /, *, subscribed_only: bool = True, event_id: str = "", **fields: Any) -> bool:
-        """Send one event; false when the app did not subscribe to it, or is not installed.
+    def fire(self, kind: str, /, **fields: Any) -> None:
+        """Send one event to every app that subscribed to it."""
+        for one in self._installations:
+            if kind in one.settings.events:
+                self.send(one, kind, **fields)
 
-        `event_id` is that of an earlier event, which is sent again.
-        """
-        if not self._world.installed or (subscribed_only and kind not in self._settings.events):
-            return False
-        event = {"type": kind, **fields, "event_ts": fields.get("event_ts") or self._world.stamp()}
+    def send(self, to: Installation, kind: str, /, *, event_id: str = "", **fields: Any) -> None:
+        """Send one event to an app that is installed; `event_id` is that of an earlier event, which is sent again."""
+        if not to.installed:
+            return
         payload = payloads.event_callback(
-            event,
+            {"type": kind, **fields, "event_ts": fields.get("event_ts") or self._world.stamp()},
+            app=to.app,
             team=self._world.team,
-            token=self._token,
+            token=to.credentials.verification_token,
             now=self._world.clock.now(),
-            enterprise=self._settings.enterprise_id,
+            enterprise=self._world.settings.enterprise_id,
             event_id=event_id,
         )
-        self._delivery.event(payload)
-        return True
+        to.delivery.event(payload)
 
     def message_posted(self, message: Message, *, channel: Channel) -> None:
-        """A person or the bot itself posted a message: a mention, or a message where the app listens.
+        """A person or a bot posted a message: a mention, or a message where an app listens.
 
-        The bot's own messages are sent to it too, under its `bot_id`
+        A bot's own messages are sent to it too, under its `bot_id`
         (https://docs.slack.dev/reference/events/message#bot_messages).
         """
         fields: dict[str, Any] = {
@@ -64,34 +56,40 @@ class Events:
         speaker = self._world.users[message.user]
         if speaker.is_bot:
             fields |= {"bot_id": f"B{message.user[1:]}", "team": speaker.team_id}
-        if speaker.id == seed.BOT.id:
-            fields |= {"bot_id": seed.TEAM.bot_id, "app_id": seed.TEAM.app_id}
+        if message.app is not None:
+            fields |= {"bot_id": message.app.bot_id, "app_id": message.app.id}
         if message.is_reply:
             fields["thread_ts"] = str(message.thread_ts)
-        if seed.BOT.id not in channel.members:
-            return
-        by_itself = message.user == seed.BOT.id
-        if f"<@{seed.BOT.id}>" in message.text and channel.direct is None and not by_itself:
-            self.fire("app_mention", **fields)
         channel_type, subscription = _MESSAGE_EVENTS[channel.kind]
-        if subscription in self._settings.events:
-            self.fire("message", subscribed_only=False, channel_type=channel_type, **fields)
+        for one in self._installations:
+            bot, events = one.app.user, one.settings.events
+            if bot not in channel.members:
+                continue
+            mentioned = f"<@{bot}>" in message.text and channel.direct is None and message.user != bot
+            if mentioned and "app_mention" in events:
+                self.send(one, "app_mention", **fields)
+            if subscription in events:
+                self.send(one, "message", channel_type=channel_type, **fields)
 
-    def home_opened(self, user: User, *, tab: str, view: dict[str, Any] | None) -> None:
-        channel = self._world.direct(user.id).id
-        shown: dict[str, Any] = {"view": view} if view else {}
-        self.fire("app_home_opened", user=user.id, channel=channel, tab=tab, **shown)
+    def home_opened(self, user: User, *, of: Installation, tab: str, view: dict[str, Any] | None) -> None:
+        """Somebody opened an app's Home."""
+        if "app_home_opened" in of.settings.events:
+            shown: dict[str, Any] = {"view": view} if view else {}
+            channel = self._world.direct(user.id, of.app).id
+            self.send(of, "app_home_opened", user=user.id, channel=channel, tab=tab, **shown)
 
     def member_joined(self, user: str, *, channel: Channel, inviter: str | None = None) -> None:
-        """Someone, or the bot, joined a channel."""
+        """Someone, or a bot, joined a channel."""
         self._member_changed(
             "member_joined_channel", user, channel, **({"inviter": inviter} if inviter else {})
         )
 
     def member_left(self, user: str, *, channel: Channel) -> None:
-        """Someone, or the bot, left a channel."""
-        if user == seed.BOT.id:
-            self.fire("group_left" if channel.is_private else "channel_left", channel=channel.id)
+        """Someone, or a bot, left a channel."""
+        kind = "group_left" if channel.is_private else "channel_left"
+        for one in self._installations:
+            if user == one.app.user and kind in one.settings.events:
+                self.send(one, kind, channel=channel.id)
         self._member_changed("member_left_channel", user, channel)
 
     def _member_changed(self, kind: str, user: str, channel: Channel, **fields: Any) -> None:
@@ -115,15 +113,19 @@ class Events:
         """https://docs.slack.dev/reference/events/channel_id_changed."""
         self.fire("channel_id_changed", old_channel_id=old, new_channel_id=channel.id)
 
-    def token_revoked(self, *, uninstalled: bool) -> None:
-        """The bot's token was taken back, perhaps with the whole app.
+    def revoked(self, of: Installation, kinds: Iterable[str]) -> None:
+        """An app's token was taken back, perhaps with the whole app; `kinds` are the events in their order.
 
         https://docs.slack.dev/reference/events/app_uninstalled,
         https://docs.slack.dev/reference/events/tokens_revoked
         """
-        if uninstalled:
-            self.fire("app_uninstalled")
-        self.fire("tokens_revoked", tokens={"oauth": [], "bot": [seed.BOT.id]})
+        fields: dict[str, Json] = {
+            "app_uninstalled": {},
+            "tokens_revoked": {"tokens": {"oauth": [], "bot": [of.app.user]}},
+        }
+        for kind in kinds:
+            if kind in of.settings.events:
+                self.send(of, kind, **fields[kind])
 
     def reaction_changed(self, message: Message, *, name: str, by: str, added: bool) -> None:
         item = {"type": "message", "channel": message.channel, "ts": message.ts}

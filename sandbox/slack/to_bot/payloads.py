@@ -6,7 +6,7 @@ import re
 import secrets
 from typing import Any
 
-from sandbox.slack.state.model import Channel, Json, Message, Team, User
+from sandbox.slack.state.model import App, Channel, Json, Message, Team, User
 
 ENTERPRISE = "Outbound Holding"
 
@@ -14,6 +14,7 @@ ENTERPRISE = "Outbound Holding"
 def interaction(
     kind: str,
     *,
+    app: App,
     team: Team,
     user: User,
     token: str,
@@ -29,7 +30,7 @@ def interaction(
     payload: Json = {
         "type": kind,
         "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id},
-        "api_app_id": team.app_id,
+        "api_app_id": app.id,
         "token": token,
         "team": {"id": team.id, "domain": team.domain, **_of_enterprise(enterprise)},
         "enterprise": {"id": enterprise, "name": ENTERPRISE} if enterprise else None,
@@ -73,6 +74,7 @@ def slash_command(
     command: str,
     text: str,
     *,
+    app: App,
     team: Team,
     user: User,
     channel: Channel,
@@ -93,7 +95,7 @@ def slash_command(
         "user_name": user.name,
         "command": command,
         "text": text,
-        "api_app_id": team.app_id,
+        "api_app_id": app.id,
         "is_enterprise_install": "false",
         "response_url": response_url,
         "trigger_id": trigger_id,
@@ -111,14 +113,14 @@ def message_container(message: Message) -> Json:
 
 
 def event_callback(
-    event: Json, *, team: Team, token: str, now: float, enterprise: str = "", event_id: str = ""
+    event: Json, *, app: App, team: Team, token: str, now: float, enterprise: str = "", event_id: str = ""
 ) -> Json:
     """The envelope of the Events API; `event_id` stays the same over redeliveries."""
     return {
         "token": token,
         "team_id": team.id,
         **({"enterprise_id": enterprise} if enterprise else {}),
-        "api_app_id": team.app_id,
+        "api_app_id": app.id,
         "event": event,
         "type": "event_callback",
         "event_id": event_id or f"Ev{secrets.token_hex(5).upper()}",
@@ -127,7 +129,7 @@ def event_callback(
             {
                 "enterprise_id": enterprise or None,
                 "team_id": team.id,
-                "user_id": team.bot_user,
+                "user_id": app.user,
                 "is_bot": True,
                 "is_enterprise_install": False,
             }

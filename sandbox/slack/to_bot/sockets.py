@@ -14,7 +14,6 @@ from typing import Any
 
 from aiohttp import WSMsgType, web
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
 from sandbox.slack.state.settings import Clock
@@ -40,8 +39,9 @@ class Connection:
 
 @dataclass(slots=True, kw_only=True)
 class Sockets:
-    """All connections of the app, and the envelopes that wait for their acknowledgement."""
+    """All connections of an app, and the envelopes that wait for their acknowledgement."""
 
+    app_id: str
     clock: Clock
     feed: Feed
     connections: list[Connection] = field(default_factory=list)
@@ -56,6 +56,9 @@ class Sockets:
         name = secrets.token_urlsafe(24)
         self._tickets[name] = self.clock.now()
         return name
+
+    def knows(self, ticket: str) -> bool:
+        return ticket in self._tickets
 
     @property
     def ready(self) -> list[Connection]:
@@ -98,7 +101,7 @@ class Sockets:
                 "type": "hello",
                 "num_connections": len(self.connections),
                 "debug_info": {"host": "sandbox", "build_number": 1, "approximate_connection_time": 18060},
-                "connection_info": {"app_id": seed.TEAM.app_id},
+                "connection_info": {"app_id": self.app_id},
             }
         )
         for other in list(self.connections):

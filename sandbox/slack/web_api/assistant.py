@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.web_api.calls import Call, method
@@ -22,7 +21,7 @@ def _thread(call: Call) -> Json:
     name, ts = call.args.get("channel_id"), str(call.args.get("thread_ts") or "")
     if not isinstance(name, str) or not name:
         raise SlackError("channel_not_found")
-    channel = call.world.bot_channel(name)
+    channel = call.world.bot_channel(name, call.app)
     if ts not in channel.messages:
         raise SlackError("invalid_thread_ts")
     return call.world.assistant.setdefault(f"{channel.id}/{ts}", {})
@@ -69,7 +68,7 @@ def start_stream(call: Call) -> Json:
         if call.args["recipient_user_id"] not in call.world.users:
             raise SlackError("user_not_found")
     message = call.world.post(
-        channel, user=seed.BOT.id, text=_text(call), thread_ts=thread, by_app=True, streaming=True
+        channel, user=call.bot, text=_text(call), thread_ts=thread, app=call.app, streaming=True
     )
     return {"channel": channel.id, "ts": message.ts}
 
@@ -90,7 +89,7 @@ def _text(call: Call) -> str:
 def _streaming(call: Call) -> tuple[Channel, Message]:
     channel = call.channel()
     message = call.world.message(channel, call.require("ts"))
-    if not message.by_app:
+    if message.app != call.app:
         raise SlackError("message_not_owned_by_app")
     if not message.streaming:
         raise SlackError("message_not_in_streaming_state")

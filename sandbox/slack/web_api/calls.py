@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sandbox.slack.app import App
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
-from sandbox.slack.state.model import Channel, Json
+from sandbox.slack.state.model import App, Channel, Json
+from sandbox.slack.state.settings import AppSettings
+from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.workspace import Workspace
+from sandbox.slack.workspaces import Workspaces
 from sandbox.slack.world.world import World
 
 T = TypeVar("T")
@@ -60,20 +61,34 @@ def warning(name: str) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One call of a method: its arguments, the workspace of its token, and the app that calls."""
+    """One call of a method: its arguments, the workspace of its token, and the app that makes it."""
 
     method: Method
     args: Json
     workspace: Workspace
-    app: App
+    by: Installation
+    workspaces: Workspaces
 
     @property
     def world(self) -> World:
         return self.workspace.world
 
+    @property
+    def app(self) -> App:
+        return self.by.app
+
+    @property
+    def bot(self) -> str:
+        """The id of the user that the app's bot is."""
+        return self.by.app.user
+
+    @property
+    def settings(self) -> AppSettings:
+        return self.by.settings
+
     def require_scope(self, scope: str | None) -> None:
         """Raise `SlackError` (missing_scope) unless the app holds `scope`."""
-        granted = self.workspace.settings.scopes
+        granted = self.settings.scopes
         if scope and scope not in granted:
             raise SlackError("missing_scope", extra={"needed": scope, "provided": ",".join(sorted(granted))})
 
@@ -83,7 +98,7 @@ class Call:
         if wanted is None:
             return
         family = _FAMILIES[channel.kind]
-        if suffix and f"{family}:write{suffix}" in self.workspace.settings.scopes:
+        if suffix and f"{family}:write{suffix}" in self.settings.scopes:
             return
         if wanted == "channels:manage":
             self.require_scope(wanted if family == "channels" else f"{family}:write")
@@ -115,14 +130,14 @@ class Call:
         name = self.args.get("channel")
         if not isinstance(name, str) or not name:
             raise SlackError("channel_not_found")
-        found = self.world.bot_channel(name)
+        found = self.world.bot_channel(name, self.app)
         self.require_channel_scope(found)
         return found
 
     def own_channel(self) -> Channel:
         """The same, and the bot is in it; raises `SlackError` (not_in_channel)."""
         found = self.channel()
-        if seed.BOT.id not in found.members:
+        if self.bot not in found.members:
             raise SlackError("not_in_channel")
         return found
 

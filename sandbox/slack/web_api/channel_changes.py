@@ -6,7 +6,6 @@ import re
 import secrets
 from typing import Any
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json
 from sandbox.slack.web_api.calls import Call, method
@@ -37,7 +36,7 @@ def _place(call: Call, *, archived: bool = False) -> Channel:
     channel = call.channel()
     if channel.direct or channel.is_mpim:
         raise SlackError("method_not_supported_for_channel_type")
-    if seed.BOT.id not in channel.members:
+    if call.bot not in channel.members:
         raise SlackError("not_in_channel")
     if channel.is_archived and not archived:
         raise SlackError("is_archived")
@@ -46,7 +45,7 @@ def _place(call: Call, *, archived: bool = False) -> Channel:
 
 def _changed(call: Call, channel: Channel) -> Json:
     call.workspace.feed.publish("channels", {})
-    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
+    return {"channel": channel.to_slack(viewer=call.bot)}
 
 
 @method("conversations.create", tier=2)
@@ -57,7 +56,7 @@ def create(call: Call) -> Json:
     fresh = Channel(
         id=f"C{secrets.token_hex(5).upper()}",
         name=_name(call),
-        members=[seed.BOT.id],
+        members=[call.bot],
         is_private=private,
         created=int(call.workspace.clock.now()),
     )
@@ -79,12 +78,12 @@ def invite(call: Call) -> Json:
     for name in names:
         if name not in refused:
             channel.members.append(name)
-            call.workspace.events.member_joined(name, channel=channel, inviter=seed.BOT.id)
+            call.workspace.events.member_joined(name, channel=channel, inviter=call.bot)
     return _changed(call, channel)
 
 
 def _refusal(call: Call, channel: Channel, name: str) -> str | None:
-    if name == seed.BOT.id:
+    if name == call.bot:
         return "cant_invite_self"
     if name not in call.world.users:
         return "user_not_found"
@@ -96,7 +95,7 @@ def kick(call: Call) -> Json:
     """Remove a user."""
     channel = _place(call)
     name = str(call.args.get("user") or "")
-    if name == seed.BOT.id:
+    if name == call.bot:
         raise SlackError("cant_kick_self")
     if name not in call.world.users:
         raise SlackError("user_not_found")
@@ -121,14 +120,14 @@ def leave(call: Call) -> Json:
         raise SlackError("method_not_supported_for_channel_type")
     if channel.is_archived:
         raise SlackError("is_archived")
-    if seed.BOT.id not in channel.members:
+    if call.bot not in channel.members:
         return {"ok": False, "not_in_channel": True}
     if channel.name == "general":
         raise SlackError("cant_leave_general")
-    if channel.members == [seed.BOT.id] and channel.is_private:
+    if channel.members == [call.bot] and channel.is_private:
         raise SlackError("last_member")
-    channel.members.remove(seed.BOT.id)
-    call.workspace.events.member_left(seed.BOT.id, channel=channel)
+    channel.members.remove(call.bot)
+    call.workspace.events.member_left(call.bot, channel=channel)
     call.workspace.feed.publish("channels", {})
     return {}
 
@@ -139,7 +138,7 @@ def _described(call: Call, part: str) -> Json:
         raise SlackError("too_long")
     setattr(channel, part, text)
     posted: dict[str, Any] = {"subtype": f"channel_{part}", "text": f"set the channel {part}: {text}"}
-    call.world.post(channel, user=seed.BOT.id, **posted)
+    call.world.post(channel, user=call.bot, **posted)
     return _changed(call, channel)
 
 
@@ -179,7 +178,7 @@ def unarchive(call: Call) -> Json:
 
 def _archived(call: Call, channel: Channel, *, archived: bool) -> Json:
     channel.is_archived = archived
-    call.workspace.events.channel_archived(channel, by=seed.BOT.id)
+    call.workspace.events.channel_archived(channel, by=call.bot)
     call.workspace.feed.publish("channels", {})
     return {}
 
@@ -191,7 +190,7 @@ def rename(call: Call) -> Json:
     https://docs.slack.dev/reference/methods/conversations.rename
     """
     channel = _place(call)
-    if channel.members[0] != seed.BOT.id:
+    if channel.members[0] != call.bot:
         raise SlackError("not_authorized")
     channel.name = _name(call)
     call.workspace.events.channel_renamed(channel)
@@ -204,7 +203,7 @@ def mark(call: Call) -> Json:
     channel, ts = call.own_channel(), str(call.require("ts"))
     if not re.fullmatch(r"\d+(\.\d+)?", ts):
         raise SlackError("invalid_timestamp")
-    call.world.read_until[seed.BOT.id, channel.id] = ts
+    call.world.read_until[call.bot, channel.id] = ts
     return {}
 
 
@@ -228,8 +227,8 @@ def open_conversation(call: Call) -> Json:
     names = list(dict.fromkeys(names))
     if len(names) > _MAX_GROUP:
         raise SlackError("too_many_users")
-    opened = call.world.direct(names[0]) if len(names) == 1 else _group(call, names)
-    shown = opened.to_slack(viewer=seed.BOT.id) if call.flag("return_im") else {"id": opened.id}
+    opened = call.world.direct(names[0], call.app) if len(names) == 1 else _group(call, names)
+    shown = opened.to_slack(viewer=call.bot) if call.flag("return_im") else {"id": opened.id}
     return {"channel": shown, "no_op": False, "already_open": False}
 
 
@@ -240,7 +239,7 @@ def _group(call: Call, names: list[str]) -> Channel:
     known = [one for one in people if one is not None]
     if len(known) < len(names):
         raise SlackError("user_not_found")
-    members = {one.id for one in known} | {seed.BOT.id}
+    members = {one.id for one in known} | {call.bot}
     for channel in call.world.channels.values():
         if channel.is_mpim and set(channel.members) == members:
             return channel
@@ -248,7 +247,7 @@ def _group(call: Call, names: list[str]) -> Channel:
     fresh = Channel(
         id=f"G{secrets.token_hex(5).upper()}",
         name=f"mpdm-{label}-1",
-        members=[*(one.id for one in known), seed.BOT.id],
+        members=[*(one.id for one in known), call.bot],
         is_private=True,
         is_mpim=True,
         created=int(call.workspace.clock.now()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.web_api.calls import Call, method, warning
@@ -18,8 +17,8 @@ def writable(call: Call) -> Channel:
     channel = call.channel()
     if channel.is_archived:
         raise SlackError("is_archived")
-    if seed.BOT.id not in channel.members:
-        open_to_apps = not channel.is_private and "chat:write.public" in call.workspace.settings.scopes
+    if call.bot not in channel.members:
+        open_to_apps = not channel.is_private and "chat:write.public" in call.settings.scopes
         if not open_to_apps:
             raise SlackError("not_in_channel")
     return channel
@@ -39,8 +38,8 @@ def thread_of(call: Call, channel: Channel) -> str | None:
 @method("chat.postMessage", scope="chat:write")
 def post_message(call: Call) -> Json:
     """Post a message in a channel, a thread or a direct message."""
-    call.workspace.rate_limiter.take_post(
-        str(call.args.get("channel")), call.workspace.settings, now=call.workspace.clock.now()
+    call.by.rate_limiter.take_post(
+        str(call.args.get("channel")), call.world.settings, now=call.workspace.clock.now()
     )
     channel = writable(call)
     checked = content(call.args, check=call.world.block_problems)
@@ -48,7 +47,7 @@ def post_message(call: Call) -> Json:
     broadcast = thread is not None and call.flag("reply_broadcast")
     message = call.world.post(
         channel,
-        user=seed.BOT.id,
+        user=call.bot,
         text=checked.text,
         blocks=checked.blocks,
         attachments=checked.attachments,
@@ -56,7 +55,7 @@ def post_message(call: Call) -> Json:
         thread_ts=thread,
         broadcast=broadcast,
         subtype="thread_broadcast" if broadcast else None,
-        by_app=True,
+        app=call.app,
     )
     call.workspace.events.message_posted(message, channel=channel)
     shown = message.to_slack(with_metadata=True)
@@ -74,12 +73,12 @@ def post_ephemeral(call: Call) -> Json:
     checked = content(call.args, check=call.world.block_problems)
     message = call.world.post(
         channel,
-        user=seed.BOT.id,
+        user=call.bot,
         text=checked.text,
         blocks=checked.blocks,
         attachments=checked.attachments,
         thread_ts=thread_of(call, channel),
-        by_app=True,
+        app=call.app,
         seen_by=user.id,
     )
     return {"message_ts": message.ts}
@@ -96,7 +95,7 @@ def _own(call: Call, *, error: str) -> Message:
         raise SlackError("is_inactive")
     # An ephemeral message has no ts that chat.update or chat.delete would know.
     message = call.world.message(channel, call.require("ts"))
-    if not message.by_app:
+    if message.app != call.app:
         raise SlackError(error)
     return message
 
@@ -155,5 +154,5 @@ def me_message(call: Call) -> Json:
         raise SlackError("is_archived")
     if not text:
         raise SlackError("no_text")
-    message = call.world.post(channel, user=seed.BOT.id, text=text, by_app=True, subtype="me_message")
+    message = call.world.post(channel, user=call.bot, text=text, app=call.app, subtype="me_message")
     return {"channel": channel.id, "ts": message.ts}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.web_api.calls import Call, method, page_of, warning
@@ -16,7 +15,7 @@ _KINDS = {"public_channel", "private_channel", "im", "mpim"}
 def info(call: Call) -> Json:
     """One conversation."""
     channel = call.channel()
-    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
+    return {"channel": channel.to_slack(viewer=call.bot)}
 
 
 @method("conversations.list", channel_scope="channels:read", tier=2)
@@ -29,32 +28,34 @@ def listing(call: Call) -> Json:
         channel
         for channel in call.world.channels.values()
         if channel.kind in wanted
-        and _visible(channel)
+        and _visible(call, channel)
         and not (call.flag("exclude_archived") and channel.is_archived)
     ]
     return _channels(call, found)
 
 
-def _visible(channel: Channel) -> bool:
-    return not channel.is_private or seed.BOT.id in channel.members
+def _visible(call: Call, channel: Channel) -> bool:
+    return channel.kind == "public_channel" or call.bot in channel.members
 
 
 def _channels(call: Call, found: list[Channel]) -> Json:
     for channel in found:
         call.require_channel_scope(channel)
     page, cursor = page_of(found, call, default=100, max_limit=999)
-    shown = [channel.to_slack(viewer=seed.BOT.id) for channel in page]
+    shown = [channel.to_slack(viewer=call.bot) for channel in page]
     return {"channels": shown, "response_metadata": {"next_cursor": cursor}}
 
 
 @method("users.conversations", scope="channels:read", channel_scope="channels:read", tier=3)
 def of_user(call: Call) -> Json:
     """The conversations of one user."""
-    user = str(call.args.get("user") or seed.BOT.id)
+    user = str(call.args.get("user") or call.bot)
     call.world.user(user)
     wanted = str(call.args.get("types") or "public_channel").split(",")
     found = [
-        c for c in call.world.channels.values() if user in c.members and c.kind in wanted and _visible(c)
+        one
+        for one in call.world.channels.values()
+        if user in one.members and one.kind in wanted and _visible(call, one)
     ]
     return _channels(call, found)
 
@@ -145,9 +146,9 @@ def join(call: Call) -> Json:
         raise SlackError("is_archived")
     if channel.is_private or channel.direct:
         raise SlackError("method_not_supported_for_channel_type")
-    if seed.BOT.id in channel.members:
-        return {"channel": channel.to_slack(viewer=seed.BOT.id), **warning("already_in_channel")}
-    channel.members.append(seed.BOT.id)
+    if call.bot in channel.members:
+        return {"channel": channel.to_slack(viewer=call.bot), **warning("already_in_channel")}
+    channel.members.append(call.bot)
     call.workspace.feed.publish("channels", {})
-    call.workspace.events.member_joined(seed.BOT.id, channel=channel)
-    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
+    call.workspace.events.member_joined(call.bot, channel=channel)
+    return {"channel": channel.to_slack(viewer=call.bot)}

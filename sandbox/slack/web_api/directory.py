@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json
 from sandbox.slack.web_api.calls import Call, method, page_of
@@ -17,16 +16,16 @@ def auth_test(call: Call) -> Json:
 
     https://docs.slack.dev/reference/methods/auth.test
     """
-    enterprise = call.workspace.settings.enterprise_id
+    enterprise = call.world.settings.enterprise_id
     return {
         **({"enterprise_id": enterprise} if enterprise else {}),
         "url": f"{call.workspace.origin}/",
         "team": call.world.team.name,
-        "user": seed.BOT.name,
+        "user": call.world.users[call.bot].name,
         "team_id": call.world.team.id,
-        "user_id": seed.BOT.id,
-        "bot_id": seed.TEAM.bot_id,
-        "app_id": seed.TEAM.app_id,
+        "user_id": call.bot,
+        "bot_id": call.app.bot_id,
+        "app_id": call.app.id,
         "is_enterprise_install": False,
     }
 
@@ -34,10 +33,10 @@ def auth_test(call: Call) -> Json:
 @method("apps.connections.open", tier=1, app_level=True)
 def connections_open(call: Call) -> Json:
     """A Socket Mode address that works once, for half a minute."""
-    if call.workspace.sockets.disabled:
+    if call.by.sockets.disabled:
         raise SlackError("link_disabled")
     address = call.workspace.origin.replace("http://", "ws://")
-    return {"url": f"{address}/link?ticket={call.workspace.sockets.ticket()}&app_id={seed.TEAM.app_id}"}
+    return {"url": f"{address}/link?ticket={call.by.sockets.ticket()}&app_id={call.app.id}"}
 
 
 @method("users.info", scope="users:read", tier=4)
@@ -46,7 +45,7 @@ def users_info(call: Call) -> Json:
     user = call.world.users.get(str(call.require("user")))
     if user is None:
         raise SlackError("user_not_found")
-    return {"user": user.to_slack(with_email=_EMAIL in call.workspace.settings.scopes)}
+    return {"user": user.to_slack(with_email=_EMAIL in call.settings.scopes)}
 
 
 @method("users.list", scope="users:read", tier=2)
@@ -54,7 +53,7 @@ def users_list(call: Call) -> Json:
     """All users."""
     page, cursor = page_of(list(call.world.users.values()), call, default=100, max_limit=1000)
     return {
-        "members": [user.to_slack(with_email=_EMAIL in call.workspace.settings.scopes) for user in page],
+        "members": [user.to_slack(with_email=_EMAIL in call.settings.scopes) for user in page],
         "cache_ts": int(call.workspace.clock.now()),
         "response_metadata": {"next_cursor": cursor},
     }
@@ -91,27 +90,28 @@ def lookup_by_email(call: Call) -> Json:
 @method("users.profile.get", scope="users.profile:read", tier=4)
 def profile(call: Call) -> Json:
     """A user's profile; without `user`, the bot's."""
-    user = call.world.users.get(str(call.args.get("user") or seed.BOT.id))
+    user = call.world.users.get(str(call.args.get("user") or call.bot))
     if user is None:
         raise SlackError("user_not_found")
-    return {"profile": user.to_slack(with_email=_EMAIL in call.workspace.settings.scopes)["profile"]}
+    return {"profile": user.to_slack(with_email=_EMAIL in call.settings.scopes)["profile"]}
 
 
 @method("users.getPresence", scope="users:read", tier=3)
 def presence(call: Call) -> Json:
     """Everybody is always there."""
-    if str(call.args.get("user") or seed.BOT.id) not in call.world.users:
+    if str(call.args.get("user") or call.bot) not in call.world.users:
         raise SlackError("user_not_found")
     return {"presence": "active"}
 
 
 @method("bots.info", scope="users:read", tier=3)
 def bots_info(call: Call) -> Json:
-    """The app's bot (https://docs.slack.dev/reference/methods/bots.info)."""
-    team = call.world.team
-    if str(call.args.get("bot") or "") != team.bot_id:
+    """An app's bot (https://docs.slack.dev/reference/methods/bots.info)."""
+    wanted = call.args.get("bot")
+    app = next((one.app for one in call.workspace.installations if one.app.bot_id == wanted), None)
+    if app is None:
         raise SlackError("bot_not_found")
-    bot = {"id": team.bot_id, "app_id": team.app_id, "user_id": team.bot_user, "name": seed.BOT.real_name}
+    bot = {"id": app.bot_id, "app_id": app.id, "user_id": app.user, "name": app.name}
     return {"bot": {**bot, "deleted": False, "updated": 1_735_689_600, "icons": {}}}
 
 
@@ -136,8 +136,8 @@ def revoke(call: Call) -> Json:
     """Give the token back; with `test`, only say that it could be done."""
     if call.flag("test"):
         return {"revoked": False}
-    call.workspace.events.token_revoked(uninstalled=False)
-    call.workspace.revoked = True
+    call.workspace.events.revoked(call.by, ["tokens_revoked"])
+    call.by.revoked = True
     return {"revoked": True}
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox.slack.app import App
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Json
 from sandbox.slack.state.settings import Credentials
+from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.web_api import (
     assistant,
     channel_changes,
@@ -31,6 +31,7 @@ from sandbox.slack.web_api import (
 )
 from sandbox.slack.web_api.calls import METHODS, Call, Method
 from sandbox.slack.workspace import Workspace
+from sandbox.slack.workspaces import Workspaces
 
 FAMILIES = (
     assistant,
@@ -85,8 +86,8 @@ def abort(request: web.Request) -> web.StreamResponse:
 class Endpoint:
     """`POST` or `GET /api/{method}`."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, workspaces: Workspaces) -> None:
+        self._workspaces = workspaces
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One call: what a fault asks for, the method itself, and the record of both."""
@@ -94,57 +95,63 @@ class Endpoint:
         name = request.match_info["method"]
         args: Json = {}
         status, headers = 200, dict[str, str]()
-        workspace, fault, unreadable = self._app.first, None, None
+        fault, unreadable = None, None
         try:
             args = await arguments(request)
         except SlackError as error:
             unreadable = error
-        workspace = self._app.of_token(_token(request, args)) or workspace
+        workspace, by = self._caller(_token(request, args))
         workspace.post_scheduled()
         fault = workspace.faults.take(name)
         try:
             if unreadable:
                 raise unreadable
             replaced = await _apply(fault)
-            body = self._run(name, args, request, workspace) if replaced is None else replaced
+            body = self._run(name, args, request, workspace, by) if replaced is None else replaced
         except SlackError as error:
             body, headers = error.body(), error.headers()
             status = 429 if headers else 200
         if isinstance(body, web.Response):
             status = body.status
         cut = fault is not None and fault.cuts
-        _record(workspace, name, args, body, status=None if cut else status, started=started)
+        _record(workspace, by, name, args, body, status=None if cut else status, started=started)
         if cut:
             return abort(request)
         response = body if isinstance(body, web.Response) else web.json_response(body, status=status)
         response.headers.update(headers)
-        response.headers["X-OAuth-Scopes"] = ",".join(sorted(workspace.settings.scopes))
+        response.headers["X-OAuth-Scopes"] = ",".join(sorted(by.settings.scopes))
         return response
 
-    def _run(self, name: str, args: Json, request: web.Request, workspace: Workspace) -> Json:
-        method, settings = METHODS.get(name), workspace.settings
+    def _caller(self, token: str) -> tuple[Workspace, Installation]:
+        """Whose token it is; the first app in the first workspace where it is nobody's."""
+        known, first = self._workspaces, self._workspaces.first
+        return known.of_token(token) or known.of_app_token(token) or (first, first.first)
+
+    def _run(
+        self, name: str, args: Json, request: web.Request, workspace: Workspace, by: Installation
+    ) -> Json:
+        method = METHODS.get(name)
         if method is None or method.needs_token:
-            self._check_token(method, _token(request, args), workspace)
+            self._check_token(method, _token(request, args), by)
         if method is None:
             raise SlackError("unknown_method", extra={"req_method": name})
         if not method.needs_token:
             args = {**args, **_client(request)}
-        call = Call(method=method, args=args, workspace=workspace, app=self._app)
+        call = Call(method=method, args=args, workspace=workspace, by=by, workspaces=self._workspaces)
         call.require_scope(method.scope)
-        workspace.rate_limiter.take_call(
-            name, tier=method.tier, factor=settings.tier_factor, now=workspace.clock.now()
-        )
+        factor = workspace.settings.tier_factor
+        by.rate_limiter.take_call(name, tier=method.tier, factor=factor, now=workspace.clock.now())
         return {"ok": True, **method.run(call)}
 
-    def _check_token(self, method: Method | None, token: str, workspace: Workspace) -> None:
+    def _check_token(self, method: Method | None, token: str, by: Installation) -> None:
         if not token:
             raise SlackError("not_authed")
-        is_bot = self._app.of_token(token) is not None
+        is_bot = self._workspaces.of_token(token) is not None
         if method is not None and (method.app_level or method.config_token):
-            _check_special_token(method, token, workspace.credentials, is_bot=is_bot)
+            _check_special_token(method, token, by.credentials, is_bot=is_bot)
         elif not is_bot:
             raise SlackError("invalid_auth")
-        elif workspace.revoked:
+        elif by.revoked:
             raise SlackError("token_revoked")
 
 
@@ -174,6 +181,7 @@ def _client(request: web.Request) -> Json:
 
 def _record(
     workspace: Workspace,
+    by: Installation,
     name: str,
     args: Json,
     body: Json | web.Response,
@@ -190,6 +198,7 @@ def _record(
         at=workspace.clock.now(),
         ms=(time.perf_counter() - started) * 1000,
         ok=ok,
+        app=by.app.id,
         status=status,
         error=None if ok else (error or ("cut" if status is None else f"http_{status}")),
         request=args,

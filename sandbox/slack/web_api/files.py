@@ -6,7 +6,6 @@ import mimetypes
 import secrets
 from typing import Any
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json
 from sandbox.slack.web_api.calls import Call, method
@@ -49,7 +48,7 @@ def complete(call: Call) -> Json:
     files = [_finished(call, entry) for entry in entries]
     names = str(call.args.get("channel_id") or call.args.get("channels") or "")
     for name in [part for part in names.split(",") if part]:
-        _share(call, call.world.bot_channel(name), files)
+        _share(call, call.world.bot_channel(name, call.app), files)
     return {"files": files}
 
 
@@ -81,14 +80,14 @@ def file_object(known: Json, *, origin: str, title: str | None = None) -> Json:
 def _share(call: Call, channel: Channel, files: list[Json]) -> None:
     if channel.is_archived:
         raise SlackError("is_archived")
-    if seed.BOT.id not in channel.members:
+    if call.bot not in channel.members:
         raise SlackError("not_in_channel")
     details: dict[str, Any] = {
         "files": files,
-        "by_app": True,
+        "app": call.app,
         "thread_ts": call.args.get("thread_ts") or None,
     }
-    call.world.post(channel, user=seed.BOT.id, text=str(call.args.get("initial_comment") or ""), **details)
+    call.world.post(channel, user=call.bot, text=str(call.args.get("initial_comment") or ""), **details)
 
 
 def _known(call: Call) -> Json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json
 from sandbox.slack.web_api.calls import Call, method
@@ -24,28 +23,27 @@ def oauth_v2_access(call: Call) -> Json:
 
     https://docs.slack.dev/reference/methods/oauth.v2.access
     """
-    app = call.workspace.credentials
-    if str(call.args.get("client_id") or "") != app.client_id:
-        raise SlackError("invalid_client_id")
-    if not hmac.compare_digest(
-        str(call.args.get("client_secret") or "").encode(), app.client_secret.encode()
-    ):
+    client_id, secret = (str(call.args.get(f"client_{name}") or "") for name in ("id", "secret"))
+    app = call.workspaces.of_client(client_id)
+    if not hmac.compare_digest(secret.encode(), app.credentials.client_secret.encode()):
         raise SlackError("bad_client_secret")
     if call.args.get("grant_type") not in {None, "authorization_code"}:
         raise SlackError("invalid_grant_type")
-    grant = call.app.codes.redeem(
+    grant = call.workspaces.codes.redeem(
         str(call.args.get("code") or ""),
+        client_id=client_id,
         redirect_uri=str(call.args.get("redirect_uri") or ""),
         now=call.workspace.clock.now(),
     )
-    workspace = call.app.workspaces[grant.team]
+    workspace = call.workspaces.by_id[grant.team]
     team = workspace.contents.team
+    installed = workspace.installation(app.app.id)
     return {
-        "access_token": workspace.install(),
+        "access_token": workspace.install(installed),
         "token_type": "bot",
         "scope": ",".join(grant.scopes),
-        "bot_user_id": seed.BOT.id,
-        "app_id": team.app_id,
+        "bot_user_id": app.app.user,
+        "app_id": app.app.id,
         "team": {"id": team.id, "name": team.name},
         "enterprise": None,
         "is_enterprise_install": False,

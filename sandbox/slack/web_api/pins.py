@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import secrets
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.web_api.calls import Call, method, page_of
@@ -34,7 +33,7 @@ def pins_add(call: Call) -> Json:
     if len(channel.pins) >= _MAX_PINS:
         raise SlackError("too_many_pins")
     channel.pins.append(message.ts)
-    call.workspace.events.pin_changed(message, by=seed.BOT.id, added=True)
+    call.workspace.events.pin_changed(message, by=call.bot, added=True)
     return {}
 
 
@@ -46,7 +45,7 @@ def pins_remove(call: Call) -> Json:
     if message.ts not in channel.pins:
         raise SlackError("no_pin")
     channel.pins.remove(message.ts)
-    call.workspace.events.pin_changed(message, by=seed.BOT.id, added=False)
+    call.workspace.events.pin_changed(message, by=call.bot, added=False)
     return {}
 
 
@@ -57,7 +56,7 @@ def pins_list(call: Call) -> Json:
     found = [channel.messages[ts] for ts in reversed(channel.pins) if ts in channel.messages]
     return {
         "items": [
-            {"type": "message", "channel": channel.id, "message": one.to_slack(), "created_by": seed.BOT.id}
+            {"type": "message", "channel": channel.id, "message": one.to_slack(), "created_by": call.bot}
             for one in found
         ]
     }
@@ -75,14 +74,14 @@ def reactions_get(call: Call) -> Json:
 @method("reactions.list", scope="reactions:read", tier=2)
 def reactions_list(call: Call) -> Json:
     """The messages to which a user reacted."""
-    user = str(call.args.get("user") or seed.BOT.id)
+    user = str(call.args.get("user") or call.bot)
     if user not in call.world.users:
         raise SlackError("user_not_found")
     found = [
         {"type": "message", "channel": channel.id, "message": message.to_slack()}
         for channel in call.world.channels.values()
         for message in channel.messages.values()
-        if seed.BOT.id in channel.members and any(user in users for users in message.reactions.values())
+        if call.bot in channel.members and any(user in users for users in message.reactions.values())
     ]
     page, cursor = page_of(found, call, default=100, max_limit=1000)
     return {"items": page, "response_metadata": {"next_cursor": cursor}}
@@ -92,7 +91,7 @@ def _place(call: Call) -> Channel:
     name = call.args.get("channel_id")
     if not isinstance(name, str) or not name:
         raise SlackError("channel_not_found")
-    return call.world.bot_channel(name)
+    return call.world.bot_channel(name, call.app)
 
 
 def _bookmark(call: Call) -> tuple[Channel, Json]:
@@ -129,7 +128,7 @@ def bookmarks_add(call: Call) -> Json:
         "type": "link",
         "date_created": now,
         "date_updated": 0,
-        "last_updated_by_user_id": seed.BOT.id,
+        "last_updated_by_user_id": call.bot,
         "last_updated_by_team_id": call.world.team.id,
     }
     channel.bookmarks.append(fresh)

@@ -44,13 +44,15 @@ def schedule(call: Call) -> Json:
         "date_created": int(now),
         "text": checked.text,
         "message": {
+            "user": call.bot,
+            "app": call.app,
             "text": checked.text,
             "blocks": checked.blocks,
             "attachments": checked.attachments,
             "thread_ts": thread,
         },
     }
-    shown = {"text": checked.text, "type": "delayed_message", "bot_id": call.world.team.bot_id}
+    shown = {"text": checked.text, "type": "delayed_message", "bot_id": call.app.bot_id}
     return {"channel": channel.id, "scheduled_message_id": name, "post_at": at, "message": shown}
 
 
@@ -64,7 +66,7 @@ def delete_scheduled(call: Call) -> Json:
     """Take back a message that has not been posted yet."""
     channel, name = call.channel(), str(call.require("scheduled_message_id"))
     known = call.world.scheduled.get(name)
-    if known is None or known["channel_id"] != channel.id:
+    if known is None or known["channel_id"] != channel.id or known["message"]["app"] != call.app:
         raise SlackError("invalid_scheduled_message_id")
     del call.world.scheduled[name]
     return {}
@@ -73,7 +75,8 @@ def delete_scheduled(call: Call) -> Json:
 @method("chat.scheduledMessages.list", tier=3)
 def list_scheduled(call: Call) -> Json:
     """The messages that are still to be posted, the next first."""
-    rows = sorted(call.world.scheduled.values(), key=lambda one: one["post_at"])
+    mine = [one for one in call.world.scheduled.values() if one["message"]["app"] == call.app]
+    rows = sorted(mine, key=lambda one: one["post_at"])
     if call.args.get("channel"):
         wanted = call.world.channels.get(str(call.args["channel"]))
         if wanted is None:

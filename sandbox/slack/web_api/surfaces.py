@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json, Message
 from sandbox.slack.state.triggers import Trigger
@@ -16,7 +15,7 @@ _EMOJI = re.compile(r"[a-z0-9_+'-]{1,100}(::skin-tone-[2-6])?")
 
 def _trigger(call: Call) -> Trigger:
     name = call.args.get("interactivity_pointer") or call.require("trigger_id")
-    return call.world.triggers.redeem(str(name), now=call.workspace.clock.now())
+    return call.world.triggers.redeem(str(name), app=call.app, now=call.workspace.clock.now())
 
 
 @method("views.open", tier=4)
@@ -25,7 +24,7 @@ def views_open(call: Call) -> Json:
     # A view that Slack would not show leaves the trigger to be used again.
     checked(call.require("view"), kind="modal", check=call.world.block_problems)
     trigger = _trigger(call)
-    view = call.workspace.people.views.open(trigger.user, call.args["view"])
+    view = call.workspace.people.views.open(trigger.user, call.args["view"], app=call.app)
     trigger.opened = view["id"]
     return {"view": view}
 
@@ -35,7 +34,7 @@ def views_push(call: Call) -> Json:
     """Put a modal over the one in front."""
     checked(call.require("view"), kind="modal", check=call.world.block_problems)
     trigger = _trigger(call)
-    view = call.workspace.people.views.push(trigger.user, call.args["view"])
+    view = call.workspace.people.views.push(trigger.user, call.args["view"], app=call.app)
     trigger.opened = view["id"]
     return {"view": view}
 
@@ -44,11 +43,11 @@ def views_push(call: Call) -> Json:
 def views_update(call: Call) -> Json:
     """Exchange a view that is open."""
     found = call.workspace.people.views.find(
-        view_id=call.args.get("view_id"), external_id=call.args.get("external_id")
+        call.app, view_id=call.args.get("view_id"), external_id=call.args.get("external_id")
     )
     if call.args.get("hash") and call.args["hash"] != found["hash"]:
         raise SlackError("hash_conflict")
-    return {"view": call.workspace.people.views.update(found, call.require("view"))}
+    return {"view": call.workspace.people.views.update(found, call.require("view"), app=call.app)}
 
 
 @method("views.publish", tier=4)
@@ -57,10 +56,11 @@ def views_publish(call: Call) -> Json:
     user = call.world.users.get(str(call.require("user_id")))
     if user is None or user.is_bot:
         raise SlackError("invalid_arguments", messages=["user not found [json-pointer:/user_id]"])
-    old = call.world.views.get(call.world.homes.get(user.id, ""))
+    views = call.workspace.people.views
+    old = views.home(user.id, call.app)
     if call.args.get("hash") and (old is None or call.args["hash"] != old["hash"]):
         raise SlackError("hash_conflict")
-    return {"view": call.workspace.people.views.publish(user.id, call.require("view"))}
+    return {"view": views.publish(user.id, call.require("view"), app=call.app)}
 
 
 def _target(call: Call) -> tuple[Message, str]:
@@ -77,9 +77,9 @@ def _target(call: Call) -> tuple[Message, str]:
 def reactions_add(call: Call) -> Json:
     """React as the bot."""
     message, name = _target(call)
-    if seed.BOT.id in message.reactions.get(name, []):
+    if call.bot in message.reactions.get(name, []):
         raise SlackError("already_reacted")
-    message.reactions.setdefault(name, []).append(seed.BOT.id)
+    message.reactions.setdefault(name, []).append(call.bot)
     call.world.announce(message, kind="message_changed")
     return {}
 
@@ -88,9 +88,9 @@ def reactions_add(call: Call) -> Json:
 def reactions_remove(call: Call) -> Json:
     """Remove the bot's reaction."""
     message, name = _target(call)
-    if seed.BOT.id not in message.reactions.get(name, []):
+    if call.bot not in message.reactions.get(name, []):
         raise SlackError("no_reaction")
-    message.reactions[name].remove(seed.BOT.id)
+    message.reactions[name].remove(call.bot)
     if not message.reactions[name]:
         del message.reactions[name]
     call.world.announce(message, kind="message_changed")

@@ -61,8 +61,9 @@ class Transfers:
                 return fault.status, "fault"
         workspace = self._workspace
         name = f"{request.match_info['number']}/{request.match_info['key']}"
-        workspace.rate_limiter.take(
-            f"answers in {workspace.response_urls.channel_of(name)}",
+        known = workspace.response_urls.find(name)
+        workspace.installation(known.app.id).rate_limiter.take(
+            f"answers in {known.channel}",
             rate=workspace.settings.answers_per_second,
             burst=workspace.settings.answers_burst,
             now=workspace.clock.now(),

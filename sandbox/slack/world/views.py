@@ -10,7 +10,7 @@ from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.elements import plain
 from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
 from sandbox.slack.state.errors import SlackError
-from sandbox.slack.state.model import Json, Team
+from sandbox.slack.state.model import App, Json, Team
 from sandbox.slack.state.transcript import Entry
 from sandbox.slack.world.world import World, with_ids
 
@@ -64,15 +64,15 @@ def _has_inputs(blocks: Any) -> bool:
     return isinstance(blocks, list) and any(isinstance(b, dict) and b.get("type") == "input" for b in blocks)
 
 
-def stored(view: Json, *, team: Team, name: str | None = None) -> Json:
+def stored(view: Json, *, app: App, team: Team, name: str | None = None) -> Json:
     """A view object as Slack returns it, with its ids, hash and empty state."""
     identity = name or f"V{secrets.token_hex(5).upper()}"
     return {
         "id": identity,
         "team_id": team.id,
-        "app_id": team.app_id,
+        "app_id": app.id,
         "app_installed_team_id": team.id,
-        "bot_id": team.bot_id,
+        "bot_id": app.bot_id,
         "type": view["type"],
         "title": view.get("title"),
         "submit": view.get("submit"),
@@ -104,21 +104,21 @@ class Views:
         stack = self._world.stacks.get(user) or []
         return self._world.views[stack[-1]] if stack else None
 
-    def open(self, user: str, view: Any) -> Json:
+    def open(self, user: str, view: Any, *, app: App) -> Json:
         """Show a new modal instead of any that is open."""
-        fresh = stored(self._checked(view, kind="modal"), team=self._world.team)
+        fresh = stored(self._checked(view, kind="modal"), app=app, team=self._world.team)
         self._require_new_external_id(fresh)
         self._drop(user)
         return self._show(user, fresh)
 
-    def push(self, user: str, view: Any) -> Json:
+    def push(self, user: str, view: Any, *, app: App) -> Json:
         """Show a modal over the one in front; raises `SlackError` (push_limit_reached) over three."""
         stack = self._world.stacks.get(user) or []
-        if not stack:
+        if not stack or self._world.views[stack[-1]]["app_id"] != app.id:
             raise SlackError("not_found")
         if len(stack) >= MAX_DEPTH:
             raise SlackError("push_limit_reached")
-        fresh = stored(self._checked(view, kind="modal"), team=self._world.team)
+        fresh = stored(self._checked(view, kind="modal"), app=app, team=self._world.team)
         self._require_new_external_id(fresh)
         fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
         return self._show(user, fresh)
@@ -143,21 +143,21 @@ class Views:
         if name and any(other["external_id"] == name for other in self._world.views.values()):
             raise SlackError("duplicate_external_id")
 
-    def find(self, *, view_id: Any = None, external_id: Any = None) -> Json:
-        """A view by its own or the app's id; raises `SlackError` (not_found)."""
-        for view in self._world.views.values():
+    def find(self, app: App, *, view_id: Any = None, external_id: Any = None) -> Json:
+        """A view of an app by its own or the app's id; raises `SlackError` (not_found)."""
+        for view in [one for one in self._world.views.values() if one["app_id"] == app.id]:
             if view["id"] == view_id or (external_id and view["external_id"] == external_id):
                 return view
         raise SlackError("not_found")
 
-    def update(self, old: Json, view: Any) -> Json:
+    def update(self, old: Json, view: Any, *, app: App) -> Json:
         """Exchange a view in its place, keeping its id and what was typed into the blocks that stay."""
         kind = old["type"]
-        fresh = stored(self._checked(view, kind=kind), team=self._world.team, name=old["id"])
+        fresh = stored(self._checked(view, kind=kind), app=app, team=self._world.team, name=old["id"])
         fresh |= {"root_view_id": old["root_view_id"], "previous_view_id": old["previous_view_id"]}
         self._world.views[old["id"]] = fresh
         if kind == "home":
-            for user, home in self._world.homes.items():
+            for (user, _), home in self._world.homes.items():
                 if home == old["id"]:
                     self._keep(user, fresh)
                     self._world.feed.publish("home", fresh, only_for=user)
@@ -168,12 +168,16 @@ class Views:
                 self._announce(user)
         return fresh
 
-    def publish(self, user: str, view: Any) -> Json:
+    def home(self, user: str, app: App) -> Json | None:
+        """What an app's Home tab shows `user`."""
+        return self._world.views.get(self._world.homes.get((user, app), ""))
+
+    def publish(self, user: str, view: Any, *, app: App) -> Json:
         """Set the Home tab of `user`."""
-        home = self._world.homes.get(user)
-        fresh = stored(self._checked(view, kind="home"), team=self._world.team, name=home)
+        home = self._world.homes.get((user, app))
+        fresh = stored(self._checked(view, kind="home"), app=app, team=self._world.team, name=home)
         self._world.views[fresh["id"]] = fresh
-        self._world.homes[user] = fresh["id"]
+        self._world.homes[user, app] = fresh["id"]
         self._keep(user, fresh)
         self._world.feed.publish("home", fresh, only_for=user)
         return fresh

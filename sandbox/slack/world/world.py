@@ -10,10 +10,9 @@ from typing import Any
 
 from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.rules import problem
-from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
-from sandbox.slack.state.model import Channel, Group, Json, Message, Team, User
+from sandbox.slack.state.model import App, Channel, Group, Json, Message, Team, User
 from sandbox.slack.state.settings import Clock, Settings
 from sandbox.slack.state.transcript import Entry, Kind, Transcript
 from sandbox.slack.state.triggers import Triggers
@@ -48,15 +47,16 @@ class World:
     settings: Settings
     """These stay over a reset."""
     team: Team
+    app: App
+    """The first one, whose bot a direct message is with unless it is said otherwise."""
     channels: dict[str, Channel]
     users: dict[str, User]
     groups: dict[str, Group]
-    installed: bool = True
-    """Whether the app is in this workspace."""
     triggers: Triggers = field(default_factory=Triggers)
     views: dict[str, Json] = field(default_factory=dict)
     stacks: dict[str, list[str]] = field(default_factory=dict)
-    homes: dict[str, str] = field(default_factory=dict)
+    homes: dict[tuple[str, App], str] = field(default_factory=dict)
+    """The Home views by person and app."""
     files: dict[str, Json] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
     read_until: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -114,27 +114,27 @@ class World:
             raise SlackError("channel_not_found")
         return found
 
-    def bot_channel(self, name: str) -> Channel:
-        """A conversation as the bot may know it: a private one without the bot does not exist for it."""
+    def bot_channel(self, name: str, app: App) -> Channel:
+        """A conversation as a bot may know it: a private one without the bot does not exist for it."""
         if name in self.users:
-            return self.direct(name)
+            return self.direct(name, app)
         channel = self.channel(name)
-        if channel.is_private and seed.BOT.id not in channel.members:
+        if channel.kind != "public_channel" and app.user not in channel.members:
             raise SlackError("channel_not_found")
         return channel
 
-    def direct(self, user: str) -> Channel:
-        """The direct message between the bot and `user`, opened if need be."""
+    def direct(self, user: str, app: App | None = None) -> Channel:
+        """The direct message between a bot, the first one's unless given, and `user`, opened if need be."""
         person = self.user(user)
         if person.is_bot:
             raise SlackError("cannot_dm_bot")
-        name = f"D0{person.id[2:]}"
-        if name not in self.channels:
-            self.channels[name] = Channel(
-                id=name, name=f"dm-{person.name}", members=[person.id, seed.BOT.id], direct=person.id
-            )
+        id_, name, bot = f"D0{person.id[2:]}", f"dm-{person.name}", (app or self.app).user
+        if bot != self.app.user:
+            id_, name = f"{id_}{bot[2:]}", f"{name}-{self.users[bot].name}"
+        if id_ not in self.channels:
+            self.channels[id_] = Channel(id=id_, name=name, members=[person.id, bot], direct=person.id)
             self.feed.publish("channels", {}, only_for=person.id)
-        return self.channels[name]
+        return self.channels[id_]
 
     def change_id(self, channel: Channel, new: str) -> str:
         """Give a channel another id, as Slack does when a private one is shared; returns the one before."""

@@ -95,7 +95,7 @@ async def test_a_throttled_look_up_goes_on_where_it_was(connected_bot: BotHarnes
             world.post(world.channel(CHANNEL), user=seed.ANN.id, text=f"{number}")
         connected_bot.slack.settings.tier_factor = 0.02  # a single call in a minute, after a burst of five
         for _ in range(4):
-            connected_bot.slack.workspace.rate_limiter.take_call(
+            connected_bot.slack.workspace.first.rate_limiter.take_call(
                 "conversations.history", tier=3, factor=0.02, now=connected_bot.slack.clock.now()
             )
         outcome = await sender.find(CHANNEL, "there", since=since)

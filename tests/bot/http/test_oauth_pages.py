@@ -35,7 +35,7 @@ async def test_a_workspace_installs_the_bot_and_may_see_nothing_yet(installed: I
     assert f"outreach slack-teams allow {SECOND} @workspace" in done.text
     (team,) = await installed.teams.all()
     assert (team.id, team.name, team.workspaces) == (SECOND, "Northwind Partners", frozenset())
-    assert team.token == installed.bot.slack.second.bot_token
+    assert team.token == installed.bot.slack.second.first.token
     assert team.bot_user_id
 
 
@@ -173,7 +173,7 @@ async def test_no_token_code_or_state_is_logged(
     print(lines, caplog.text, *capsys.readouterr(), file=output)
     query = parse_qs(urlsplit(back).query)
     secret = installed.bot.environ["SLACK_CLIENT_SECRET"]
-    for word in (query["code"][0], query["state"][0], secret, installed.bot.slack.second.bot_token):
+    for word in (query["code"][0], query["state"][0], secret, installed.bot.slack.second.first.token):
         assert word not in output.getvalue()
     assert any(line["event"] == "installed" for line in lines)
 

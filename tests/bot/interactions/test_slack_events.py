@@ -75,7 +75,7 @@ async def test_an_event_that_another_process_took_is_not_answered_after_a_restar
 
 async def test_the_bot_does_not_answer_itself(connected_bot: BotHarness) -> None:
     event = await mention(connected_bot)
-    await connected_bot.control("event", event={**event, "user": seed.BOT.id, "bot_id": seed.TEAM.bot_id})
+    await connected_bot.control("event", event={**event, "user": seed.BOT.id, "bot_id": seed.APP.bot_id})
     await connected_bot.control("event", event=event)
     await until_answered(connected_bot, "You are ben")
     await asyncio.sleep(0.3)  # in which an answer to itself would have come

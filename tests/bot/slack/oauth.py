@@ -83,7 +83,7 @@ class Installed:
     teams: SlackTeams
 
     async def control(self, act: str, /, *, team: str = SECOND, **body: Any) -> dict[str, Any]:
-        url = f"{self.bot.slack.app.workspaces[team].origin}/control/{act}"
+        url = f"{self.bot.slack.workspaces.by_id[team].origin}/control/{act}"
         async with self.bot.http.post(url, json=body) as answer:
             payload: dict[str, Any] = await answer.json()
             assert payload.pop("ok"), payload
@@ -99,7 +99,7 @@ class Installed:
         return list(done["answers"])
 
     def texts(self, channel: str, *, team: str = SECOND) -> list[str]:
-        world = self.bot.slack.app.workspaces[team].world
+        world = self.bot.slack.workspaces.by_id[team].world
         return [one.text for one in world.channels[channel].messages.values()]
 
 

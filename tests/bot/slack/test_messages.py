@@ -136,7 +136,7 @@ async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messe
     for kind in ("someone_elses", EVENT_TYPE):
         assert await messenger.find(CHANNEL, "k", since=time.time()) == Absent()
         metadata = {"event_type": kind, "event_payload": {"key": "k"}}
-        world.post(world.channel(CHANNEL), user=seed.BOT.id, text="x", metadata=metadata, by_app=True)
+        world.post(world.channel(CHANNEL), user=seed.BOT.id, text="x", metadata=metadata, app=seed.APP)
     assert isinstance(await messenger.find(CHANNEL, "k", since=time.time()), Sent)
 
 

@@ -66,7 +66,7 @@ async def agency(request: pytest.FixtureRequest, tmp_path: Path, account: str) -
 
 def cards(agency: Installed, channel: str, *, team: str = SECOND) -> list[Message]:
     """The alerts in a channel."""
-    world = agency.bot.slack.app.workspaces[team].world
+    world = agency.bot.slack.workspaces.by_id[team].world
     return [one for one in world.channels[channel].messages.values() if one.metadata]
 
 
@@ -107,7 +107,7 @@ async def test_an_uninstalled_workspace_gets_no_answer_and_posts_are_made_with_n
     assert await agency.bot.deliver(interested(1), path="/acme") == 200
     await asyncio.sleep(0.5)
     for team in (FIRST, SECOND):
-        world = agency.bot.slack.app.workspaces[team].world
+        world = agency.bot.slack.workspaces.by_id[team].world
         assert not [m for c in world.channels.values() for m in c.messages.values()]
 
 
@@ -267,7 +267,9 @@ async def test_a_late_uninstall_and_a_persons_own_token_leave_the_installation_a
     before = await agency.teams.all()
     agency.bot.slack.second.events.fire("tokens_revoked", tokens={"oauth": [seed.EVA.id], "bot": []})
     late = {"type": "event_callback", "team_id": SECOND, "event_time": int(before[0].installed_at) - 60}
-    agency.bot.slack.second.delivery.event({**late, "event_id": "Ev1", "event": {"type": "app_uninstalled"}})
+    agency.bot.slack.second.first.delivery.event(
+        {**late, "event_id": "Ev1", "event": {"type": "app_uninstalled"}}
+    )
     await asyncio.sleep(0.3)
     assert await agency.teams.all() == before
 

@@ -214,5 +214,27 @@ async def test_a_shortcut_is_one_click_away(browser: Browser, slack: SlackStandI
     await page.get_by_test_id("shortcuts").click()
     async with page.expect_request("**/control/shortcut") as request:
         await page.get_by_test_id("option").click()
-    assert (await request.value).post_data_json == {"user": seed.ANN.id, "callback_id": "pick"}
+    acted = {"user": seed.ANN.id, "callback_id": "pick", "app": "Outreach"}
+    assert (await request.value).post_data_json == acted
+    await page.close()
+
+
+async def test_each_app_has_its_home_and_its_messages(browser: Browser, slack: SlackStandIn) -> None:
+    pager = slack.workspace.add_app({}, name="Pager")
+    slack.workspace.world.post(
+        slack.workspace.world.direct(seed.ANN.id, pager.app),
+        user=pager.app.user,
+        text="Paging you",
+        app=pager.app,
+    )
+    view = {
+        "type": "home",
+        "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "On call: Ben"}}],
+    }
+    slack.workspace.people.views.publish(seed.ANN.id, view, app=pager.app)
+    page = await visit(browser, slack)
+    await page.get_by_test_id("home-item-Pager").click()
+    await expect(page.get_by_test_id("home")).to_contain_text("On call: Ben")
+    await page.get_by_text("Pager messages").click()
+    await expect(page.get_by_test_id("message")).to_contain_text("Paging you")
     await page.close()

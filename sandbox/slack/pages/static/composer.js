@@ -15,8 +15,8 @@ export class Composer {
     this.menu = el("div", { class: "offers", role: "listbox", data: { testid: "autocomplete" }, hidden: true });
     this.input = el("textarea", { rows: 1, placeholder: hint, "aria-label": hint, data: { testid: thread() === null ? "composer" : "thread-composer" }, oninput: () => this.typed(), onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.offer([]), 150) });
     this.button = el("button", { class: "send", type: "submit", "aria-label": "Send", data: { testid: "send" }, disabled: true }, icon("send"));
-    const shortcuts = app.shortcuts.filter((one) => one.type === "global").map((one) => ({ label: one.name, note: one.description, value: one.callback_id }));
-    const bolt = shortcuts.length && thread() === null ? el("button", { class: "tool", type: "button", "aria-label": "Shortcuts", title: "Shortcuts", data: { testid: "shortcuts" }, onclick: () => listbox(bolt, shortcuts, (item) => app.guarded(() => act("shortcut", { user: app.me, callback_id: item.value }))) }, icon("bolt")) : null;
+    const shortcuts = app.shortcuts.filter((one) => one.type === "global").map((one) => ({ label: one.name, note: one.description, value: one.callback_id, app: one.app }));
+    const bolt = shortcuts.length && thread() === null ? el("button", { class: "tool", type: "button", "aria-label": "Shortcuts", title: "Shortcuts", data: { testid: "shortcuts" }, onclick: () => listbox(bolt, shortcuts, (item) => app.guarded(() => act("shortcut", { user: app.me, callback_id: item.value, app: item.app }))) }, icon("bolt")) : null;
     this.note = el("div", { class: "note", role: "status" });
     this.node = el("form", { class: "composer", onsubmit: (event) => { event.preventDefault(); this.send(); } }, this.menu, el("div", { class: "well" }, bolt, this.input, this.button), this.note);
     this.say();

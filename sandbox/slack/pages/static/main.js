@@ -49,7 +49,7 @@ class App {
     const [user, place] = decodeURIComponent(location.hash.slice(1)).split("/");
     await this.load(user || "ann");
     const wanted = this.channels.find((channel) => channel.name === place || channel.id === place) || this.channels[0];
-    await this.go(place === "home" ? { kind: "home" } : { kind: "channel", id: wanted.id });
+    await this.go(place === "home" ? { kind: "home", id: this.apps[0]?.id } : { kind: "channel", id: wanted.id });
     // Tools that take a picture wait until the network is quiet, which a live page never is.
     if (location.search === "?still") this.turned("live");
     else this.stream.open(this.me, this.number);
@@ -59,10 +59,9 @@ class App {
   async load(user) {
     const found = await read("/page/state", { user });
     if (found.boot !== this.boot || found.me !== this.me) this.heardAt.clear();
-    Object.assign(this, { me: found.me, team: found.team, number: found.number, channels: found.channels, commands: found.commands, shortcuts: found.shortcuts, sockets: found.sockets, boot: found.boot });
     // The stream may have brought a newer view while this was on its way.
     const newest = (kind) => found.number >= (this.heardAt.get(kind) ?? 0);
-    if (newest("home")) this.home = found.home;
+    Object.assign(this, { me: found.me, team: found.team, number: found.number, channels: found.channels, commands: found.commands, shortcuts: found.shortcuts, apps: newest("home") ? found.apps : found.apps.map((one) => ({ ...one, home: this.apps.find((known) => known.id === one.id)?.home ?? one.home })), sockets: found.sockets, boot: found.boot });
     this.users = new Map(found.users.map((one) => [one.id, one]));
     this.groups = new Map(found.groups.map((one) => [one.id, one]));
     if (newest("view")) this.modal.show(found.view, found.depth);
@@ -102,6 +101,10 @@ class App {
     });
   }
 
+  get home() { return this.apps.find((one) => one.id === this.place.id) ?? this.apps[0]; }
+
+  botOf(channel) { return this.apps.find((one) => channel.members.includes(one.bot_user))?.name ?? "the app"; }
+
   get channel() { return this.place.kind === "channel" ? this.names.channel(this.place.id) : null; }
 
   async go(place) {
@@ -110,7 +113,7 @@ class App {
     this.place = place;
     $("app").classList.remove("drawer");
     history.replaceState(null, "", `#${this.users.get(this.me).name}/${place.kind === "home" ? "home" : this.channel.name}`);
-    document.title = `${place.kind === "home" ? "Outreach" : this.channel.is_im ? "Outreach" : `#${this.channel.name}`} · ${this.team.name}`;
+    document.title = `${place.kind === "home" ? this.home.name : this.channel.is_im ? this.botOf(this.channel) : `#${this.channel.name}`} · ${this.team.name}`;
     if (place.kind === "home") this.drawHome(); else await this.drawChannel();
     this.drawSidebar();
   }
@@ -126,7 +129,7 @@ class App {
     this.timeline = null;
     const home = new Home(this);
     this.homeView = home;
-    fill($("main"), this.header(el("h1", {}, icon("bolt"), "Outreach"), "The app's Home tab"), this.banner(), home.node);
+    fill($("main"), this.header(el("h1", {}, icon("bolt"), this.home.name), "The app's Home tab"), this.banner(), home.node);
     home.open();
   }
 
@@ -137,8 +140,8 @@ class App {
   async drawChannel() {
     const channel = this.channel;
     this.homeView = null;
-    const timeline = this.timeline = new Timeline(this, { empty: () => el("div", { class: "empty" }, icon(channel.is_private ? "lock" : "hash"), el("h3", {}, channel.is_im ? "A conversation with Outreach" : `This is #${channel.name}`), el("p", {}, channel.is_member === false ? "You are not a member." : "Nothing was said here yet. Type / to talk to the bot.")) });
-    const title = channel.is_im ? el("h1", {}, icon("bolt"), "Outreach") : el("h1", {}, icon(channel.is_archived ? "box" : channel.is_private ? "lock" : "hash"), channel.name);
+    const timeline = this.timeline = new Timeline(this, { empty: () => el("div", { class: "empty" }, icon(channel.is_private ? "lock" : "hash"), el("h3", {}, channel.is_im ? `A conversation with ${this.botOf(channel)}` : `This is #${channel.name}`), el("p", {}, channel.is_member === false ? "You are not a member." : "Nothing was said here yet. Type / to talk to the bot.")) });
+    const title = channel.is_im ? el("h1", {}, icon("bolt"), this.botOf(channel)) : el("h1", {}, icon(channel.is_archived ? "box" : channel.is_private ? "lock" : "hash"), channel.name);
     const count = channel.is_im ? null : el("span", { class: "members", title: channel.members.map((id) => this.users.get(id)?.real_name).join(", ") }, `${channel.members.length} members`);
     const footer = this.footer(channel);
     fill($("main"), this.header(title, channel.topic?.value || (channel.is_im ? "Direct messages with the app" : ""), count), this.banner(), timeline.node, footer.node);
@@ -153,10 +156,12 @@ class App {
     const closed = (text, ...more) => ({ node: el("div", { class: "closed" }, el("span", {}, text), more) });
     if (channel.is_archived) return closed("This channel is archived; nothing can be said here.");
     if (channel.is_member === false) return closed("You are looking in from outside; only members can write here.");
-    this.composer = new Composer(this, { place: () => channel.id, sent: () => this.timeline.follows(), hint: channel.is_im ? "Message Outreach" : `Message #${channel.name}` });
-    if (channel.bot_is_member) return this.composer;
-    const invite = el("button", { class: "button", onclick: () => this.guarded(() => act("members", { channel: channel.id, invite: "outreach", by: this.me })) }, "Invite it");
-    return { node: el("div", {}, el("div", { class: "hint-bar" }, el("span", {}, channel.bot_may_post ? "Outreach is not in this channel: it may post here (chat:write.public), and reads nothing." : "Outreach is not in this channel: its posts here are refused with not_in_channel."), invite), this.composer.node), focus: () => this.composer.focus() };
+    this.composer = new Composer(this, { place: () => channel.id, sent: () => this.timeline.follows(), hint: channel.is_im ? `Message ${this.botOf(channel)}` : `Message #${channel.name}` });
+    const absent = this.apps.filter((one) => !channel.members.includes(one.bot_user));
+    if (absent.length < this.apps.length || !absent.length) return this.composer;
+    const [bot] = absent;
+    const invite = el("button", { class: "button", onclick: () => this.guarded(() => act("members", { channel: channel.id, invite: bot.bot_user, by: this.me })) }, "Invite it");
+    return { node: el("div", {}, el("div", { class: "hint-bar" }, el("span", {}, bot.posts_anywhere && !channel.is_private ? `${bot.name} is not in this channel: it may post here (chat:write.public), and reads nothing.` : `${bot.name} is not in this channel: its posts here are refused with not_in_channel.`), invite), this.composer.node), focus: () => this.composer.focus() };
   }
 
   // What is in front of someone is read; told once for a burst.
@@ -199,7 +204,7 @@ class App {
     const timeline = this.threadTimeline = new Timeline(this, { inThread: true });
     const composer = new Composer(this, { place: () => channel.id, thread: () => ts, sent: () => timeline.follows(), hint: "Reply…" });
     this.showPanel("thread", el("div", { class: "panel-in", data: { testid: "thread-panel" } },
-      el("header", {}, el("h2", {}, "Thread", el("small", {}, channel.is_im ? "Outreach" : `#${channel.name}`)), el("button", { class: "tool", "aria-label": "Close", onclick: () => this.closePanel() }, icon("close"))),
+      el("header", {}, el("h2", {}, "Thread", el("small", {}, channel.is_im ? this.botOf(channel) : `#${channel.name}`)), el("button", { class: "tool", "aria-label": "Close", onclick: () => this.closePanel() }, icon("close"))),
       timeline.node, channel.is_archived || channel.is_member === false ? null : composer.node));
     const found = await this.guarded(() => read("/control/messages", { channel: channel.id, user: this.me, thread_ts: ts }));
     if (this.threadTimeline !== timeline || !found) return;
@@ -244,8 +249,9 @@ class App {
   on_view({ view, depth }) { this.modal.show(view, depth); }
 
   on_home(view) {
-    this.home = view;
-    this.homeView?.show(view);
+    const of = this.apps.find((one) => one.id === view.app_id);
+    if (of) of.home = view;
+    if (of === this.home) this.homeView?.show(view);
   }
 
   on_traffic(exchange) { if (this.panel === "traffic") this.inspector.heard(exchange); }

@@ -96,13 +96,13 @@ function summary(one, app) {
 function tools(one, app, inThread) {
   const tool = (name, title, onclick, testid) => el("button", { class: "tool", title, "aria-label": title, data: { testid }, onclick }, icon(name));
   const faces = tool("smile", "Add a reaction", (event) => listbox(event.currentTarget, QUICK.map((name) => ({ label: `${glyph(name)}  :${name}:`, value: name })), (item) => react(one, app, item.value)), "react");
-  const own = app.shortcuts.filter((shortcut) => shortcut.type === "message").map((shortcut) => ({ label: shortcut.name, note: "Outreach", value: shortcut.callback_id }));
+  const own = app.shortcuts.filter((shortcut) => shortcut.type === "message").map((shortcut) => ({ label: shortcut.name, note: shortcut.app, value: shortcut.callback_id, app: shortcut.app }));
   const more = tool("more", "More actions", (event) => listbox(event.currentTarget,
-    [...own, { label: "Copy as JSON", value: "" }], (item) => (item.value ? shortcut(one, app, item.value) : copied(one))), "message-menu");
+    [...own, { label: "Copy as JSON", value: "" }], (item) => (item.value ? shortcut(one, app, item) : copied(one))), "message-menu");
   return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, faces, inThread ? null : tool("thread", "Reply in thread", () => app.openThread(one.thread_ts || one.ts), "open-thread"), more);
 }
 
-const shortcut = (one, app, callback_id) => app.guarded(() => act("shortcut", { user: app.me, channel: one.channel, ts: one.ts, callback_id }));
+const shortcut = (one, app, item) => app.guarded(() => act("shortcut", { user: app.me, channel: one.channel, ts: one.ts, callback_id: item.value, app: item.app }));
 
 async function copied(one) {
   await navigator.clipboard.writeText(JSON.stringify(one, null, 2)).then(() => notice("Copied as JSON"), () => notice("The browser did not allow copying"));

@@ -14,7 +14,12 @@ export function sidebar(node, app) {
   };
   const sign = (channel) => (channel.is_archived ? "box" : channel.is_private ? "lock" : "hash");
   const open = app.channels.filter((channel) => !channel.is_im);
-  const direct = app.channels.find((channel) => channel.is_im);
+  const entries = (one, index) => {
+    const direct = app.channels.find((channel) => channel.is_im && channel.members.includes(one.bot_user));
+    const current = app.place.kind === "home" && app.place.id === one.id;
+    return [el("button", { class: `item${current ? " current" : ""}`, data: { testid: index ? `home-item-${one.name}` : "home-item" }, onclick: () => app.go({ kind: "home", id: one.id }) }, icon("home"), el("span", { class: "name" }, one.name)),
+      direct ? item(direct, `${one.name} messages`, "thread") : null];
+  };
   const me = app.names.user(app.me);
   const switcher = el("button", { class: "me", "aria-haspopup": "listbox", data: { testid: "user-switcher" }, onclick: () => listbox(switcher,
     app.names.people().map((user) => ({ label: user.real_name, note: roleOf(user), value: user.id, mark: user.id === app.me })), (chosen) => app.become(chosen.value), { title: "See the workspace as" }) },
@@ -24,9 +29,7 @@ export function sidebar(node, app) {
     el("header", {}, el("span", { class: "logo" }, app.team.name.slice(0, 1)), el("div", { class: "what" }, el("strong", {}, app.team.name), status(app))),
     el("div", { class: "channels" },
       el("h2", {}, "Channels"), open.map((channel) => item(channel, channel.name, sign(channel))),
-      el("h2", {}, "Apps"),
-      el("button", { class: `item${app.place.kind === "home" ? " current" : ""}`, data: { testid: "home-item" }, onclick: () => app.go({ kind: "home" }) }, icon("home"), el("span", { class: "name" }, "Outreach")),
-      direct ? item(direct, "Outreach messages", "thread") : null),
+      el("h2", {}, "Apps"), app.apps.flatMap(entries)),
     switcher);
   node.querySelector(".channels").scrollTop = top;
 }

@@ -93,15 +93,15 @@ export class Home {
 
   async open() {
     this.waiting = true;
-    this.show(this.app.home);
-    await this.app.guarded(() => act("home/open", { user: this.app.me, wait: 3 }));
+    this.show(this.app.home.home);
+    await this.app.guarded(() => act("home/open", { user: this.app.me, app: this.app.home.id, wait: 3 }));
     this.waiting = false;
-    this.show(this.app.home);
+    this.show(this.app.home.home);
   }
 
   show(view) {
     const nothing = el("div", { class: "empty" }, icon("home"), el("h3", {}, this.waiting ? "Asking the app…" : "Nothing here yet"),
       el("p", {}, this.waiting ? "app_home_opened was sent." : "The app was told that its Home was opened, and has not published a view."));
-    fill(this.body, view ? blocks(view.blocks, context(this.app, this.form, { home: true })) : nothing);
+    fill(this.body, view ? blocks(view.blocks, context(this.app, this.form, { home: true, app: this.app.home.id })) : nothing);
   }
 }

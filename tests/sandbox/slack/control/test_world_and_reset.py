@@ -60,7 +60,7 @@ async def test_a_full_reset_leaves_nothing(slack: SlackStandIn, person: Person) 
     assert after.pop("now") < before.pop("now") + 60
     assert after == before
     assert (await person.see("messages", channel="outreach-alerts"))["messages"] == []
-    assert (slack.workspace.revoked, slack.sockets.silent) == (False, False)
+    assert (slack.workspace.first.revoked, slack.sockets.silent) == (False, False)
 
 
 async def test_a_full_reset_returns_to_what_was_kept(person: Person) -> None:

@@ -129,7 +129,9 @@ async def test_a_trigger_works_once_and_three_seconds(
     await person.do("command", text="/outreach open", wait=3)
     with pytest.raises(SlackApiError, match="exchanged_trigger_id"):
         await client.views_open(trigger_id=used[0], view=modal(WHY))
-    late = slack.workspace.world.triggers.issue(Trigger(user=seed.ANN.id, made_at=slack.clock.now()))
+    late = slack.workspace.world.triggers.issue(
+        Trigger(app=seed.APP, user=seed.ANN.id, made_at=slack.clock.now())
+    )
     await person.do("clock", advance=3.1)
     with pytest.raises(SlackApiError, match="expired_trigger_id"):
         await client.views_open(trigger_id=late.id, view=modal(WHY))

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.slack.app import App
 from sandbox.slack.state import seed
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.rate_limits import CALLS_PER_MINUTE, RateLimiter
 from sandbox.slack.state.settings import Clock, Credentials, Settings
+from sandbox.slack.to_bot.delivery import Requests
 from sandbox.slack.web_api.calls import METHODS, Call
 from sandbox.slack.web_api.endpoint import FAMILIES
 from sandbox.slack.workspace import Workspace
+from sandbox.slack.workspaces import Workspaces
 from tests.sandbox.slack.driver import Json, modal, section
 
 # One without a server, whose app listens to no events.
@@ -25,9 +26,10 @@ SPACE = Workspace(
     credentials=Credentials(),
     clock=Clock(),
     origin="http://127.0.0.1:1",
+    requests=Requests(),
 )
-APP = App({SPACE.world.team.id: SPACE})
-POSTED = SPACE.world.post(SPACE.world.channel(seed.ALERTS), user=seed.BOT.id, text="x", by_app=True).ts
+SPACES = Workspaces({SPACE.world.team.id: SPACE})
+POSTED = SPACE.world.post(SPACE.world.channel(seed.ALERTS), user=seed.BOT.id, text="x", app=seed.APP).ts
 LIKELY = [
     seed.ALERTS,
     seed.ANN.id,
@@ -105,7 +107,8 @@ def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
 def test_any_arguments_are_answered_or_refused(name: str, args: Json) -> None:
     answer: Any = None
     with contextlib.suppress(SlackError):
-        answer = METHODS[name].run(Call(method=METHODS[name], args=args, workspace=SPACE, app=APP))
+        call = Call(method=METHODS[name], args=args, workspace=SPACE, by=SPACE.first, workspaces=SPACES)
+        answer = METHODS[name].run(call)
     assert answer is None or isinstance(answer, dict)
 
 

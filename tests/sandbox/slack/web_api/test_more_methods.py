@@ -184,7 +184,7 @@ async def test_who_and_where_is_told(client: AsyncWebClient) -> None:
     assert (await client.users_profile_get(user=BEN))["profile"]["display_name"] == "ben"
     assert (await client.users_getPresence(user=BEN))["presence"] == "active"
     team = (await client.team_info())["team"]
-    bot = (await client.bots_info(bot=seed.TEAM.bot_id))["bot"]
+    bot = (await client.bots_info(bot=seed.APP.bot_id))["bot"]
     assert (team["domain"], bot["user_id"]) == ("outbound-labs", BOT)
     assert (await client.emoji_list())["emoji"] == {}
     assert (await client.api_test(foo="bar"))["args"]["foo"] == "bar"

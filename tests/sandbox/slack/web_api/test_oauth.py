@@ -138,7 +138,7 @@ async def test_a_cancelled_installation_ends_at_the_redirect_url_with_access_den
     slack: SlackStandIn, session: aiohttp.ClientSession
 ) -> None:
     assert await decide(slack, session, "cancel") == {"error": "access_denied", "state": "s1"}
-    assert not slack.second.world.installed
+    assert not slack.second.first.installed
 
 
 async def test_an_uninstalled_app_loses_its_token_and_gets_another_when_it_comes_back(
