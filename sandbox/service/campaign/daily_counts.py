@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from sqlalchemy import Connection
 
 from sandbox.service.base.schema import daily_counts
 from sandbox.service.base.storage import upsert
+from sandbox.service.campaign.rows import execute_all
 
 COUNTS = ("sends", "replies", "positive_replies", "meetings", "bounces", "complaints")
 GROUPINGS = ("sequence", "step", "variant", "inbox")
@@ -34,25 +36,26 @@ class CountBuffer:
     def __init__(self) -> None:
         self._cells: dict[Cell, dict[str, int]] = defaultdict(dict)
 
-    def count(self, cell: Cell, what: str) -> None:
+    def count(self, cell: Cell, what: str, number: int = 1) -> None:
         counts = self._cells[cell]
-        counts[what] = counts.get(what, 0) + 1
+        counts[what] = counts.get(what, 0) + number
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, Any]]:
         """One row for each group of each grouping on each day."""
         found: dict[tuple[int, str, int, int], dict[str, int]] = {}
         for cell, counts in self._cells.items():
             for grouping, group in zip(GROUPINGS, cell[2:], strict=True):
                 key = (cell.workspace, grouping, cell.day, group)
-                row = found.setdefault(key, dict.fromkeys(COUNTS, 0))
+                row = found.get(key)
+                if row is None:
+                    row = found[key] = dict.fromkeys(COUNTS, 0)
                 for what, number in counts.items():
                     row[what] += number
-        return [dict(zip(_KEY, key, strict=True)) | found[key] for key in sorted(found)]
+        for key in sorted(found):
+            yield dict(zip(_KEY, key, strict=True)) | found[key]
 
     def save(self, connection: Connection) -> None:
-        rows = self.rows()
-        if rows:
-            connection.execute(_adding(connection.dialect.name), rows)
+        execute_all(connection, _adding(connection.dialect.name), self.rows())
 
 
 @cache

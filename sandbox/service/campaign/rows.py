@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select
+from sqlalchemy import Connection, Executable, Table, func, insert, select
 
 from sandbox.service.campaign.people_names import person
 
@@ -16,9 +18,15 @@ def insert_one(connection: Connection, table: Table, **values: Any) -> int:
     return int(connection.execute(insert(table).values(**values).returning(table.c.pk)).scalar_one())
 
 
-def insert_all(connection: Connection, table: Table, rows: list[dict[str, Any]]) -> None:
-    for start in range(0, len(rows), _AT_ONCE):
-        connection.execute(insert(table), rows[start : start + _AT_ONCE])
+def insert_all(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+    execute_all(connection, insert(table), rows)
+
+
+def execute_all(connection: Connection, statement: Executable, rows: Iterable[dict[str, Any]]) -> None:
+    """Run a statement for each row, with few of them in memory at once."""
+    left = iter(rows)
+    while some := list(islice(left, _AT_ONCE)):
+        connection.execute(statement, some)
 
 
 def continue_numbering(connection: Connection, table: Table) -> None:

@@ -122,17 +122,17 @@ def outcome(
 ) -> Outcome:
     """What comes of sending a step's variant to a lead, on that day, from an inbox of that health."""
     what, when = two_rolls(seed, "outcome", lead, step, variant, day)
-    for kind, share in _shares(
+    for kind, share in shares(
         step=step, variant=variant, health=round(health), appeal=round(appeal, 2), conditions=conditions
     ):
         if what < share:
-            return Outcome(kind=kind, delay=_delay(kind, when))
+            return Outcome(kind=kind, delay=delay_of(kind, when))
         what -= share
     return Outcome(kind="silence", delay=0.0)
 
 
 @lru_cache(maxsize=8_192)
-def _shares(
+def shares(
     *, step: int, variant: int, health: float, appeal: float, conditions: Conditions
 ) -> tuple[tuple[str, float], ...]:
     """How likely each kind is. Poor health lands in spam: fewer replies, more bounces and complaints.
@@ -154,8 +154,8 @@ def _shares(
     )
 
 
-def _delay(kind: str, when: float) -> float:
-    """Seconds until it shows: machines answer in seconds, people within the hour, the day or the weekend."""
+def delay_of(kind: str, when: float) -> float:
+    """Seconds until a response shows: machines answer in seconds, people within the hour, the day or the weekend."""
     if kind.startswith("bounce") or kind == "ooo":
         return between(5.0, 3 * MINUTE, when)
     return min(3 * DAY, 150 * MINUTE * math.exp(1.3 * _bell(when)))

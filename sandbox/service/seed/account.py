@@ -23,10 +23,7 @@ from sandbox.service.campaign.rows import (
 from sandbox.service.campaign.rules import Window, next_slot
 from sandbox.service.seed.huge_account import seed_huge_account
 from sandbox.service.seed.past_events import PastResponse, insert_past_events
-from sandbox.service.seed.prehistory import LeadHistory, Prehistory, Sender
-
-_BACKED_DAYS = 30
-"""Of so many days, today included, every count has its lead; it is the default range of GET /stats."""
+from sandbox.service.seed.prehistory import BACKED_DAYS, LeadHistory, Prehistory, Sender
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +155,7 @@ def _keep_leads(
 
     Older leads have been removed since; their replies and counts are kept.
     """
-    since = (day_of(prehistory.now) - _BACKED_DAYS + 1) * DAY
+    since = (day_of(prehistory.now) - BACKED_DAYS + 1) * DAY
     kept = sorted(
         (one for one in prehistory.histories if one.status == "active" or one.last_active_at >= since),
         key=lambda history: history.created_at,

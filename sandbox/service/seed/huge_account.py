@@ -1,193 +1,336 @@
-"""The huge account, written by the database itself: a million leads are too many to carry through Python one by one."""
+"""The huge account: its past is played for whoever responded; the database itself writes the silent many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import random
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, MetaData, Table, Text, func, insert, select, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Float,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    insert,
+    select,
+    text,
+    update,
+)
 
 from sandbox.service.base import schema
-from sandbox.service.base.clock import day_of
+from sandbox.service.base.clock import DAY, HOUR, day_of
 from sandbox.service.base.schema import LEAD_INDEXES, daily_counts, inboxes
-from sandbox.service.campaign import rows
-from sandbox.service.campaign.account_plans import ACME, SequencePlan
-from sandbox.service.campaign.daily_counts import COUNTS
-from sandbox.service.campaign.people_names import FIRST, LAST, plain
+from sandbox.service.campaign import rows, rules
+from sandbox.service.campaign.account_plans import ACME
+from sandbox.service.campaign.daily_counts import COUNTS, Cell
+from sandbox.service.campaign.people_names import FIRST, LAST, Person, plain
 from sandbox.service.campaign.rules import Window, next_slot
+from sandbox.service.seed.cohorts import Cohort, cohorts
+from sandbox.service.seed.past_events import PastResponse, insert_past_events
+from sandbox.service.seed.prehistory import BACKED_DAYS, LeadHistory, Prehistory
+from sandbox.service.seed.responders import responders, variant_of
 
 LEADS = 1_000_000
 INBOXES = 10_000
 DOMAINS = 500
-_DAYS = 64
-
-# Shares of the four steps and of the two variants; what rounding leaves falls to the last.
-_STEPS = (0.40, 0.33, 0.20, 0.07)
-_VARIANTS = (0.47, 0.53)
+_PLANS = ACME.sequences
+_QUEUE_DAYS = 20
+"""The leads to whom nothing was sent yet become due over so many days."""
 
 
-def _names(name: str) -> Table:
-    columns = (Column("number", BigInteger, primary_key=True), Column("name", Text), Column("plain", Text))
+def _temporary(name: str, *columns: Column[Any]) -> Table:
     return Table(name, MetaData(), *columns, prefixes=["TEMPORARY"])
 
 
-_GIVEN, _FAMILY = _names("given"), _names("family")
+_GIVEN, _FAMILY = (
+    _temporary(
+        name, Column("number", BigInteger, primary_key=True), Column("name", Text), Column("plain", Text)
+    )
+    for name in ("given", "family")
+)
+_BLOCKS = _temporary(
+    "blocks",
+    *(Column(name, BigInteger) for name in ("first", "serial", "size", "sequence", "inbox", "turns", "step")),
+    Column("status", Text),
+    *(Column(name, Float(53)) for name in ("due", "spread", "created")),
+)
+"""Leads that differ in their numbers alone: `turns` inboxes from `inbox` on take them in turn."""
+_SENT = _temporary("sent", *(Column(name, BigInteger) for name in ("place", "day", "sends")))
 _LEADS = """
-WITH RECURSIVE n(i) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < :leads - 1),
-dice AS (
-    SELECT i, i % :sequences AS place, (i * 48271 + :seed) % 65521 % 100 AS luck,
-           (i * 16807 + :seed) % 65537 % :firsts AS f, (i * 40692 + :seed) % 65539 % :lasts AS l,
-           (i * 69621) % 864000 AS wait, i % 2 AS started
-    FROM n
+WITH RECURSIVE n(i) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < :most - 1),
+made AS (
+    SELECT blocks.*, i, serial + i AS number, ((serial + i) * 16807 + :seed) % 65537 % :firsts AS f,
+           ((serial + i) * 40692 + :seed) % 65539 % :lasts AS l
+    FROM blocks CROSS JOIN n WHERE i < size
 )
 INSERT INTO leads (pk, workspace_pk, sequence_pk, email, first_name, last_name, company,
                    status, step, due_at, inbox_pk, created_at)
-SELECT i + 1, :workspace, :first_sequence + place,
-       given.plain || i || '@lead' || (i % 40009) || '.example',
-       given.name, family.name, family.name || ' & Co',
-       CASE WHEN luck < 46 THEN 'active' WHEN luck < 88 THEN 'completed' WHEN luck < 93 THEN 'replied'
-            WHEN luck < 95 THEN 'interested' WHEN luck < 98 THEN 'bounced' ELSE 'unsubscribed' END,
-       CASE WHEN luck < 46 THEN started ELSE 1 + started END,
-       CASE WHEN luck < 46 THEN :now + wait END,
-       CASE WHEN luck < 46 AND started = 0 THEN NULL
-            ELSE :first_inbox + (i / :sequences) % (:inboxes / :sequences) * :sequences + place END,
-       :now - (:leads - i) * 3.0
-FROM dice LEFT JOIN given ON given.number = f LEFT JOIN family ON family.number = l
+SELECT first + i, :workspace, sequence, given.plain || made.number || '@lead' || (made.number % 40009) || '.example',
+       given.name, family.name, family.name || ' & Co', status, step,
+       due + (made.number * 69621) % 864000 / 864000.0 * spread, inbox + i % turns * :sequences, created + i * 0.0005
+FROM made LEFT JOIN given ON given.number = f LEFT JOIN family ON family.number = l
 """
 _INBOX_COUNTS = """
-WITH RECURSIVE d(day) AS (SELECT :today - :days UNION ALL SELECT day + 1 FROM d WHERE day < :today),
-sent AS (
-    SELECT d.day, inboxes.pk, daily_limit AS sends, (inboxes.pk * 31 + d.day * 17) % 7 AS luck
-    FROM inboxes CROSS JOIN d WHERE inboxes.workspace_pk = :workspace
+INSERT INTO tallies (workspace_pk, "grouping", day, group_key,
+                     sends, replies, positive_replies, meetings, bounces, complaints)
+SELECT :workspace, 'inbox', day, pk, sends, 0, 0, 0, 0, 0
+FROM inboxes JOIN sent ON place = (pk - :first_inbox) % :sequences WHERE workspace_pk = :workspace
+"""
+
+
+_SETTLED = (
+    update(schema.leads)
+    .where(schema.leads.c.pk == bindparam("lead"))
+    .values(status=bindparam("now_is"), step=bindparam("at_step"), due_at=None)
 )
-INSERT INTO tallies (workspace_pk, "grouping", day, group_key,
-                     sends, replies, positive_replies, meetings, bounces, complaints)
-SELECT :workspace, 'inbox', day, pk, sends, luck / 2, luck / 4, luck / 6, luck / 5, 0 FROM sent
-"""
-_SEQUENCE_COUNTS = """
-INSERT INTO tallies (workspace_pk, "grouping", day, group_key,
-                     sends, replies, positive_replies, meetings, bounces, complaints)
-SELECT :workspace, 'sequence', day, sequence_pk,
-       sum(sends), sum(replies), sum(positive_replies), sum(meetings), sum(bounces), sum(complaints)
-FROM tallies JOIN inboxes ON inboxes.pk = group_key
-WHERE tallies.workspace_pk = :workspace AND "grouping" = 'inbox' GROUP BY day, sequence_pk
-"""
 
 
 def seed_huge_account(connection: Connection, *, workspace: int, seed: int, now: float) -> None:
-    """10,000 inboxes on 500 domains, a million leads, nine weeks of counts that add up in every grouping."""
-    plans = ACME.sequences
-    sequences = [
-        rows.insert_one(connection, schema.sequences, workspace_pk=workspace, **plan.model_dump())
-        for plan in plans
-    ]
-    homes = [
-        rows.insert_one(
-            connection,
-            schema.domains,
-            workspace_pk=workspace,
-            name=f"acme-{number + 1}.example",
-            state="healthy",
+    """10,000 inboxes on 500 domains, a million leads, and nine weeks of counts that their leads and replies back."""
+    _HugeAccount(connection, workspace=workspace, seed=seed, now=now).create()
+
+
+class _HugeAccount:
+    """Inbox k sends for sequence k modulo their number, so that neither needs to be looked up."""
+
+    def __init__(self, connection: Connection, *, workspace: int, seed: int, now: float) -> None:
+        self._connection = connection
+        self._workspace = workspace
+        self._seed = seed
+        self._now = now
+        self._past = Prehistory(seed=seed, now=now)
+        self._sequences = [self._insert(schema.sequences, **plan.model_dump()) for plan in _PLANS]
+        self._turns = tuple(len(range(place, INBOXES, len(_PLANS))) for place in range(len(_PLANS)))
+        self._cohorts = cohorts(_PLANS, inboxes=self._turns, seed=seed, now=now)
+        since = day_of(now) - BACKED_DAYS + 1
+        self._first_of: dict[int, int] = {}
+        """The row of the first lead of each cohort whose leads are still there, by its serial."""
+        first = 1
+        for cohort in self._cohorts:
+            if cohort.kept(since):
+                self._first_of[cohort.serial] = first
+                first += cohort.size
+        self._queue_first = first
+
+    def _insert(self, table: Table, **values: Any) -> int:
+        return rows.insert_one(self._connection, table, workspace_pk=self._workspace, **values)
+
+    def create(self) -> None:
+        self._insert_inboxes()
+        self._play()
+        self._insert_leads()
+        self._insert_counts()
+        names = {pk: plan.name for pk, plan in zip(self._sequences, _PLANS, strict=True)}
+        past = (
+            PastResponse(
+                at=one.at,
+                kind=one.kind,
+                serial=one.history.serial,
+                step=one.step,
+                person=self._person(one.history.serial),
+                sequence=names[one.history.sequence],
+                inbox=self._emails[one.history.inbox],
+            )
+            for one in self._past.settled
+            if one.history.pk is not None
         )
-        for number in range(DOMAINS)
-    ]
-    _insert_inboxes(
-        connection, plans, sequences=sequences, homes=homes, workspace=workspace, seed=seed, now=now
-    )
-    first_inbox = connection.execute(
-        select(func.min(inboxes.c.pk)).where(inboxes.c.workspace_pk == workspace)
-    ).scalar()
-    _insert_leads(connection, first=(sequences[0], first_inbox), workspace=workspace, seed=seed, now=now)
-    # Bound beforehand, parameters have types, which PostgreSQL asks for.
-    connection.execute(text(_INBOX_COUNTS).bindparams(workspace=workspace, today=day_of(now) - 1, days=_DAYS))
-    connection.execute(text(_SEQUENCE_COUNTS).bindparams(workspace=workspace))
-    connection.execute(insert(daily_counts), list(_split_days(connection, workspace=workspace)))
+        insert_past_events(self._connection, past, workspace=self._workspace, seed=self._seed, now=self._now)
 
+    def _insert_inboxes(self) -> None:
+        homes = [
+            self._insert(schema.domains, name=f"acme-{number + 1}.example", state="healthy")
+            for number in range(DOMAINS)
+        ]
+        windows = [Window.of(plan) for plan in _PLANS]
+        made = [
+            {
+                "workspace_pk": self._workspace,
+                "domain_pk": homes[number % DOMAINS],
+                "sequence_pk": self._sequences[number % len(_PLANS)],
+                "email": f"{plain(FIRST[number % len(FIRST)])}{number}@acme-{number % DOMAINS + 1}.example",
+                "health": float(_health(number)),
+                "daily_limit": 30 + number % 5 * 5,
+                "full_limit": 30 + number % 5 * 5,
+                "status": "active",
+                "next_slot_at": next_slot(
+                    windows[number % len(_PLANS)],
+                    limit=30 + number % 5 * 5,
+                    after=self._now,
+                    key=(self._seed, number + 1),
+                ),
+            }
+            for number in range(INBOXES)
+        ]
+        rows.insert_all(self._connection, inboxes, made)
+        mine = select(inboxes.c.pk, inboxes.c.email).where(inboxes.c.workspace_pk == self._workspace)
+        self._emails = {row.pk: row.email for row in self._connection.execute(mine)}
+        self._first_inbox = min(self._emails)
 
-def _insert_inboxes(
-    connection: Connection,
-    plans: Sequence[SequencePlan],
-    *,
-    sequences: list[int],
-    homes: list[int],
-    workspace: int,
-    seed: int,
-    now: float,
-) -> None:
-    made = [
-        {
-            "workspace_pk": workspace,
-            "domain_pk": homes[number % DOMAINS],
-            "sequence_pk": sequences[number % len(sequences)],
-            "email": f"{plain(FIRST[number % len(FIRST)])}{number}@acme-{number % DOMAINS + 1}.example",
-            "health": float(62 + number * 7 % 37),
-            "daily_limit": 30 + number % 5 * 5,
-            "full_limit": 30 + number % 5 * 5,
-            "status": "active",
-            "next_slot_at": next_slot(
-                Window.of(plans[number % len(plans)]),
-                limit=30 + number % 5 * 5,
-                after=now,
-                key=(seed, number + 1),
-            ),
-        }
-        for number in range(INBOXES)
-    ]
-    rows.insert_all(connection, inboxes, made)
+    def _play(self) -> None:
+        """Draw who responded, and let their responses take effect."""
+        chance = random.Random(self._seed)
+        for cohort in self._cohorts:
+            self._play_cohort(cohort, chance)
 
+    def _play_cohort(self, cohort: Cohort, chance: random.Random) -> None:
+        place, plan = cohort.place, _PLANS[cohort.place]
+        turns, sequence = self._turns[place], self._sequences[place]
+        healths = [_health(place + turn * len(_PLANS)) for turn in range(turns)]
+        first, done = self._first_of.get(cohort.serial), set[int]()
+        for step, day in enumerate(cohort.sent_on, start=1):
+            mood = rules.mood(seed=self._seed, sequence=sequence, day=day)
+            for one in responders(
+                chance,
+                size=cohort.size,
+                step=step,
+                serial=cohort.serial,
+                healths=healths,
+                appeal=plan.appeal * mood,
+            ):
+                if one.place in done:
+                    continue
+                done.add(one.place)
+                inbox = self._first_inbox + place + one.place % turns * len(_PLANS)
+                at = (day * 24 + plan.opens + chance.random() * (plan.closes - plan.opens)) * HOUR
+                history = LeadHistory(
+                    serial=cohort.serial + one.place,
+                    sequence=sequence,
+                    inbox=inbox,
+                    created_at=day * DAY,
+                    step=step,
+                    pk=None if first is None else first + one.place,
+                )
+                self._past.histories.append(history)
+                cell = Cell(self._workspace, day, sequence, step, variant_of(history.serial, step), inbox)
+                for later, day_after in enumerate(cohort.sent_on[step:], start=step + 1):
+                    unsent = Cell(
+                        self._workspace, day_after, sequence, later, variant_of(history.serial, later), inbox
+                    )
+                    self._past.buffer.count(unsent, "sends", -1)
+                if at + one.delay > self._now:
+                    self._past.expect(history, one.kind, due_at=at + one.delay)
+                else:
+                    self._past.settle(history, one.kind, steps=plan.steps, cell=cell, at=at + one.delay)
 
-def _insert_leads(
-    connection: Connection, *, first: tuple[int, Any], workspace: int, seed: int, now: float
-) -> None:
-    """One statement for a million rows; the indexes are built afterwards, from what is there."""
-    for index in LEAD_INDEXES:
-        index.drop(connection)
-    _fill_names(connection, _GIVEN, FIRST)
-    _fill_names(connection, _FAMILY, LAST)
-    connection.execute(
-        text(_LEADS).bindparams(
-            leads=LEADS,
-            inboxes=INBOXES,
-            sequences=len(ACME.sequences),
-            first_sequence=first[0],
-            first_inbox=first[1],
-            workspace=workspace,
-            seed=seed,
-            now=now,
-            firsts=len(FIRST),
-            lasts=len(LAST),
-        )
-    )
-    for table in (_GIVEN, _FAMILY):
-        table.drop(connection)
-    for index in LEAD_INDEXES:
-        index.create(connection)
+    def _person(self, serial: int) -> Person:
+        """Somebody as `_LEADS` makes them."""
+        first = FIRST[(serial * 16807 + self._seed) % 65537 % len(FIRST)]
+        last = LAST[(serial * 40692 + self._seed) % 65539 % len(LAST)]
+        email = f"{plain(first)}{serial}@lead{serial % 40009}.example"
+        return Person(first_name=first, last_name=last, company=f"{last} & Co", email=email, title="")
 
-
-def _fill_names(connection: Connection, table: Table, names: Sequence[str]) -> None:
-    table.create(connection)
-    rows = [{"number": number, "name": name, "plain": plain(name)} for number, name in enumerate(names)]
-    connection.execute(insert(table), rows)
-
-
-def _split_days(connection: Connection, *, workspace: int) -> Iterator[dict[str, Any]]:
-    """The counts by step and by variant: each day's totals, divided."""
-    sums = (func.sum(daily_counts.c[name]).label(name) for name in COUNTS)
-    days = select(daily_counts.c.day, *sums).where(
-        daily_counts.c.workspace_pk == workspace, daily_counts.c.grouping == "sequence"
-    )
-    for day in connection.execute(days.group_by(daily_counts.c.day)).mappings().all():
-        for grouping, shares, first in (("step", _STEPS, 1), ("variant", _VARIANTS, 0)):
-            parts = {name: _divide(int(day[name]), shares) for name in COUNTS}
-            for place in range(len(shares)):
+    def _blocks(self) -> Iterator[dict[str, Any]]:
+        for cohort in self._cohorts:
+            first = self._first_of.get(cohort.serial)
+            if first is not None:
                 yield {
-                    "workspace_pk": workspace,
-                    "grouping": grouping,
-                    "day": day["day"],
-                    "group_key": first + place,
-                } | {name: parts[name][place] for name in COUNTS}
+                    "first": first,
+                    "serial": cohort.serial,
+                    "size": cohort.size,
+                    "sequence": self._sequences[cohort.place],
+                    "inbox": self._first_inbox + cohort.place,
+                    "turns": self._turns[cohort.place],
+                    "step": cohort.step,
+                    "status": "completed" if cohort.next_on is None else "active",
+                    "due": cohort.due_at(Window.of(_PLANS[cohort.place])),
+                    "spread": 8 * HOUR,
+                    "created": cohort.day * DAY + cohort.place * HOUR / 4,
+                }
+        last = self._cohorts[-1]
+        offset = last.serial + last.size - self._queue_first
+        for place, sequence in enumerate(self._sequences):
+            size = len(range(self._queue_first + place, LEADS + 1, len(_PLANS)))
+            first = self._queue_first + sum(
+                len(range(self._queue_first + before, LEADS + 1, len(_PLANS))) for before in range(place)
+            )
+            queue = {"first": first, "serial": first + offset, "size": size, "sequence": sequence}
+            due = {"step": 0, "status": "active", "due": self._now, "spread": _QUEUE_DAYS * DAY}
+            yield queue | due | {"inbox": None, "turns": 1, "created": self._now - HOUR + place * 300.0}
+
+    def _insert_leads(self) -> None:
+        """One statement for a million rows; the indexes are built afterwards, from what is there."""
+        for index in LEAD_INDEXES:
+            index.drop(self._connection)
+        for table, names in ((_GIVEN, FIRST), (_FAMILY, LAST)):
+            numbered = [{"number": n, "name": name, "plain": plain(name)} for n, name in enumerate(names)]
+            self._fill(table, numbered)
+        blocks = list(self._blocks())
+        self._fill(_BLOCKS, blocks)
+        # Bound beforehand, parameters have types, which PostgreSQL asks for.
+        self._connection.execute(
+            text(_LEADS).bindparams(
+                most=max(block["size"] for block in blocks),
+                sequences=len(_PLANS),
+                workspace=self._workspace,
+                seed=self._seed,
+                firsts=len(FIRST),
+                lasts=len(LAST),
+            )
+        )
+        self._settle_leads()
+        for table in (_GIVEN, _FAMILY, _BLOCKS):
+            table.drop(self._connection)
+        for index in LEAD_INDEXES:
+            index.create(self._connection)
+        rows.continue_numbering(self._connection, schema.leads)
+
+    def _settle_leads(self) -> None:
+        """The leads that responded, and the responses that are still to come."""
+        settled = (
+            {"lead": one.pk, "now_is": one.status, "at_step": one.step}
+            for one in self._past.histories
+            if one.pk is not None
+        )
+        rows.execute_all(self._connection, _SETTLED, settled)
+        pending = (
+            {
+                "lead_pk": one.history.pk,
+                "inbox_pk": one.history.inbox,
+                "step": one.history.step,
+                "kind": one.kind,
+                "due_at": one.due_at,
+            }
+            for one in self._past.pending
+        )
+        rows.insert_all(self._connection, schema.responses, pending)
+
+    def _insert_counts(self) -> None:
+        """What was sent, had nobody responded; then the responses, and what was not sent because of them."""
+        sent = Counter[tuple[int, int]]()
+        totals = Counter[tuple[str, int, int]]()
+        for cohort in self._cohorts:
+            for step, day in enumerate(cohort.sent_on, start=1):
+                sent[cohort.place, day] += cohort.size // self._turns[cohort.place]
+                totals["sequence", day, self._sequences[cohort.place]] += cohort.size
+                totals["step", day, step] += cohort.size
+                first = variant_of(cohort.serial, step)
+                totals["variant", day, first] += (cohort.size + 1) // 2
+                totals["variant", day, 1 - first] += cohort.size // 2
+        self._fill(
+            _SENT, [{"place": place, "day": day, "sends": sends} for (place, day), sends in sent.items()]
+        )
+        bound = {"workspace": self._workspace, "first_inbox": self._first_inbox, "sequences": len(_PLANS)}
+        self._connection.execute(text(_INBOX_COUNTS).bindparams(**bound))
+        _SENT.drop(self._connection)
+        nothing = dict.fromkeys(COUNTS, 0) | {"workspace_pk": self._workspace}
+        self._connection.execute(
+            insert(daily_counts),
+            [
+                nothing | {"grouping": grouping, "day": day, "group_key": group, "sends": sends}
+                for (grouping, day, group), sends in totals.items()
+            ],
+        )
+        self._past.buffer.save(self._connection)
+
+    def _fill(self, table: Table, made: list[dict[str, Any]]) -> None:
+        table.create(self._connection)
+        self._connection.execute(insert(table), made)
 
 
-def _divide(total: int, shares: Sequence[float]) -> list[int]:
-    parts = [int(total * share) for share in shares[:-1]]
-    return [*parts, total - sum(parts)]
+def _health(number: int) -> int:
+    return 62 + number * 7 % 37

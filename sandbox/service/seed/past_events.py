@@ -37,7 +37,7 @@ def insert_past_events(
     Replies are kept forever, the other events for `KEPT_DAYS`, as the daily clean-up does it.
     """
     responses = sorted(past)
-    rows = [
+    rows = (
         {
             "workspace_pk": workspace,
             "kind": payload["event"],
@@ -47,7 +47,7 @@ def insert_past_events(
         }
         for one in responses
         for payload in _payloads(one, seed=seed, since=now - KEPT_DAYS * DAY)
-    ]
+    )
     insert_all(connection, events, rows)
     blocked = {one.person.email for one in responses if one.kind in BLOCKING}
     insert_all(

@@ -12,6 +12,8 @@ from sandbox.service.campaign.rules import Window
 
 HISTORY_DAYS = 65
 """Enough for the last 30 days and the 30 before them, which reports compare."""
+BACKED_DAYS = 30
+"""Of so many days, today included, every count has its lead; it is the default range of GET /stats."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,6 +24,8 @@ class LeadHistory:
     sequence: int
     inbox: int
     created_at: float
+    pk: int | None = None
+    """Its row, where that is known beforehand; None for a lead that has been removed since."""
     step: int = 0
     status: str = "active"
     due_at: float | None = None
@@ -119,9 +123,9 @@ class Prehistory:
         if result.kind == "silence":
             self._wait(history, sender, at=at)
         elif at + result.delay > self.now:
-            self._expect(history, result.kind, due_at=at + result.delay)
+            self.expect(history, result.kind, due_at=at + result.delay)
         else:
-            self._settle(history, sender, result.kind, cell=cell, at=at + result.delay)
+            self.settle(history, result.kind, steps=sender.steps, cell=cell, at=at + result.delay)
 
     def _cell(self, history: LeadHistory, sender: Sender, *, at: float) -> Cell:
         variant = rules.variant_of(seed=self.seed, lead=-history.serial, step=history.step)
@@ -137,7 +141,7 @@ class Prehistory:
         """All steps are sent: the lead is through unless an answer comes first."""
         done_at = at + rules.FINISH_AFTER
         if done_at > self.now:
-            self._expect(history, "completed", due_at=done_at)
+            self.expect(history, "completed", due_at=done_at)
         else:
             history.status = "completed"
             self._record(history, "completed", at=done_at)
@@ -146,10 +150,12 @@ class Prehistory:
         history.last_active_at = at
         self.settled.append(Settled(history=history, kind=kind, step=history.step, at=at))
 
-    def _expect(self, history: LeadHistory, kind: str, *, due_at: float) -> None:
+    def expect(self, history: LeadHistory, kind: str, *, due_at: float) -> None:
+        """Let a response show after the first day has begun."""
         self.pending.append(Pending(history=history, kind=kind, due_at=due_at))
 
-    def _settle(self, history: LeadHistory, sender: Sender, kind: str, *, cell: Cell, at: float) -> None:
+    def settle(self, history: LeadHistory, kind: str, *, steps: int, cell: Cell, at: float) -> None:
+        """Let a response take effect: counts, status, and what follows from it later."""
         cell = cell._replace(day=day_of(at))
         self._record(history, kind, at=at)
         for what in rules.COUNTED[kind]:
@@ -159,7 +165,7 @@ class Prehistory:
             history.due_at = at + DAY
         elif kind == "ooo":
             away = rules.days_away(seed=self.seed, lead=-history.serial, step=history.step)
-            if history.step < sender.steps:
+            if history.step < steps:
                 history.due_at = at + DAY * away
             else:
                 self._finish(history, at=at)
@@ -167,9 +173,9 @@ class Prehistory:
             history.status = rules.FINAL[kind]
         again = rules.writes_again(kind, seed=self.seed, lead=-history.serial, step=history.step)
         if again is not None and at + again.delay > self.now:
-            self._expect(history, again.kind, due_at=at + again.delay)
+            self.expect(history, again.kind, due_at=at + again.delay)
         elif again is not None:
-            self._settle(history, sender, again.kind, cell=cell, at=at + again.delay)
+            self.settle(history, again.kind, steps=steps, cell=cell, at=at + again.delay)
         if kind in {"interested", "turned"}:
             self._book_meeting(history, cell, at=at)
 
@@ -178,7 +184,7 @@ class Prehistory:
         if delay is None:
             return
         if at + delay > self.now:
-            self._expect(history, "meeting", due_at=at + delay)
+            self.expect(history, "meeting", due_at=at + delay)
         else:
             history.last_active_at = at + delay
             self.buffer.count(cell._replace(day=day_of(at + delay)), "meetings")

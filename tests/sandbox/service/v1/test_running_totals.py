@@ -175,7 +175,7 @@ async def test_the_huge_account_has_a_million_leads_and_counts_that_add_up(
         for grouping in GROUPINGS:
             found = (await api.get("/stats", params={"group_by": grouping})).json()["data"]
             totals.append([sum(row[name] for row in found) for name in SHOWN])
-        assert totals[0][0] > 10_000_000
+        assert totals[0][0] > 1_000_000
         assert totals == [totals[0]] * len(GROUPINGS)
         newest = (await api.get("/leads", params={"limit": 100})).json()["data"]
         created = [lead["created_at"] for lead in newest]
