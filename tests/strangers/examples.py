@@ -73,13 +73,19 @@ class Example:
         return self.by_socket or "slack_bolt" in self.source or "3000" in self.source
 
     @property
+    def endless(self) -> bool:
+        """Whether it is a script that goes on until it is stopped."""
+        return not self.stays and re.search(r"(?m)^while True:", self.source) is not None
+
+    @property
     def commands(self) -> list[str]:
         found = re.findall(r"(?m)^(?!\s*#).*command\(\s*(?:command=)?\"(/[\w-]+)\"", self.source)
         return sorted({*found, *re.findall(r"\"command\"\] == \"(/[\w-]+)\"", self.source)})
 
     @property
     def shortcuts(self) -> list[str]:
-        return sorted(set(re.findall(r"shortcut\(\s*(?:callback_id=)?\"([\w-]+)\"", self.source)))
+        listened = re.findall(r"shortcut\(\s*(?:callback_id=)?\"([\w-]+)\"", self.source)
+        return sorted({*listened, *re.findall(r"payload\[\"callback_id\"\] == \"([\w-]+)\"", self.source)})
 
     @property
     def events(self) -> list[str]:

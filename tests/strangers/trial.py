@@ -22,6 +22,7 @@ from tests.strangers.examples import Example
 
 START_SECONDS = 20.0
 SETTLE_SECONDS = 1.0
+ENDLESS_SECONDS = 5.0
 _BOT = "<@U0OUTREACH>"
 _ERROR = re.compile(r"[\w.]*(Error|Exception)\b.*:")
 _VALUES = {
@@ -63,7 +64,8 @@ class Trial:
         socket_only = self._example.by_socket
         self._slack.deliver_to(None if socket_only else "http://127.0.0.1:3000/slack/events")
         web = WebClient(self._slack.bot_token, base_url=self._slack.api_url)
-        web.conversations_create(name="random")  # where most samples post
+        random = web.conversations_create(name="random")["channel"]["id"]  # where most samples post
+        web.conversations_invite(channel=random, users="U0ANN00001,U0BEN00002,U0CLEO0003,U0DEV00004")
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryDirectory() as scratch:
             process = self._start(output, scratch)
             try:
@@ -98,9 +100,9 @@ class Trial:
     def _used(self, process: subprocess.Popen[str], output: IO[str]) -> list[str]:
         if not self._example.stays:
             try:
-                code = process.wait(30)
+                code = process.wait(ENDLESS_SECONDS if self._example.endless else 30)
             except subprocess.TimeoutExpired:
-                return ["does not end"]
+                return self._verdict() if self._example.endless else ["does not end"]
             return self._verdict() if code == 0 else [_last_line(output)]
         if not _within(START_SECONDS, lambda: self._is_up() or process.poll() is not None):
             return ["does not listen"]
@@ -162,7 +164,7 @@ class Trial:
 
     def _verdict(self) -> list[str]:
         exchanges = self._control.get("traffic")["exchanges"]
-        if len(exchanges) < 2:  # the first is the channel made for it
+        if len(exchanges) < 3:  # the first two make a channel for it
             return ["calls nothing"]
         return sorted({f"{one['name']}: {one['error']} {one['status']}" for one in exchanges if _failed(one)})
 

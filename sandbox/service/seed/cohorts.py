@@ -12,7 +12,7 @@ from sandbox.service.campaign.account_plans import SequencePlan
 from sandbox.service.campaign.rules import STEP_GAP_DAYS, Window
 from sandbox.service.seed.prehistory import HISTORY_DAYS
 
-_ADDED = (1, 2, 2, 3)
+_ADDED = (1, 1, 2, 2)
 """How many leads each inbox of a sequence starts on a sending day."""
 _PAUSED_DAYS = 9
 _LATE_DAYS = 10

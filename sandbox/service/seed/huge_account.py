@@ -39,7 +39,7 @@ LEADS = 1_000_000
 INBOXES = 10_000
 DOMAINS = 500
 _PLANS = ACME.sequences
-_QUEUE_DAYS = 20
+_QUEUE_DAYS = 45
 """The leads to whom nothing was sent yet become due over so many days."""
 
 
