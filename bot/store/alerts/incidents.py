@@ -130,7 +130,9 @@ class Incidents(Repository):
 
     @writes
     def acting(self, tx: Transaction, incident: Incident, sequences: Sequence[str]) -> bool:
-        """Write down what is about to be paused; False: another process has taken over."""
+        """Write down what is about to be paused; False: another process has taken over, or the rule was turned off."""
+        if _is_off(tx, incident.workspace, incident.rule):
+            return False
         change = _mine(incident).values(state="acting", sequences=json.dumps(list(sequences)))
         return tx.execute(change).rowcount == 1
 
@@ -204,16 +206,21 @@ def _mine(incident: Incident) -> sa.Update:
     return sa.update(incidents).where(c.id == incident.id, c.token == incident.token, under_way)
 
 
+def _is_off(tx: Transaction, workspace: str, rule: str) -> bool:
+    s = switches.c
+    mine = (s.workspace == workspace) & (s.rule == rule)
+    all_of_them = (s.workspace == ALL) & (s.rule == ALL)
+    off = sa.select(s.rule).where(mine | all_of_them, s.until.is_(None) | (s.until > tx.now))
+    return tx.scalars(off).first() is not None
+
+
 def _refusal(tx: Transaction, claim: Claim) -> str:
     """Why nothing may begin, as the database stands now."""
-    c, s = incidents.c, switches.c
+    c = incidents.c
     which = (c.workspace == claim.workspace) & (c.rule == claim.rule)
     if tx.scalar(sa.select(c.id).where(which, c.subject == claim.subject, c.ended_at.is_(None))):
         return "known"
-    mine = (s.workspace == claim.workspace) & (s.rule == claim.rule)
-    all_of_them = (s.workspace == ALL) & (s.rule == ALL)
-    off = sa.select(s.rule).where(mine | all_of_them, s.until.is_(None) | (s.until > tx.now))
-    if tx.scalars(off).first() is not None:
+    if _is_off(tx, claim.workspace, claim.rule):
         return "off"
     query = sa.select(c.began_at, c.action, c.sequences, c.state)
     recent = tx.execute(query.where(which, c.began_at >= tx.now - LOOK_BACK)).all()

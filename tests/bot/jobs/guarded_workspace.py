@@ -14,6 +14,7 @@ from bot.store import Store
 from shared.domain.card import Card
 from shared.domain.guard_records import StoredRule, Switch
 from shared.domain.records import AuditEntry
+from shared.guardrails.defaults import SHIPPED
 from tests.bot.fake_service import Remote
 from tests.bot.manual_clock import MINUTE, ManualClock, arrive, post_all
 
@@ -51,7 +52,7 @@ class GuardedWorkspace:
     async def rule(self, sentence: str, *, name: str = "rule", by: str = "") -> None:
         rule = StoredRule(name=name, sentence=sentence, added_by=by, added_name="ann")
         await self.store.guardrails.add_rule("default", rule)
-        for shipped in ("bounces-5", "domain-bounces-5", "opt-outs-2", "no-replies-300"):
+        for shipped in SHIPPED:
             switch = Switch(rule=shipped, by="", at=0.0)
             await self.store.guardrails.switch_off("default", switch)
 
