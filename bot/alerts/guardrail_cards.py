@@ -9,7 +9,7 @@ from bot.alerts.wording import show_time
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.guard_records import Incident
-from shared.guardrails.rule import Action, Rule, Scope
+from shared.guardrails.rule import Rule, Scope
 from shared.text.formats import short_duration, show_number
 from shared.text.tokenize import join
 
@@ -119,10 +119,6 @@ def trusted_again(*, footer: str = "") -> Card:
 def target_of(rule: Rule, label: str) -> str:
     """What a person pauses by a command for a subject of the rule."""
     return {Scope.DOMAIN: f"domain:{label.casefold()}", Scope.WORKSPACE: "all"}.get(rule.scope, label)
-
-
-def can_suggest(rule: Rule) -> bool:
-    return rule.action is not Action.TELL
 
 
 def _show(name: str) -> tuple[Button, ...]:

@@ -22,9 +22,9 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
-from shared.domain.guard_records import Happening, Incident
+from shared.domain.guard_records import Incident
 from shared.domain.records import Actor, AuditEntry
-from shared.guardrails.evidence import HORIZON, Evidence
+from shared.guardrails.evidence import HORIZON, Evidence, domain_of
 from shared.guardrails.rule import Rule, Scope
 from shared.operations import with_workspace
 from shared.operations.context import CommandContext
@@ -99,7 +99,11 @@ class GuardrailActs:
         """Those seen on the domain, the ones with most events first: the service does not tell who sends from it."""
         since = self._store.database.clock() - HORIZON
         seen = await self._store.guardrails.happenings(claim.workspace, since)
-        counts = Counter(one.sequence.casefold() for one in seen if _domain(one) == claim.subject)
+        counts = Counter(
+            one.sequence.casefold()
+            for one in seen
+            if (one.domain.casefold() or domain_of(one.inbox)) == claim.subject
+        )
         named = [one for one in able if one.label.casefold() in counts]
         return sorted(named, key=lambda one: -counts[one.label.casefold()])
 
@@ -242,10 +246,6 @@ _LIMITS = {
     "per day": "It does not pause by itself: it has paused {rule.per_day} times in 24 h, its own limit.",
     "at once": "It does not pause by itself: it would hold more than {rule.at_once} sequences paused, its own limit.",
 }
-
-
-def _domain(one: Happening) -> str:
-    return one.domain.casefold() or one.inbox.rpartition("@")[2].casefold()
 
 
 def _in_workspace(card: Card, workspace: str) -> Card:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from shared.text.formats import UNKNOWN, show_change, show_rate
 
 LEAST_SENDS = 50
-"""Sends from which a rate is called one: below, even no reply at all leaves a rate of 7 % possible."""
+"""Sends from which a rate is called one: below, even no reply at all leaves a rate of 7% possible."""
 SURE = 0.95
 """How likely a difference must be to be called one."""
 Z = 1.959963984540054
-"""Standard errors of a 95 % interval: 2.5% of a normal distribution lies above."""
+"""Standard errors of a 95% interval: 2.5% of a normal distribution lies above."""
 NARROW = 0.005, 0.25
 """A margin below half a percentage point and below a quarter of the rate is not shown: it changes no decision."""
 TOO_FEW = "too few"
@@ -54,8 +54,11 @@ class Rate:
 
     def __str__(self) -> str:
         """`7.1% ± 2.4`, `7.1%` where the margin is narrow, or `too few`."""
-        if not self.enough:
-            return TOO_FEW
+        return self.with_margin if self.enough else TOO_FEW
+
+    @property
+    def with_margin(self) -> str:
+        """The same, however few the sends are."""
         points, part = NARROW
         narrow = self.margin < points and self.margin < part * self.share
         return show_rate(self.share) + ("" if narrow else f" ± {max(self.margin * 100, 0.1):.1f}")
@@ -99,6 +102,23 @@ def wilson(part: float, whole: float, z: float = Z) -> tuple[float, float]:
     centre = (share + square / (2 * whole)) / (1 + square / whole)
     half = z / (1 + square / whole) * math.sqrt(share * (1 - share) / whole + square / (4 * whole * whole))
     return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def chance_of_so_few(part: int, sends: int, rate: float) -> float:
+    """The probability of at most `part` of so many sends where the true rate is `rate`; by the binomial distribution."""
+    if not 0 < rate < 1:
+        return 1.0
+    log_rate, log_rest = math.log(rate), math.log1p(-rate)
+    return sum(
+        math.exp(
+            math.lgamma(sends + 1)
+            - math.lgamma(n + 1)
+            - math.lgamma(sends - n + 1)
+            + n * log_rate
+            + (sends - n) * log_rest
+        )
+        for n in range(part + 1)
+    )
 
 
 def chance_higher(one: Rate, other: Rate) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from shared.domain.evidence import chance_of_so_few, rate_of
 from shared.domain.guard_records import ALL, Incident, Switch
 from shared.guardrails.evidence import Evidence
 from shared.guardrails.rule import (
@@ -16,9 +16,11 @@ from shared.guardrails.rule import (
     Condition,
     Metric,
     Rule,
+    quoted,
     show_limit,
     show_window,
 )
+from shared.text.formats import UNKNOWN, show_rate
 
 FRESH_SECONDS = 900.0
 """A reading of the service that is older is stale: rules stop acting."""
@@ -128,7 +130,7 @@ def _answers(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Ite
             baseline = _baseline(rule, evidence, key, start=start)
             limit *= baseline or 0.0
             holds = rate is not None and baseline is not None and rate < limit
-            holds = holds and is_unlikely(count, sends, baseline or 0.0)
+            holds = holds and chance_of_so_few(count, sends, baseline or 0.0) < UNLIKELY
         yield Finding(
             subject=key, label=evidence.label(rule.scope, key), value=value, limit=limit, count=count,
             sends=sends, enough=enough, holds=enough and holds,
@@ -144,20 +146,6 @@ def _baseline(rule: Rule, evidence: Evidence, key: str, *, start: float) -> floa
     if sends < condition.sends:
         return None
     return evidence.counted(condition.metric, rule.scope, start=begin, end=start).get(key, 0) / sends
-
-
-def is_unlikely(count: int, sends: int, rate: float) -> bool:
-    """Whether so few of so many would come by chance in fewer cases than `UNLIKELY`; by the binomial distribution."""
-    if not 0 < rate < 1:
-        return False
-    log_rate, log_rest = math.log(rate), math.log1p(-rate)
-    total = 0.0
-    for n in range(count + 1):
-        ways = math.lgamma(sends + 1) - math.lgamma(n + 1) - math.lgamma(sends - n + 1)
-        total += math.exp(ways + n * log_rate + (sends - n) * log_rest)
-        if total >= UNLIKELY:
-            return False
-    return True
 
 
 def _health(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Iterable[Finding]:
@@ -195,15 +183,22 @@ def _clock(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%-d %b %H:%M} UTC"
 
 
+def show_value(condition: Condition, one: Finding) -> str:
+    """`7.1 % ± 3.9`, a count or a score; a dash where nothing is known."""
+    if condition.test not in {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}:
+        return UNKNOWN if one.value is None else f"{one.value:g}"
+    rate = rate_of(one.count, one.sends)
+    return rate.with_margin if rate else show_rate(one.value)
+
+
 def measured(condition: Condition, one: Finding) -> str:
-    """`7.1% bounces (12 of 169 sends) in 24h`: what was found, in words."""
+    """`7.1 % ± 3.9 bounces (12 of 169 sends) in 24h`: what was found, in words."""
     window = show_window(condition.window)
     match condition.test:
         case Comparison.RATE_ABOVE | Comparison.RATE_BELOW | Comparison.BELOW_BASELINE:
-            rate = "–" if one.value is None else f"{one.value * 100:.1f}%"
-            text = f"{rate} {condition.metric} ({one.count:,} of {one.sends or 0:,} sends) in {window}"
+            text = f"{show_value(condition, one)} {condition.metric} ({one.count:,} of {one.sends or 0:,} sends) in {window}"
             if condition.test is Comparison.BELOW_BASELINE:
-                text += f", below {one.limit * 100:.1f}%"
+                text += f", below {show_rate(one.limit)}"
             return text
         case Comparison.COUNT_ABOVE:
             return f"{one.count:,} {condition.metric} in {window}"
@@ -240,9 +235,12 @@ def standing(
     now: float,
 ) -> Standing:
     """State, last firing and distance to the threshold."""
-    findings = [one for one in evaluate(rule, evidence, now=now) if one.nearness is not None]
+    found = evaluate(rule, evidence, now=now)
+    findings = [one for one in found if one.nearness is not None]
     fired = max((one.began_at for one in incidents if one.rule == name), default=None)
     state, why = _state(name, rule, evidence, switches=switches, now=now)
+    if rule.only and not found and rule.condition.test is not Comparison.COUNT_ABOVE:
+        why = why or f"nothing is known of {quoted(rule.only)}"
     closest = max(findings, key=lambda one: one.nearness or 0.0, default=None)
     return Standing(name=name, rule=rule, state=state, why=why, last_fired=fired, closest=closest)
 

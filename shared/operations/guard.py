@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from shared.api.errors import OutreachError
 from shared.commands import COMMANDS, CONFIRMED, Invocation, join
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import ALL, GuardRecords, StoredRule, Switch
 from shared.guardrails.backtest import Backtest, backtest, charts
 from shared.guardrails.catalog import NamedRule, catalog, free_name
-from shared.guardrails.evaluate import Finding, Standing, is_on, standing
+from shared.guardrails.evaluate import Standing, is_on, show_value, standing
 from shared.guardrails.evidence import HORIZON, Evidence
-from shared.guardrails.rule import Action, Comparison, Rule
+from shared.guardrails.rule import Action, Rule, Scope
 from shared.guardrails.sentence import parse
 from shared.operations.context import CommandContext
 from shared.operations.outcome import Outcome, need_records, refused
-from shared.text.formats import UNKNOWN, show_number, show_rate, show_time
+from shared.text.formats import UNKNOWN, show_number, show_time
 
 LOOK_BACK = timedelta(days=30)
 SHOWN = 8
@@ -75,16 +76,9 @@ def _tone(one: Standing) -> Tone:
 def _row(one: Standing, context: CommandContext) -> Row:
     fired = UNKNOWN if one.last_fired is None else show_time(_moment(one.last_fired), now=context.now())
     closest = one.closest
-    near = f"{closest.label}: {_value(one.rule, closest)}" if closest else UNKNOWN
+    near = f"{closest.label}: {show_value(one.rule.condition, closest)}" if closest else UNKNOWN
     cells = (one.name, fired, near, closest.nearness if closest else None)
     return Row(cells=cells, tone=_tone(one))
-
-
-def _value(rule: Rule, one: Finding) -> str:
-    if one.value is None:
-        return UNKNOWN
-    rates = {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}
-    return show_rate(one.value) if rule.condition.test in rates else f"{one.value:g}"
 
 
 def _data(one: Standing, named: NamedRule) -> dict[str, object]:
@@ -146,7 +140,7 @@ async def _add(invocation: Invocation, context: CommandContext) -> Outcome:
     card = Card(
         title=f"Guardrail {name} is on",
         tone=Tone.GOOD,
-        text=(f"Understood: {rule}.", f"It {DOES[rule.action]}."),
+        text=(f"Understood: {rule}.", f"It {DOES[rule.action]}.", *await _missing(rule, context)),
         buttons=(
             Button(label="Test it", command=join("guard", "test", name)),
             Button(label="Remove", command=join("guard", "remove", name)),
@@ -195,7 +189,7 @@ async def _tested(name: str, rule: Rule, context: CommandContext, *, is_new: boo
     on = f"{join('guard', 'add', str(rule))}"
     return Card(
         title=title,
-        text=(f"Understood: {rule}.", *_summary(rule, result)),
+        text=(f"Understood: {rule}.", *await _missing(rule, context), *_summary(rule, result)),
         facts=_facts(rule, result),
         table=_firings(rule, result, context) if firings else None,
         charts=await asyncio.to_thread(charts, rule, evidence, result),
@@ -213,6 +207,19 @@ async def _tested(name: str, rule: Rule, context: CommandContext, *, is_new: boo
             for one in firings
         ),
     )
+
+
+async def _missing(rule: Rule, context: CommandContext) -> tuple[str, ...]:
+    """A warning where a rule names a sequence that doesn't exist."""
+    if not rule.only or rule.scope is not Scope.SEQUENCE:
+        return ()
+    try:
+        names = [one.label.casefold() for one in await context.client.list_sequences()]
+    except OutreachError:
+        return ()
+    if rule.only.casefold() in names:
+        return ()
+    return (f"Warning: no sequence is named “{rule.only}”. The rule does nothing until there is one.",)
 
 
 def _summary(rule: Rule, result: Backtest) -> tuple[str, ...]:

@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
+from bot.alerts.guardrail_cards import suggestion
+from bot.alerts.rendering import write_note
 from bot.interactions.form_input import FormInput, read_form
 from bot.interactions.forms import GUARD_CONDITIONS, FormRequest, form_view
+from bot.store.alerts.incidents import Claim
+from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
 from shared.commands import parse
 from shared.guardrails.sentence import parse as parse_rule
-from tests.bot.harness import BotHarness
+from tests.bot.harness import CHANNEL, BotHarness
 
 CONDITIONS = [text for text, _ in GUARD_CONDITIONS]
 
@@ -85,3 +89,22 @@ async def test_the_list_offers_the_form_to_who_may_fill_it_in(bot: BotHarness) -
     (listed,) = await bot.say("guard", user=seed.BEN.id)
     assert "Open form" in json.dumps(listed)
     assert "don't have permission" in json.dumps(await bot.say("guard off", user=seed.GUS.id))
+
+
+async def test_the_button_of_a_suggestion_asks_for_the_permission_of_who_clicks(bot: BotHarness) -> None:
+    rule = parse_rule("suggest pausing sequence when bounces > 5% of at least 200 sends in 24h")
+    card = suggestion("mine", rule, "Q3 founders", "6.0% bounces", target="Q3 founders")
+    claim = Claim(
+        workspace="default", rule="mine", sentence=str(rule), action=rule.action, subject="q3 founders",
+        label="Q3 founders", note="6.0% bounces",
+    )  # fmt: skip
+    post = PlannedPost(dedupe="guard:1", channel=CHANNEL, kind="note", note=write_note(card))
+    assert bot.running
+    assert (await bot.running.store.incidents.begin(claim, post)).incident
+    message = await bot.public_message("suggests pausing Q3 founders")
+    at = {"channel": message["channel"], "ts": message["ts"], "text": "Pause sequence", "wait": 5}
+    refused = await bot.control("click", user=seed.GUS.id, **at)
+    assert "don't have permission" in json.dumps(refused["answers"])
+    tried = await bot.control("click", user=seed.BEN.id, **at)
+    assert "permission" not in json.dumps(tried["answers"])
+    assert tried["answers"]

@@ -121,3 +121,16 @@ def test_a_change_needs_more_than_chance() -> None:
     assert [evidence.show_count_change(now, 100) for now in (110, 160, 40, None)] == [
         "no clear change", "▲ 60%", "▼ 60%", "",
     ]  # fmt: skip
+
+
+@given(st.integers(0, 40), st.integers(0, 400), st.floats(0.001, 0.5))
+def test_the_chance_of_so_few_is_the_binomial_one(part: int, rest: int, rate: float) -> None:
+    from scipy import stats
+
+    known = stats.binom.cdf(part, part + rest, rate)
+    assert evidence.chance_of_so_few(part, part + rest, rate) == pytest.approx(known, abs=1e-9)
+
+
+def test_a_rate_with_its_counts_says_when_the_sends_are_too_few() -> None:
+    assert Rate(part=12, sends=169).with_counts == "7.1% ± 4.9 (12 of 169 sends)"
+    assert Rate(part=3, sends=40).with_counts == "too few sends to tell (3 of 40)"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from shared.domain.guard_records import ALL, CountSample, Happening, Incident, Switch
-from shared.guardrails.evaluate import doubt, evaluate, holding, is_unlikely, standing
+from shared.guardrails.evaluate import doubt, evaluate, holding, standing
 from shared.guardrails.evidence import DAY, Evidence
 from shared.guardrails.sentence import parse
 
@@ -110,12 +110,6 @@ def test_a_rate_is_below_its_baseline_only_where_chance_is_unlikely() -> None:
     assert [one.holds for one in evaluate(rule, known(12, 250), now=NOW)] == [False]
 
 
-def test_a_low_share_is_unlikely_by_the_exact_binomial_sum() -> None:
-    assert is_unlikely(0, 170, 0.04)  # 0.96 ** 170 = 0.00097
-    assert not is_unlikely(0, 169, 0.04)  # 0.96 ** 169 = 0.00101
-    assert not is_unlikely(0, 10_000, 0.0)
-
-
 def test_health_below_a_score_and_falling() -> None:
     def health(days: float, score: float, inbox: str = "a@acme.com") -> CountSample:
         at = NOW - days * DAY
@@ -141,6 +135,13 @@ def test_a_rule_doubts_what_is_stale_or_has_a_gap() -> None:
     )
     hour = parse("pause sequence when bounces > 5% of at least 50 sends in 1h")
     assert doubt(hour, gap, now=NOW) == ""  # the gap is before its window
+
+
+def test_a_rule_about_something_that_was_never_seen_says_so() -> None:
+    rule = parse('tell about sequence "Gone" when bounces > 5% of at least 50 sends in 24h')
+    assert standing("b", rule, evidence(bounces(2), [*sent(100), *polls()]), now=NOW).why == (
+        'nothing is known of "Gone"'
+    )
 
 
 def test_a_standing_tells_state_last_firing_and_the_closest_subject() -> None:

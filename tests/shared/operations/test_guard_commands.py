@@ -78,7 +78,7 @@ async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harn
     assert card.title == "bounces-5 would have fired once in 30 days"
     assert card.table is not None
     (row,) = card.table.rows
-    assert row.cells[1:3] == ("Q3 Founders", "10.0% bounces (10 of 100 sends) in 24h")
+    assert row.cells[1:3] == ("Q3 Founders", "10.0% ± 7.4 bounces (10 of 100 sends) in 24h")
     assert facts(card)["Sends"] == "100"
     assert card.data is not None
     (firing,) = card.data
@@ -93,6 +93,13 @@ async def test_a_sentence_that_is_not_understood_names_the_nearest() -> None:
         parse("guard add pause sequence when bounced > 5%")
     assert "“bounced” is not measured" in str(caught.value)
     assert f"The nearest rule is: {WHOLE.replace(' for 4h', '')}" in str(caught.value)
+
+
+async def test_a_rule_that_names_no_sequence_is_added_with_a_warning(harness: CommandHarness) -> None:
+    line = 'guard add tell about sequence "{}" when bounces > 5% of at least 50 sends in 24h'
+    card = await harness.say(line.format("Gone"))
+    assert "Warning: no sequence is named “Gone”. The rule does nothing until there is one." in card.text
+    assert len((await harness.say(line.format("q3 founders"))).text) == 2
 
 
 async def test_who_may_not_pause_may_not_add_a_rule_that_does(harness: CommandHarness) -> None:
@@ -176,7 +183,7 @@ async def test_the_list_shows_the_last_firing_and_the_closest_subject(harness: C
     card = await harness.say("guard")
     assert card.table is not None
     row = next(row for row in card.table.rows if row.cells[0] == "bounces-5")
-    assert row.cells[1:3] == ("13:30 UTC", "Spring: 4.0%")
+    assert row.cells[1:3] == ("13:30 UTC", "Spring: 4.0% ± 2.1")
     assert row.cells[3] == pytest.approx(0.8)
 
 
