@@ -37,10 +37,10 @@ def paused(
     about = f" of {clip(incident.label)}" if len(names) > 1 and incident.label != "workspace" else ""
     text = [_listed(names)] if len(names) > 1 else []
     if left:
-        text.append(f"Not paused, by the rule's limit: {_listed(left)}")
+        text.append(f"Left running because of the rule's limit: {_listed(left)}")
     if failed:
-        text.append(f"Not paused, because the service refused: {_listed(failed)}")
-    text.append("Undo resumes what it paused and snoozes the rule for 24 h.")
+        text.append(f"Not paused because the service refused: {_listed(failed)}")
+    text.append("Undo resumes what was paused and snoozes this rule for 24 h.")
     if not until:
         text.insert(0, "It stays paused until someone resumes it.")
     return Card(
@@ -103,9 +103,12 @@ def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") ->
 def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
     """Rules that act do not, because they cannot trust what they know."""
     return Card(
-        title="Guardrails do not pause anything now",
+        title="Guardrails have stopped pausing",
         tone=Tone.WARN,
-        text=(f"{why[:1].upper()}{why[1:]}.", f"Waiting: {_listed(names)}. They act again by themselves."),
+        text=(
+            f"{why[:1].upper()}{why[1:]}.",
+            f"Rules: {_listed(names)}. They pause again as soon as the data is complete.",
+        ),
         buttons=(Button(label="Show guardrails", command="guard list"),),
         footer=footer,
     )
@@ -113,7 +116,7 @@ def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
 
 def trusted_again(*, footer: str = "") -> Card:
     """The evidence is fresh and complete again."""
-    return Card(title="Guardrails act again", tone=Tone.GOOD, footer=footer)
+    return Card(title="Guardrails can pause again", tone=Tone.GOOD, footer=footer)
 
 
 def target_of(rule: Rule, label: str) -> str:

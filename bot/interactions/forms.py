@@ -46,7 +46,7 @@ _SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add", "guard": "A
 GUARD_ACTIONS = (
     ("suggest", "Suggest a pause"),
     ("tell", "Tell only"),
-    ("pause", "Pause by itself, shown with its backtest first"),
+    ("pause", "Pause without asking (shows a backtest first)"),
 )
 GUARD_SCOPES = ("sequence", "domain", "inbox", "workspace")
 GUARD_CONDITIONS = (
@@ -57,15 +57,22 @@ GUARD_CONDITIONS = (
         "Out-of-office above … % of the sends",
     ),
     ("bounces > {limit} in {window}", "More bounces than …"),
-    ("no replies after {sends} sends in {window}", "No replies after so many sends"),
+    ("no replies after {sends} sends in {window}", "No replies after the minimum sends"),
     (
         "positive replies < {limit}% of baseline over at least {sends} sends in {window}",
-        "Positive replies below … % of their own past",
+        "Positive replies below … % of their baseline",
     ),
     ("health < {limit}", "Health below …"),
     ("health falls {limit} in {window}", "Health falls by …"),
 )
-GUARD_WINDOWS = (("1h", "1 hour"), ("4h", "4 hours"), ("24h", "24 hours"), ("3d", "3 days"), ("7d", "7 days"))
+GUARD_WINDOWS = (
+    ("1h", "1 hour"),
+    ("4h", "4 hours"),
+    ("24h", "24 hours"),
+    ("3d", "3 days"),
+    ("7d", "7 days"),
+    ("14d", "14 days"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,8 +227,8 @@ def _guard(_: FormRequest) -> list[Block]:
         _input("action", "What it does", _radio("action", [_option(t, v) for v, t in GUARD_ACTIONS])),
         _input("scope", "For each", _select("scope", [_option(s.capitalize(), s) for s in GUARD_SCOPES])),
         _input("condition", "When", _select("condition", conditions)),
-        _input("limit", "The limit (…)", _line(12, hint="5"), optional=True),
-        _input("sends", "Of at least so many sends", _line(7, hint="50"), optional=True),
+        _input("limit", "Limit", _line(12, hint="5"), optional=True),
+        _input("sends", "Minimum sends", _line(7, hint="50"), optional=True),
         _input("window", "Within", _select("window", windows, first=2)),
         _input("length", "A pause lasts", _select("length", lengths)),
         _input("except", "Except this sequence, inbox or domain", _line(150), optional=True),

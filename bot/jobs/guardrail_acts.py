@@ -85,13 +85,13 @@ class GuardrailActs:
         if rule.scope is Scope.SEQUENCE:
             chosen = [one for one in able if one.label.casefold() == claim.subject]
             if len(chosen) > 1:
-                return Targets(why_none="Several active sequences have this name, so it does not choose.")
+                return Targets(why_none="Only a suggestion: several active sequences share this name.")
         elif rule.scope is Scope.DOMAIN:
             chosen = await self._of_domain(claim, able)
         else:
             chosen = able
         if not chosen:
-            return Targets(why_none="No active sequence is known to send from there.")
+            return Targets(why_none="Only a suggestion: no active sequence is known to send from there.")
         most = rule.at_once or len(chosen)
         return Targets(chosen=tuple(chosen[:most]), left=tuple(chosen[most:]))
 
@@ -112,9 +112,13 @@ class GuardrailActs:
         for incident in await self._store.incidents.take_interrupted(self._contexts.clients):
             age = self._store.database.clock() - incident.began_at
             if is_off(incident):
-                await self._give_up(incident, why="Guardrails were turned off before it could.")
+                await self._give_up(
+                    incident, why="Guardrails were turned off before it could pause anything."
+                )
             elif incident.state == "decided" and age > TOO_LATE:
-                await self._finish(incident, {}, why="The bot did not run for more than an hour.")
+                await self._finish(
+                    incident, {}, why="The bot was down for more than an hour: the decision was too old."
+                )
             else:
                 await self._carry_out(incident)
 
@@ -148,14 +152,14 @@ class GuardrailActs:
             paused, failed = await self._pause(incident, known, context)
         except OutreachError as error:
             failed = {incident.label: error}
-        why = "" if paused else "It was paused already, by somebody else."
+        why = "" if paused else "Someone else had already paused it."
         if failed:
             first = next(iter(failed.values()))
             log.warning("pause not proven", rule=incident.rule, error=type(first).__name__)
             if incident.attempts < ATTEMPTS:
                 return await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
             doubt = " `sequences paused` shows what it may have paused." if incident.state == "acting" else ""
-            why = f"The service refuses or does not answer: {first}{doubt}"
+            why = f"The service did not confirm the pause: {first}{doubt}"
         return await self._finish(incident, paused, left=left, failed=tuple(failed), why=why)
 
     async def _pause(
@@ -243,8 +247,8 @@ class GuardrailActs:
 
 
 _LIMITS = {
-    "per day": "It does not pause by itself: it has paused {rule.per_day} times in 24 h, its own limit.",
-    "at once": "It does not pause by itself: it would hold more than {rule.at_once} sequences paused, its own limit.",
+    "per day": "Only a suggestion: the rule has reached its limit of {rule.per_day} a day.",
+    "at once": "Only a suggestion: the rule may keep at most {rule.at_once} sequences paused at once.",
 }
 
 

@@ -185,9 +185,7 @@ class GuardrailWatch:
         channel = place_of(self._contexts, workspace)
         if await self._permitted(named.added_by, channel):
             return ""
-        return (
-            f"It does not pause by itself: @{named.added_name}, who added it, may no longer pause sequences."
-        )
+        return f"Only a suggestion: @{named.added_name}, who added the rule, no longer has permission to pause sequences."
 
     async def _say(self, claim: Claim, rule: Rule, why: str) -> None:
         """Suggest or tell, once."""

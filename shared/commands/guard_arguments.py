@@ -19,7 +19,7 @@ def _read(words: Words) -> Values:
     act, rest = words[0], words[1:]
     if act.is_one_of(*ACTIONS):
         hint = f"To add it, write: guard add {clip(_text(words), length=120)}"
-        raise ArgumentError("A rule is added, or tested first.", hint=hint)
+        raise ArgumentError("Add the rule, or test it first.", hint=hint)
     if not act.is_one_of(*ACTS):
         raise ArgumentError(f"“{clip(act.text)}” isn't an option here.", hint=did_you_mean(act.text, ACTS))
     name, verb = "", act.text.lower()
@@ -44,7 +44,7 @@ def _name(words: Words) -> str:
     if not words:
         raise ArgumentError("Which rule?", hint="`guard list` shows their names.")
     if not _is_name(words):
-        hint = "A name has up to 40 letters, digits, dots and dashes; `guard list` shows those there are."
+        hint = "A name has up to 40 letters, digits, dots and dashes. `guard list` shows all names."
         raise ArgumentError(f"“{clip(_text(words))}” is not the name of a rule.", hint=hint)
     return words[0].text.lower()
 

@@ -169,13 +169,13 @@ def doubt(rule: Rule, evidence: Evidence, *, now: float) -> str:
     """Why the rule must not act now, in words; empty: the evidence is fresh and complete."""
     last = evidence.last_poll(at=now)
     if last is None:
-        return "the service has not been read yet"
+        return "the bot has not read the service yet"
     if now - last > FRESH_SECONDS:
-        return f"the service could not be read since {_clock(last)}"
+        return f"the bot last read the service on {_clock(last)}"
     window = max(rule.condition.window.total_seconds(), OUTAGE_SECONDS)
     gap = evidence.outage(start=now - window, end=now)
     if gap and gap[1] - gap[0] > OUTAGE_SECONDS and rule.condition.metric is not Metric.HEALTH:
-        return f"the bot's own record has a gap from {_clock(gap[0])} to {_clock(gap[1])}"
+        return f"the bot has no data from {_clock(gap[0])} to {_clock(gap[1])}"
     return ""
 
 

@@ -78,9 +78,9 @@ class _Reader:
         return _checked(rule)
 
     def _action(self) -> Action:
-        word = self._next("Begin with tell, suggest or pause.")
+        word = self._next("Start with tell, suggest or pause.")
         if word.quoted or word.text not in ACTIONS:
-            raise Misunderstood(f"“{clip(word)}” is not an action: begin with tell, suggest or pause.")
+            raise Misunderstood(f"“{clip(word)}” is not an action: start with tell, suggest or pause.")
         action = ACTIONS[word.text]
         if action is Action.SUGGEST:
             self._take("pausing") or (self._take("to") and self._take("pause"))
@@ -93,14 +93,14 @@ class _Reader:
         if (word := self._peek()) is None or word.quoted or word.text not in SCOPES:
             if word is not None and not word.quoted and word.text in {"when", "if"}:
                 return None, ""
-            raise Misunderstood("Say what: sequence, inbox, domain or workspace.")
+            raise Misunderstood("Name what it is about: sequence, inbox, domain or workspace.")
         self._at += 1
         scope, following = SCOPES[word.text], self._peek()
         if following is None or (following.text in {"when", "if", "for"} and not following.quoted):
             return scope, ""
         self._at += 1
         if not following.quoted and scope not in {Scope.INBOX, Scope.DOMAIN}:
-            raise Misunderstood(f"Put the name of a {scope} into quotes.")
+            raise Misunderstood(f"Put the name of the {scope} in quotes.")
         if scope is Scope.WORKSPACE or not following.text.strip():
             raise Misunderstood(f"A {scope} needs no name here.")
         return scope, following.text
@@ -113,7 +113,7 @@ class _Reader:
             self._need("office")
             word = Token(Metric.OUT_OF_OFFICE)
         if word.quoted or word.text not in METRICS:
-            raise Misunderstood(f"“{clip(word)}” is not measured. It can be: {', '.join(Metric)}.")
+            raise Misunderstood(f"“{clip(word)}” is not a metric. Use one of: {', '.join(Metric)}.")
         metric = METRICS[word.text]
         if metric is Metric.HEALTH:
             return self._health()
@@ -124,7 +124,7 @@ class _Reader:
         limit, percent = self._number()
         if not percent:
             if not above or metric in {Metric.REPLIES, Metric.POSITIVE} or limit != int(limit):
-                raise Misunderstood("Give a share of the sends, like 5%.")
+                raise Misunderstood("Give a percentage of the sends, like 5%.")
             return Condition(metric=metric, test=Comparison.COUNT_ABOVE, limit=limit, window=self._window())
         return self._rate(metric, limit, above=above)
 
@@ -132,7 +132,7 @@ class _Reader:
         about_replies = metric in {Metric.REPLIES, Metric.POSITIVE}
         if above == about_replies:
             raise Misunderstood(
-                f"{metric.capitalize()} are watched for being {'below' if above else 'above'} a share."
+                f"{metric.capitalize()} can only be {'below' if above else 'above'} a percentage."
             )
         test, sends = (Comparison.RATE_BELOW if about_replies else Comparison.RATE_ABOVE), ENOUGH_SENDS
         if self._take("of"):
@@ -158,7 +158,7 @@ class _Reader:
             self._take("points", "point")
             return Condition(metric=Metric.HEALTH, test=Comparison.FALL, limit=limit, window=self._window())
         if self._comparison():
-            raise Misunderstood("Health is watched for being below a score, or falling.")
+            raise Misunderstood("Health can only be below a score, or fall.")
         limit, _ = self._number(share=False)
         return Condition(metric=Metric.HEALTH, test=Comparison.LEVEL_BELOW, limit=limit)
 
@@ -171,7 +171,7 @@ class _Reader:
             return True
         if not word.quoted and word.text in BELOW:
             return False
-        raise Misunderstood(f"“{clip(word)}” compares nothing: write > or <.")
+        raise Misunderstood(f"“{clip(word)}” is not a comparison: write > or <.")
 
     def _number(self, *, share: bool = True) -> tuple[float, bool]:
         word = self._next("A number is missing.")
@@ -184,7 +184,7 @@ class _Reader:
     def _count(self) -> int:
         word = self._next("A number is missing.")
         if word.quoted or not COUNT.fullmatch(word.text) or int(word.text) < 1:
-            raise Misunderstood(f"“{clip(word)}” is not a whole number from 1 on.")
+            raise Misunderstood(f"“{clip(word)}” is not a whole number of 1 or more.")
         return int(word.text)
 
     def _sends(self) -> int:
@@ -258,7 +258,7 @@ class _Reader:
             self._at += 1
             names.append(following.text)
         if not all(name.strip() for name in names):
-            raise Misunderstood("A name in quotes is empty.")
+            raise Misunderstood("The name in quotes is empty.")
         return replace(rule, except_names=(*rule.except_names, *names))
 
     def _hours(self, word: Token) -> QuietHours:
@@ -304,22 +304,22 @@ def _checked(rule: Rule) -> Rule:
     condition = rule.condition
     rates = {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}
     if condition.test in rates and not 0 < condition.limit < 100:
-        raise Misunderstood("A share is between 0% and 100%.")
+        raise Misunderstood("A percentage must be between 0% and 100%.")
     if condition.metric is Metric.HEALTH and not 0 < condition.limit <= 100:
-        raise Misunderstood("A health score is between 0 and 100.")
+        raise Misunderstood("A health score must be between 0 and 100.")
     if (
         condition.test is not Comparison.LEVEL_BELOW
         and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW
     ):
-        raise Misunderstood("A window is 1h to 30d long.")
+        raise Misunderstood("A window must be between 1h and 30d.")
     if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
         raise Misunderstood("Health belongs to inboxes and domains, not to sequences.")
     if rule.action is not Action.TELL and rule.scope is Scope.INBOX:
         raise Misunderstood("The service can't pause one inbox: pause its domain, or tell about the inbox.")
     if rule.duration is not None and rule.action is Action.TELL:
-        raise Misunderstood("Only a pause has a length.")
+        raise Misunderstood("Only a pause can have a length.")
     if rule.at_once and rule.action is not Action.ACT:
-        raise Misunderstood("Only a rule that pauses has a limit of sequences.")
+        raise Misunderstood("Only a rule that pauses can limit the number of sequences.")
     if len(str(rule)) > LONGEST:
         raise Misunderstood(f"Written in full, that is longer than {LONGEST} characters.")
     return rule

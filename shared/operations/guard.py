@@ -23,7 +23,11 @@ from shared.text.formats import UNKNOWN, show_number, show_time
 
 LOOK_BACK = timedelta(days=30)
 SHOWN = 8
-DOES = {Action.TELL: "tells", Action.SUGGEST: "suggests a pause", Action.ACT: "pauses by itself"}
+DOES = {
+    Action.TELL: "It posts a message.",
+    Action.SUGGEST: "It posts a message with a button that pauses.",
+    Action.ACT: "It pauses without asking.",
+}
 TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "tells": Tone.INFO, "waits": Tone.WARN}
 RULE_COLUMNS = (*columns("Name", "Last fired", "Closest"), Column(title="Near", bar=True))
 
@@ -119,15 +123,15 @@ async def _add(invocation: Invocation, context: CommandContext) -> Outcome:
     if (taken := known.get(name)) and taken.source != "shipped":
         where = "outreach.toml" if taken.source == "settings" else "this workspace"
         return refused(
-            f"There is a rule {name} in {where} already",
+            f"There is already a rule named {name} in {where}",
             f"It says: {taken.rule}",
-            "Give the new one another name: guard add RULE as NAME",
+            "Choose another name: guard add RULE as NAME",
             why="the name is taken",
         )
     if rule.action is not Action.TELL and not context.allows(COMMANDS["pause"]):
         return refused(
             "You don't have permission to pause sequences here",
-            "A rule that pauses, or suggests it, needs the same permission.",
+            "A rule that pauses or suggests pausing needs the same permission.",
             why="role",
         )
     if rule.action is Action.ACT and not (context.confirmed or invocation.confirmed):
@@ -136,11 +140,11 @@ async def _add(invocation: Invocation, context: CommandContext) -> Outcome:
         name=name, sentence=str(rule), added_by=context.actor.id, added_name=context.actor.name
     )
     if not await need_records(context).guardrails.add_rule(context.workspace.name, stored):
-        return refused(f"There is a rule {name} already", why="the name is taken")
+        return refused(f"There is already a rule named {name}", why="the name is taken")
     card = Card(
         title=f"Guardrail {name} is on",
         tone=Tone.GOOD,
-        text=(f"Understood: {rule}.", f"It {DOES[rule.action]}.", *await _missing(rule, context)),
+        text=(f"Understood: {rule}.", DOES[rule.action], *await _missing(rule, context)),
         buttons=(
             Button(label="Test it", command=join("guard", "test", name)),
             Button(label="Remove", command=join("guard", "remove", name)),
@@ -155,7 +159,7 @@ async def _question(name: str, rule: Rule, context: CommandContext) -> Card:
     line = f"{join('guard', 'add', str(rule), 'as', name)} {CONFIRMED}"
     return replace(
         tested,
-        title=f"Let {name} pause by itself?",
+        title=f"Let {name} pause without asking?",
         tone=Tone.WARN,
         buttons=(Button(label="Turn on", command=line, tone=Tone.BAD),),
     )
@@ -174,7 +178,9 @@ async def _test(invocation: Invocation, context: CommandContext) -> Outcome:
 
 def _unknown(name: str, known: Mapping[str, NamedRule]) -> Outcome:
     return refused(
-        f"There is no rule {name}", f"There are: {', '.join(sorted(known)) or 'none'}.", why="no such rule"
+        f"There is no rule named {name}",
+        f"There are: {', '.join(sorted(known)) or 'none'}.",
+        why="no such rule",
     )
 
 
@@ -184,8 +190,9 @@ async def _tested(name: str, rule: Rule, context: CommandContext, *, is_new: boo
     start = end - LOOK_BACK.total_seconds()
     result = await asyncio.to_thread(backtest, rule, evidence, start=start, end=end)
     firings = result.firings
-    times = f"{len(firings)} times" if len(firings) != 1 else "once"
-    title = f"{name} would have fired {times} in 30 days" if firings else f"{name} would not have fired"
+    times = f"{len(firings):,} times" if len(firings) != 1 else "once"
+    have = f"have fired {times} in the last 30 days" if firings else "not have fired in the last 30 days"
+    title = f"{name} would {have}"
     on = f"{join('guard', 'add', str(rule))}"
     return Card(
         title=title,
@@ -224,14 +231,14 @@ async def _missing(rule: Rule, context: CommandContext) -> tuple[str, ...]:
 
 def _summary(rule: Rule, result: Backtest) -> tuple[str, ...]:
     if not result.firings:
-        return ("Nothing stored of the last 30 days meets its condition.",)
+        return ("Nothing in the stored history meets its condition.",)
     if rule.action is Action.TELL:
         return ()
-    length = "its length" if rule.duration else "24 h, unless somebody had resumed earlier"
-    verb = "A pause" if rule.action is Action.ACT else "A pause at each suggestion"
+    length = "" if rule.duration else " for 24 h"
+    pausing = "Pausing each time" if rule.action is Action.ACT else "Following each suggestion"
     held = sum(one.held_back for one in result.firings)
-    limit = f" {show_number(held, 'time')} its own limit would have held it back." if held else ""
-    return (f"{verb}, counted for {length}, would have prevented:{limit}",)
+    limit = (f"Its own limits would have stopped it {show_number(held, 'time')}.",) if held else ()
+    return (*limit, f"{pausing}{length} would have prevented:")
 
 
 def _facts(rule: Rule, result: Backtest) -> tuple[Fact, ...]:
@@ -250,7 +257,7 @@ def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
             cells=(
                 show_time(_moment(one.at), now=now),
                 one.label,
-                one.note + (" (held back)" if one.held_back else ""),
+                one.note + (" (limit reached)" if one.held_back else ""),
                 one.sends if rule.action is not Action.TELL else None,
                 one.bounces if rule.action is not Action.TELL else None,
             ),
@@ -260,8 +267,8 @@ def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
     )
     titles = (
         *columns("When", rule.scope.capitalize(), "Measured"),
-        Column(title="Sends after", numeric=True),
-        Column(title="Bounces after", numeric=True),
+        Column(title="Sends prevented", numeric=True),
+        Column(title="Bounces prevented", numeric=True),
     )
     return Table(columns=titles, rows=rows, total=len(result.firings))
 
@@ -270,10 +277,10 @@ def _reach(evidence: Evidence, *, start: float, context: CommandContext) -> str:
     """Since when something is known, where that is less than was asked."""
     first = evidence.begins_at()
     if first is None:
-        return "Nothing is stored of this workspace yet."
+        return "There is no history of this workspace yet."
     if first > start + 86_400:
-        return f"Stored since {show_time(_moment(first), now=context.now())}."
-    return "Looked at every hour of the last 30 days."
+        return f"The history starts at {show_time(_moment(first), now=context.now())}."
+    return "Checked hour by hour over the last 30 days."
 
 
 async def _remove(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -284,7 +291,7 @@ async def _remove(invocation: Invocation, context: CommandContext) -> Outcome:
         where = (
             "It is in outreach.toml: remove it there, or"
             if known[name].source == "settings"
-            else "It is shipped:"
+            else "It is built in:"
         )
         return refused(
             f"{name} was not removed", f"{where} turn it off with guard off {name}.", why="not added"
@@ -305,13 +312,16 @@ async def _off(invocation: Invocation, context: CommandContext) -> Outcome:
     await need_records(context).guardrails.switch_off(context.workspace.name, switch)
     what = f"Guardrail {name} is" if name else "All guardrails of all workspaces are"
     text = (
-        "It does nothing until it is turned on."
+        "It does nothing until someone turns it on."
         if name
-        else "None tells, suggests or pauses until they are turned on."
+        else "No rule posts, suggests or pauses anything until someone turns them on."
     )
     on = Button(label="Turn on", command=join("guard", "on", *filter(None, [name])), tone=Tone.GOOD)
     card = Card(
-        title=f"{what} off", tone=Tone.WARN, text=(text, "What is paused stays paused."), buttons=(on,)
+        title=f"{what} off",
+        tone=Tone.WARN,
+        text=(text, "Sequences that are paused stay paused."),
+        buttons=(on,),
     )
     return Outcome(card=card, result=f"{what} off".lower())
 
@@ -323,7 +333,7 @@ async def _on(invocation: Invocation, context: CommandContext) -> Outcome:
     if not (name or _sees_all(context)):
         return _not_for_all()
     changed = await records.switch_on(context.workspace.name, name)
-    what = f"Guardrail {name} is" if name else "The guardrails are"
+    what = f"Guardrail {name} is" if name else "All guardrails are"
     left = [one for one in await records.switches(context.workspace.name) if one.rule == ALL]
     text = (_off_text(left[0], context),) if name and left else ()
     title = f"{what} on" if changed else f"{what} on already"

@@ -69,7 +69,7 @@ async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: Gua
         "Guardrail rule suggests pausing Spring",
     ]
     (suggested,) = (card for card in cards if "suggests" in card.title)
-    assert "its own limit" in suggested.text[0]
+    assert "reached its limit" in suggested.text[0]
     assert [button.command for button in suggested.buttons] == [f'pause {other} reason "guardrail rule"']
 
 
@@ -82,7 +82,7 @@ async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded
         await guarded.bounce(1, name=name, first=number)
     (card,) = await guarded.advance()
     assert card.title == "Guardrail rule paused 2 sequences of mail.example"
-    assert card.text[1:3] == ("C, B", "Not paused, by the rule's limit: A")
+    assert card.text[1:3] == ("C, B", "Left running because of the rule's limit: A")
     assert len(guarded.remote.patched) == 2
 
 
@@ -92,13 +92,13 @@ async def test_rules_wait_and_say_so_when_the_service_cannot_be_read(guarded: Gu
     await guarded.advance(10 * MINUTE)
     guarded.remote.refuses = 500
     cards = await guarded.advance(40 * MINUTE)
-    assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
-    assert cards[0].text[0].startswith("The service could not be read since ")
+    assert [card.title for card in cards] == ["Guardrails have stopped pausing"]
+    assert cards[0].text[0].startswith("The bot last read the service on ")
     await guarded.bounce(6)
     assert await guarded.advance(10 * MINUTE) == []
     guarded.remote.refuses = 0
     cards = await guarded.advance(10 * MINUTE)
-    assert "Guardrails act again" in {card.title for card in cards}
+    assert "Guardrails can pause again" in {card.title for card in cards}
     assert "Guardrail rule paused Q3 founders" in {card.title for card in cards}
 
 
@@ -111,8 +111,8 @@ async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_
     guarded.clock.now += 5 * HOUR
     await guarded.bounce(6)
     cards = await guarded.advance()
-    assert [card.title for card in cards] == ["Guardrails do not pause anything now"]
-    assert "the bot's own record has a gap" in cards[0].text[0].replace("The bot's", "the bot's")
+    assert [card.title for card in cards] == ["Guardrails have stopped pausing"]
+    assert cards[0].text[0].startswith("The bot has no data from ")
     assert guarded.remote.patched == []
 
 
@@ -131,5 +131,5 @@ async def test_a_rule_of_somebody_who_lost_the_right_to_pause_only_suggests(
     await strict.check()
     (card,) = await guarded.posted_cards()
     assert card.title == "Guardrail rule suggests pausing Q3 founders"
-    assert "@ann, who added it, may no longer pause sequences" in card.text[0]
+    assert "@ann, who added the rule, no longer has permission to pause sequences" in card.text[0]
     assert guarded.remote.patched == []

@@ -25,7 +25,7 @@ async def test_a_rule_that_acts_pauses_once_and_tells_once_with_an_undo(guarded:
     assert card.title == "Guardrail bounces-5-acts paused Q3 founders"
     assert {fact.label: fact.value for fact in card.facts}[
         "Measured"
-    ] == "6.0 % ± 6.5 bounces (6 of 100 sends) in 24h"
+    ] == "6.0% ± 6.5 bounces (6 of 100 sends) in 24h"
     assert guarded.remote.patched == [(guarded.sequence, "paused")]
     (entry,) = await guarded.audit()
     assert (entry.actor.name, entry.actor.face) == ("guardrail bounces-5-acts", "bot")
@@ -136,7 +136,7 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
     assert guarded.remote.patched == [(other, "paused")]
     (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Spring"
-    assert "Not paused, because the service refused: Q3 founders" in card.text
+    assert "Not paused because the service refused: Q3 founders" in card.text
     assert guarded.remote.patched == [(other, "paused")]
     (entry,) = await guarded.audit()
     assert entry.result == f"Spring ({other}) paused"

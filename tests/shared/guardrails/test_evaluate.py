@@ -123,16 +123,13 @@ def test_health_below_a_score_and_falling() -> None:
 
 
 def test_a_rule_doubts_what_is_stale_or_has_a_gap() -> None:
-    assert doubt(BOUNCES, evidence(), now=NOW) == "the service has not been read yet"
+    assert doubt(BOUNCES, evidence(), now=NOW) == "the bot has not read the service yet"
     assert doubt(BOUNCES, evidence((), polls()), now=NOW) == ""
     assert doubt(BOUNCES, evidence((), polls(until=NOW - 1000)), now=NOW).startswith(
-        "the service could not be read since"
+        "the bot last read the service on"
     )
     gap = evidence((), [*polls(until=NOW - 5 * 3600, hours=20), *polls(hours=2)])
-    assert (
-        doubt(BOUNCES, gap, now=NOW)
-        == "the bot's own record has a gap from 10 Mar 09:30 UTC to 10 Mar 12:35 UTC"
-    )
+    assert doubt(BOUNCES, gap, now=NOW) == "the bot has no data from 10 Mar 09:30 UTC to 10 Mar 12:35 UTC"
     hour = parse("pause sequence when bounces > 5% of at least 50 sends in 1h")
     assert doubt(hour, gap, now=NOW) == ""  # the gap is before its window
 

@@ -176,7 +176,7 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
         ),
         (
             "pause sequence when bounced > 4% in 12h",
-            "“bounced” is not measured",
+            "“bounced” is not a metric",
             "pause sequence when bounces > 4% of at least 50 sends in 12h, at most 3 a day, at most 2 sequences at once",
         ),
         (
@@ -191,12 +191,12 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
         ),
         (
             "tell when replies > 2% of at least 100 sends in 24h",
-            "watched for being below",
+            "can only be below",
             "tell about sequence when replies < 2% of at least 100 sends in 24h, at most 5 a day",
         ),
         (
             "pause sequence when bounces > 500% of at least 50 sends in 24h",
-            "A share is between 0% and 100%.",
+            "A percentage must be between 0% and 100%.",
             "pause sequence when bounces > 5% of at least 50 sends in 24h, at most 3 a day, at most 2 sequences at once",
         ),
         (

@@ -62,7 +62,7 @@ async def test_a_rule_that_suggests_is_on_at_once_and_echoed(harness: CommandHar
 async def test_a_rule_that_acts_shows_its_backtest_and_asks_first(harness: CommandHarness) -> None:
     crisis(harness)
     card = await harness.say(f'guard add "{ACTS}"')
-    assert card.title == "Let bounces-5-2 pause by itself?"
+    assert card.title == "Let bounces-5-2 pause without asking?"
     assert facts(card) == {"Sends": "100", "Bounces": "0"}
     assert card.charts
     assert not records(harness).guardrails.added
@@ -75,7 +75,7 @@ async def test_a_rule_that_acts_shows_its_backtest_and_asks_first(harness: Comma
 async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harness: CommandHarness) -> None:
     crisis(harness)
     card = await harness.say(f"guard test {ACTS}")
-    assert card.title == "bounces-5 would have fired once in 30 days"
+    assert card.title == "bounces-5 would have fired once in the last 30 days"
     assert card.table is not None
     (row,) = card.table.rows
     assert row.cells[1:3] == ("Q3 Founders", "10.0% ± 7.4 bounces (10 of 100 sends) in 24h")
@@ -85,13 +85,15 @@ async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harn
     assert (firing["sequence"], firing["sends_after"], firing["held_back"]) == ("Q3 Founders", 100, False)
     assert card.unchanged
     assert not records(harness).entries
-    assert (await harness.say("guard test health-25")).title == "health-25 would not have fired"
+    assert (
+        await harness.say("guard test health-20")
+    ).title == "health-20 would not have fired in the last 30 days"
 
 
 async def test_a_sentence_that_is_not_understood_names_the_nearest() -> None:
     with pytest.raises(UsageError) as caught:
         parse("guard add pause sequence when bounced > 5%")
-    assert "“bounced” is not measured" in str(caught.value)
+    assert "“bounced” is not a metric" in str(caught.value)
     assert f"The nearest rule is: {WHOLE.replace(' for 4h', '')}" in str(caught.value)
 
 
@@ -119,7 +121,7 @@ async def test_off_and_on_switch_all_rules_or_one(harness: CommandHarness) -> No
     await harness.say("guard off bounces-5")
     card = await harness.say("guard list")
     assert [fact.label for fact in card.facts if fact.value.endswith("(off: by @ann)")] == ["bounces-5"]
-    assert (await harness.say("guard on health-25")).unchanged
+    assert (await harness.say("guard on health-20")).unchanged
     assert [one.result for one in records(harness).entries][-1] == "guardrail bounces-5 is off"
 
 
@@ -156,14 +158,14 @@ async def test_remove_takes_away_what_was_added_and_says_where_other_rules_are(
     refused = await harness.say("guard remove bounces-5")
     assert refused.refused
     assert "guard off bounces-5" in text(refused)
-    assert "There is no rule nonsense" in (await harness.say("guard remove nonsense")).title
+    assert "There is no rule named nonsense" in (await harness.say("guard remove nonsense")).title
 
 
 async def test_a_name_that_is_taken_is_refused(harness: CommandHarness) -> None:
     await harness.say("guard add tell when health < 40 as low")
     assert (await harness.say("guard add tell when health < 30 as low")).refused
     replaced = await harness.say(
-        "guard add tell when health < 30 as health-25"
+        "guard add tell when health < 30 as health-20"
     )  # what is shipped is replaced
     assert not replaced.refused
 
