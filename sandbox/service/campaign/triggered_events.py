@@ -8,15 +8,16 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, select
 
-from sandbox.service.base.clock import date_of
+from sandbox.service.base.clock import date_of, day_of
 from sandbox.service.base.errors import NotFound
 from sandbox.service.base.schema import domains, inboxes, leads, sequences, workspaces
 from sandbox.service.base.seeded_random import roll
-from sandbox.service.campaign.daily_counts import CountBuffer
+from sandbox.service.campaign.daily_counts import Cell, CountBuffer
 from sandbox.service.campaign.deliverability import Record
 from sandbox.service.campaign.health_review import pause_domain
 from sandbox.service.campaign.people_names import person
 from sandbox.service.campaign.responses import Response, apply_response, details
+from sandbox.service.campaign.rules import variant_of
 from sandbox.service.campaign.scenarios import ScheduledEvent
 from sandbox.service.webhooks.events import lead_payload, publish
 
@@ -37,8 +38,16 @@ RESPONSES = {
 }
 
 _REACHED = (
-    select(leads.c.pk, leads.c.inbox_pk, leads.c.step, inboxes.c.domain_pk)
+    select(
+        leads.c.pk,
+        leads.c.sequence_pk,
+        leads.c.inbox_pk,
+        leads.c.step,
+        sequences.c.steps,
+        inboxes.c.domain_pk,
+    )
     .join(inboxes, inboxes.c.pk == leads.c.inbox_pk)
+    .join(sequences, sequences.c.pk == leads.c.sequence_pk)
     .where(
         leads.c.workspace_pk == bindparam("workspace"),
         leads.c.status == "active",
@@ -51,6 +60,7 @@ _REACHED = (
 _OF_DOMAIN = _REACHED.where(inboxes.c.domain_pk == bindparam("domain"))
 _OF_SEQUENCE = _REACHED.where(leads.c.sequence_pk == bindparam("sequence"))
 _OF_LEAD = _REACHED.where(leads.c.pk == bindparam("start"))
+_IS_SENDING = (sequences.c.status == "active", inboxes.c.status != "resting")
 
 
 def run_scheduled_event(
@@ -73,13 +83,21 @@ def run_scheduled_event(
             select(domains.c.workspace_pk).where(domains.c.pk == domain)
         ).scalar_one()
     key = (seed, event.at, event.kind, domain or 0, event.count)
-    reached = choose(connection, workspace=workspace, count=event.count, key=key, domain=domain)
+    bounces = event.kind == "bounces"
+    reached = choose(
+        connection, workspace=workspace, count=event.count, key=key, domain=domain, sending=bounces
+    )
     for lead in reached:
+        step = lead.step
+        if bounces:  # of mail that goes out now: what isn't sent can't bounce
+            step = min(step + 1, lead.steps)
+            variant = variant_of(seed=seed, lead=lead.pk, step=step)
+            buffer.count(Cell(workspace, day_of(at), lead.sequence_pk, step, variant, lead.inbox_pk), "sends")
         response = Response(
-            lead=lead.pk, inbox=lead.inbox_pk, step=lead.step, kind=SCHEDULED_RESPONSES[event.kind]
+            lead=lead.pk, inbox=lead.inbox_pk, step=step, kind=SCHEDULED_RESPONSES[event.kind]
         )
         apply_response(connection, response, seed=seed, at=at, buffer=buffer, hostile=hostile)
-    return {lead.domain_pk for lead in reached} if event.kind == "bounces" else set()
+    return {lead.domain_pk for lead in reached} if bounces else set()
 
 
 def choose(
@@ -90,8 +108,12 @@ def choose(
     key: tuple[object, ...],
     domain: int | None = None,
     sequence: int | None = None,
+    sending: bool = False,
 ) -> list[Any]:
-    """Leads that have been written to and have not answered, from a place in the list that the key decides."""
+    """Leads that have been written to and have not answered, from a place in the list that the key decides.
+
+    `sending`: only of active sequences, and of inboxes that aren't resting.
+    """
     last = (
         connection.execute(select(func.max(leads.c.pk)).where(leads.c.workspace_pk == workspace)).scalar()
         or 0
@@ -102,6 +124,8 @@ def choose(
         statement, where = _OF_DOMAIN, where | {"domain": domain}
     elif sequence is not None:
         statement, where = _OF_SEQUENCE, where | {"sequence": sequence}
+    if sending:
+        statement = statement.where(*_IS_SENDING)
     found = list(connection.execute(statement, where | {"start": int(last * roll("choose", *key))}))
     if len(found) < count:
         known = {lead.pk for lead in found}

@@ -87,3 +87,39 @@ def test_all_mistakes_are_listed_and_a_missing_file_says_so(tmp_path: Path) -> N
         Service(scenario=str(path))
     with pytest.raises(ValueError, match="cannot be read: No such file"):
         Service(scenario=tmp_path / "none.toml")
+
+
+BOUNCES = """
+title = "A bad list"
+account = "believable"
+[[event]]
+at = "1m"
+kind = "bounces"
+domain = 1
+count = 20
+"""
+
+
+@pytest.mark.parametrize("paused", [False, True])
+async def test_mail_that_is_not_sent_does_not_bounce(tmp_path: Path, *, paused: bool) -> None:
+    scenario = tmp_path / "bounces.toml"
+    scenario.write_text(BOUNCES)
+    async with (
+        Service(scenario=scenario, speed=0, now=MONDAY) as service,
+        client_of(service, "acme") as api,
+        httpx.AsyncClient(base_url=service.control_url, timeout=60) as control,
+    ):
+        await control.put("/limiter", json={"form": "off"})
+        await api.post("/webhooks", json={"url": "http://127.0.0.1:9/", "events": ["lead.bounced"]})
+        if paused:
+            for one in (await api.get("/sequences")).json()["data"]:
+                await api.patch(f"/sequences/{one['id']}", json={"status": "paused"})
+        before = await _sends(api)
+        await control.post("/time", json={"advance": 90})
+        kinds = (await control.get("/summary")).json()["deliveries"]["by_kind"]
+        bounces, sends = kinds.get("lead.bounced", 0), await _sends(api) - before
+        assert (bounces, sends) == (0, 0) if paused else min(bounces, sends) >= 20
+
+
+async def _sends(api: httpx.AsyncClient) -> int:
+    return sum(row["sends"] for row in (await api.get("/stats")).json()["data"])
