@@ -7,9 +7,11 @@ from collections.abc import Mapping
 SHIPPED: Mapping[str, str] = {
     "bounces-5": "suggest pausing sequence when bounces > 5% of at least 200 sends in 24h",
     "domain-bounces-5": "suggest pausing domain when bounces > 5% of at least 200 sends in 24h",
+    "bounces-10": "suggest pausing sequence when bounces > 10% of at least 60 sends in 4h",
+    "domain-bounces-10": "suggest pausing domain when bounces > 10% of at least 60 sends in 4h",
     "opt-outs-2": "suggest pausing sequence when opt-outs > 2% of at least 500 sends in 3d",
-    "no-replies-300": "tell about sequence when no replies after 300 sends in 7d",
+    "no-replies-1000": "tell about sequence when no replies after 1000 sends in 14d",
     "positive-third": "tell about sequence when positive replies < 33% of baseline over at least 400 sends in 7d",
-    "health-25": "tell about domain when health < 25",
+    "health-20": "tell about domain when health < 20",
 }
 """Sentences by name."""

@@ -73,9 +73,9 @@ async def test_a_key_shows_each_rule_with_state_last_firing_and_distance() -> No
     harness = open_harness()
     assert harness.records
     bounced(harness, bounces=12)
-    await harness.say("guard off no-replies-300")
+    await harness.say("guard off no-replies-1000")
     began = OFFICE_NOW.timestamp() - 3 * DAY
-    fired = replace(incident(minutes_ago=0, rule="health-25"), began_at=began)
+    fired = replace(incident(minutes_ago=0, rule="health-20"), began_at=began)
     harness.records.guardrails.fired.append(fired)
     app = dashboard(harness)
     async with app.run_test(size=(160, 40)) as pilot:
@@ -87,8 +87,8 @@ async def test_a_key_shows_each_rule_with_state_last_firing_and_distance() -> No
         assert first.name == "bounces-5"
         assert first.nearness == pytest.approx(0.8)
         assert first.closest.startswith("Q3 Founders: 4.0")
-        assert found["no-replies-300"].state == "off"
-        assert found["health-25"].last_fired != "–"
+        assert found["no-replies-1000"].state == "off"
+        assert found["health-20"].last_fired != "–"
         assert found["bounces-5"].last_fired == "–"
         assert isinstance(app.screen, GuardrailsScreen)
         assert "suggest pausing sequence when bounces > 5%" in app.screen.rule.text
