@@ -7,10 +7,12 @@ unanswered, which only a server that owns its sockets can do.
 from __future__ import annotations
 
 import contextlib
+import logging
 import secrets
 from typing import Self
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from sandbox.asgi_server import bind
 from sandbox.slack.control.routes import routes as control_routes
@@ -25,6 +27,15 @@ from sandbox.slack.workspace import Workspace
 from sandbox.slack.workspaces import Workspaces
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Not a request that is no HTTP, which was answered 400."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+_LOG = logging.getLogger(__name__)
+_LOG.addFilter(_is_ours)
 
 
 class SlackStandIn:
@@ -94,7 +105,7 @@ class SlackStandIn:
             stack.callback(self._listener.close)
             stack.push_async_callback(self._requests.close)
             runner = web.AppRunner(
-                self._application(), access_log=None, handle_signals=False, shutdown_timeout=1.0
+                self._application(), access_log=None, logger=_LOG, handle_signals=False, shutdown_timeout=1.0
             )
             await runner.setup()
             stack.push_async_callback(runner.cleanup)

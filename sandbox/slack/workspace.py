@@ -11,7 +11,7 @@ from typing import Any
 
 from sandbox.slack.people.people import People
 from sandbox.slack.people.response_urls import ResponseUrls
-from sandbox.slack.state import seed
+from sandbox.slack.state import given, seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.faults import Faults
 from sandbox.slack.state.feed import Feed
@@ -158,8 +158,9 @@ class Workspace:
 
     def read_manifest(self, one: Installation, manifest: Mapping[str, Any]) -> None:
         """Let all that a manifest says of an app take effect, its name included."""
+        name = _name_of(manifest) or one.app.name
         one.settings.read_manifest(manifest)
-        one.app = replace(one.app, name=_name_of(manifest) or one.app.name)
+        one.app = replace(one.app, name=name)
         self._seat(one)
         self.feed.publish("settings", {})
 
@@ -243,4 +244,4 @@ class Workspace:
 
 
 def _name_of(manifest: Mapping[str, Any]) -> str:
-    return str((manifest.get("display_information") or {}).get("name") or "")
+    return given.text(given.section(manifest, "display_information").get("name"), "display_information.name")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 from sandbox.slack.control import reports
-from sandbox.slack.state import seed
+from sandbox.slack.state import given, seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Channel, Json, User
@@ -41,9 +42,9 @@ async def app(workspace: Workspace, body: Body) -> Json:
         workspace.remove_app(workspace.installation(body["app"]))
         return {"apps": [one.app.name for one in workspace.installations]}
     url = _own_url(body.get("request_url"))
-    added = workspace.add_app(
-        body.get("manifest") or {}, name=str(body.get("name") or ""), joins=body.get("channels")
-    )
+    joins = None if body.get("channels") is None else given.words(body["channels"], "channels")
+    name = given.text(body.get("name"), "name")
+    added = workspace.add_app(given.section(body, "manifest"), name=name, joins=joins)
     added.settings.request_url = url
     return {"app": reports.app(added) | reports.credentials(added)}
 
@@ -70,14 +71,16 @@ _NUMBERS = (
     "tier_factor",
     "ack_seconds",
 )
-_SETTINGS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(_NUMBERS, float),
-    "enterprise_id": str,
-    "loads_options": bool,
-    **dict.fromkeys(("burst", "answers_burst"), int),
-    **dict.fromkeys(("commands", "shortcuts", "redirect_urls"), tuple),
-    "retry_seconds": lambda value: tuple(float(one) for one in value),
-    **dict.fromkeys(("events", "refused_blocks"), lambda value: frozenset(map(str, value))),
+_SETTINGS: dict[str, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(_NUMBERS, given.number),
+    "enterprise_id": given.text,
+    "loads_options": lambda value, _: bool(value),
+    **dict.fromkeys(("burst", "answers_burst"), partial(given.number, kind=int)),
+    "commands": partial(given.objects, key="command"),
+    "shortcuts": partial(given.objects, key="callback_id"),
+    "redirect_urls": given.words,
+    "retry_seconds": lambda value, at: tuple(given.number(one, at) for one in value),
+    **dict.fromkeys(("events", "refused_blocks"), lambda value, at: frozenset(given.words(value, at))),
 }
 
 
@@ -88,7 +91,7 @@ async def change_settings(workspace: Workspace, body: Body) -> Json:
     known = [name for name in _SETTINGS if hasattr(settings, name)]
     if unknown := set(wanted) - set(known):
         raise InvalidActionError(f"unknown: {', '.join(sorted(unknown))}; there are: {', '.join(known)}")
-    fresh = {name: _SETTINGS[name](value) for name, value in wanted.items()}
+    fresh = {name: _SETTINGS[name](value, name) for name, value in wanted.items()}
     for name, value in fresh.items():
         setattr(settings, name, value)
     workspace.feed.publish("settings", {})
@@ -158,8 +161,9 @@ async def uninstall(workspace: Workspace, body: Body) -> Json:
 async def scopes(workspace: Workspace, body: Body) -> Json:
     """`{set}`, `{add}` or `{remove}`: what the app may do."""
     now = workspace.installation(body.get("app")).settings
-    granted = frozenset(body["set"]) if "set" in body else now.scopes
-    now.scopes = (granted | frozenset(body.get("add") or ())) - frozenset(body.get("remove") or ())
+    words = {name: frozenset(given.words(body.get(name), name)) for name in ("set", "add", "remove")}
+    granted = words["set"] if "set" in body else now.scopes
+    now.scopes = (granted | words["add"]) - words["remove"]
     workspace.feed.publish("settings", {})
     return {"scopes": sorted(now.scopes)}
 

@@ -85,9 +85,7 @@ async def summary(workspace: Workspace, query: Query) -> Json:
     return {
         **workspace.traffic.summary(),
         "messages": {
-            channel.name: len(channel.messages)
-            for channel in workspace.world.channels.values()
-            if channel.messages
+            channel.name: channel.posted for channel in workspace.world.channels.values() if channel.messages
         },
         "alerts": dict(alerts),
         "alerts_posted": len(alerts),

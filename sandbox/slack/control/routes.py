@@ -11,6 +11,7 @@ from aiohttp import web
 
 from sandbox.slack.control import actions, administration, reports, transcripts
 from sandbox.slack.state.errors import InvalidActionError, SlackError
+from sandbox.slack.state.traffic import without_secrets
 from sandbox.slack.state.transcript import Entry
 from sandbox.slack.workspace import Workspace
 
@@ -32,7 +33,8 @@ def _recorded(name: str, act: Handler) -> Handler:
     async def record(workspace: Workspace, body: dict[str, Any]) -> dict[str, Any]:
         user = workspace.world.users.get(str(body.get("user"))) or actions.acting_user(workspace, body)
         shown = {word: value for word, value in body.items() if word not in ("wait", "answers", "content")}
-        entry = Entry(at=workspace.clock.now(), kind="act", user=user.id, act=name, body=shown)
+        short = without_secrets(shown)
+        entry = Entry(at=workspace.clock.now(), kind="act", user=user.id, act=name, body=short)
         workspace.world.transcript.add(entry)
         try:
             return await act(workspace, body)
@@ -109,7 +111,7 @@ async def _answer(workspace: Workspace, handler: Handler, body: dict[str, Any]) 
         return web.json_response({"ok": True, **await handler(workspace, body)})
     except KeyError as error:
         return _error(f"missing: {error.args[0]}")
-    except (SlackError, InvalidActionError, TypeError, ValueError) as error:
+    except (SlackError, InvalidActionError, TypeError, ValueError, OverflowError) as error:
         return _error(str(error))
 
 

@@ -43,7 +43,12 @@ def request_guard(port: int) -> Middleware:
         origin = request.headers.get("Origin")
         if origin is not None and origin not in origins:
             return web.json_response({"ok": False, "error": "wrong_origin"}, status=403)
-        response = await handler(request)
+        try:
+            response = await handler(request)
+        except ConnectionResetError:
+            return web.Response(status=400)  # whoever sent half a request is gone
+        except web.HTTPRequestEntityTooLarge:
+            return web.json_response({"ok": False, "error": "request_too_large"}, status=413)
         if not response.prepared:
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 Json = dict[str, Any]
+T = TypeVar("T")
+
+
+def trim(mapping: dict[str, T], *, size: int) -> None:
+    """Drop the oldest entries over `size`, so that a stand-in can run for weeks."""
+    while len(mapping) > size:
+        del mapping[next(iter(mapping))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +228,8 @@ class Channel:
     created: int = 1_735_689_600
     messages: dict[str, Message] = field(default_factory=dict)
     ephemerals: dict[str, Message] = field(default_factory=dict)
+    posted: int = 0
+    """How many messages were ever posted here; the oldest of very many are not kept."""
 
     @property
     def kind(self) -> str:

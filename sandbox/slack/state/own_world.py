@@ -44,7 +44,9 @@ def read_world(body: Mapping[str, Any], apps: Sequence[App] = (seed.APP,)) -> se
 
 def fresh(channel: Channel) -> Channel:
     """The same channel without a message."""
-    return replace(channel, members=list(channel.members), messages={}, ephemerals={}, pins=[], bookmarks=[])
+    return replace(
+        channel, members=list(channel.members), messages={}, ephemerals={}, posted=0, pins=[], bookmarks=[]
+    )
 
 
 def _user(name: str, details: Mapping[str, Any], team: Team) -> User:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from sandbox.slack.state import seed
+from sandbox.slack.state import given, seed
 
 
 class Clock:
@@ -63,21 +63,23 @@ class AppSettings:
     shortcuts: tuple[dict[str, Any], ...] = ()
 
     def read_manifest(self, manifest: Mapping[str, Any]) -> None:
-        """Let a manifest's commands, shortcuts, events, scopes and redirect URLs take effect.
+        """Let a manifest's commands, shortcuts, events, scopes and redirect URLs take effect, all of them or none.
 
         Raises:
-            TypeError, ValueError, AttributeError: a part of it has a shape that no manifest has.
+            InvalidActionError: a part of it has a shape that no manifest has.
         """
-        features, settings = manifest.get("features") or {}, manifest.get("settings") or {}
-        oauth = manifest.get("oauth_config") or {}
-        granted = (oauth.get("scopes") or {}).get("bot")
+        features = given.section(manifest, "features")
+        scopes = given.section(manifest, "oauth_config", "scopes").get("bot")
+        events = given.section(manifest, "settings", "event_subscriptions").get("bot_events")
+        interactivity = given.section(manifest, "settings", "interactivity")
+        redirect_urls = given.section(manifest, "oauth_config").get("redirect_urls")
         read = {
-            "commands": tuple(features.get("slash_commands") or ()),
-            "shortcuts": tuple(features.get("shortcuts") or ()),
-            "events": frozenset((settings.get("event_subscriptions") or {}).get("bot_events") or ()),
-            "redirect_urls": tuple(oauth.get("redirect_urls") or ()),
-            "loads_options": bool((settings.get("interactivity") or {}).get("message_menu_options_url")),
-            "scopes": self.scopes if granted is None else frozenset(granted),
+            "commands": given.objects(features.get("slash_commands"), "slash_commands", key="command"),
+            "shortcuts": given.objects(features.get("shortcuts"), "shortcuts", key="callback_id"),
+            "events": frozenset(given.words(events, "bot_events")),
+            "redirect_urls": given.words(redirect_urls, "redirect_urls"),
+            "loads_options": bool(interactivity.get("message_menu_options_url")),
+            "scopes": self.scopes if scopes is None else frozenset(given.words(scopes, "scopes.bot")),
         }
         for name, value in read.items():
             setattr(self, name, value)

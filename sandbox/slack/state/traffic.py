@@ -11,6 +11,7 @@ from sandbox.slack.state.feed import Feed
 
 Direction = Literal["to_bot", "web_api", "response_url"]
 _HIDDEN = frozenset({"token", "access_token", "client_secret"})
+_MAX_TEXT = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +60,15 @@ class Counts:
 
 
 def without_secrets(value: Any, name: str = "") -> Any:
-    """`value` with tokens left out and response addresses cut short."""
+    """`value` with tokens left out, and response addresses and endless texts cut short."""
     if isinstance(value, dict):
         return {name: without_secrets(item, name) for name, item in value.items() if name not in _HIDDEN}
     if isinstance(value, list):
         return [without_secrets(item) for item in value]
     if name == "response_url" and isinstance(value, str):
         return value.rsplit("/", 1)[0] + "/…"
+    if isinstance(value, str) and len(value) > _MAX_TEXT:
+        return f"{value[:_MAX_TEXT]}… ({len(value)} characters)"
     return value
 
 

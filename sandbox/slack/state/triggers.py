@@ -6,13 +6,15 @@ import secrets
 from dataclasses import dataclass, field
 
 from sandbox.slack.state.errors import SlackError
-from sandbox.slack.state.model import App
+from sandbox.slack.state.model import App, trim
 
 TRIGGER_SECONDS = 3.0
 """docs.slack.dev/surfaces/modals: a trigger_id expires three seconds after it is sent, and works once."""
 RESPONSE_URL_SECONDS = 1800.0
 RESPONSE_URL_USES = 5
 """docs.slack.dev/interactivity/handling-user-interaction: up to five times within 30 minutes."""
+
+_KEPT = 10_000
 
 
 def _trigger_id() -> str:
@@ -70,10 +72,12 @@ class Triggers:
 
     def issue(self, trigger: Trigger) -> Trigger:
         self.triggers[trigger.id] = trigger
+        trim(self.triggers, size=_KEPT)
         return trigger
 
     def issue_response_url(self, url: ResponseUrl) -> ResponseUrl:
         self.response_urls[url.id] = url
+        trim(self.response_urls, size=_KEPT)
         return url
 
     def redeem(self, name: str, *, app: App, now: float) -> Trigger:

@@ -16,10 +16,12 @@ from aiohttp import WSMsgType, web
 
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
+from sandbox.slack.state.model import trim
 from sandbox.slack.state.settings import Clock
 
 MAX_CONNECTIONS = 10
 TICKET_SECONDS = 30.0
+_MAX_TICKETS = 100
 
 
 class NoConnectionError(Exception):
@@ -55,6 +57,7 @@ class Sockets:
     def ticket(self) -> str:
         name = secrets.token_urlsafe(24)
         self._tickets[name] = self.clock.now()
+        trim(self._tickets, size=_MAX_TICKETS)
         return name
 
     def knows(self, ticket: str) -> bool:

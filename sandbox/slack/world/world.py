@@ -12,10 +12,14 @@ from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.rules import problem
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.feed import Feed
-from sandbox.slack.state.model import App, Channel, Group, Json, Message, Team, User
+from sandbox.slack.state.model import App, Channel, Group, Json, Message, Team, User, trim
 from sandbox.slack.state.settings import Clock, Settings
 from sandbox.slack.state.transcript import Entry, Kind, Transcript
 from sandbox.slack.state.triggers import Triggers
+
+MAX_MESSAGES = 20_000
+"""Messages kept in one channel."""
+MAX_REVISIONS = 100
 
 
 def with_ids(blocks: list[Json]) -> list[Json]:
@@ -165,7 +169,10 @@ class World:
             team=self.team,
             **details,
         )
-        (channel.messages if message.seen_by is None else channel.ephemerals)[ts] = message
+        kept = channel.messages if message.seen_by is None else channel.ephemerals
+        kept[ts] = message
+        channel.posted += message.seen_by is None
+        trim(kept, size=MAX_MESSAGES)
         self._add_to_thread(channel, message)
         self._count_alert(message)
         self._keep(message, "posted")
@@ -198,6 +205,7 @@ class World:
                 "metadata": message.metadata,
             }
         )
+        del message.revisions[:-MAX_REVISIONS]
         if "blocks" in fields:
             fields["blocks"] = with_ids(fields["blocks"])
         for name, value in fields.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 from pathlib import Path
 
 import aiohttp
@@ -10,7 +12,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.control.routes import ACTING, READING
-from sandbox.slack.server import SlackStandIn
+from sandbox.slack.server import MAX_BODY_BYTES, SlackStandIn
 from sandbox.slack.state import seed
 from sandbox.slack.web_api.calls import METHODS
 from tests.sandbox.slack.driver import Json, Person, section
@@ -247,3 +249,53 @@ async def test_people_react_take_it_back_and_read(client: AsyncWebClient, person
     [shown] = (await person.see("messages", channel=seed.ALERTS))["messages"]
     assert shown["reactions"] == [{"name": "eyes", "users": [seed.BEN.id], "count": 1}]
     assert (await person.do("read", user="ben"))["read_until"] == ts
+
+
+@pytest.mark.parametrize(
+    ("act", "body", "sentence"),
+    [
+        ("manifest", {"features": "x"}, "features: not an object"),
+        ("manifest", {"features": {"slash_commands": [5]}}, "slash_commands: each an object with a command"),
+        ("manifest", {"oauth_config": {"scopes": {"bot": ["a\nb"]}}}, "scopes.bot: not a list of words"),
+        ("manifest", {"display_information": {"name": 5}}, "display_information.name: not a short text"),
+        ("settings", {"burst": 1e400}, "burst: not a number from 0 on"),
+        ("settings", {"messages_per_second": "nan"}, "messages_per_second: not a number from 0 on"),
+        ("settings", {"commands": "x"}, "commands: not a list"),
+        ("scopes", {"add": ["x\r\ny: z"]}, "add: not a list of words"),
+        ("app", {"name": "B", "channels": [1]}, "channels: not a list of words"),
+    ],
+)
+async def test_what_no_setting_can_be_changes_nothing(
+    person: Person, act: str, body: Json, sentence: str
+) -> None:
+    before = await person.see("state")
+    assert (await person.do(act, refused=True, **body))["error"] == sentence
+    assert {**await person.see("state"), "now": 0} == {**before, "now": 0}
+
+
+async def test_a_long_run_keeps_the_newest(slack: SlackStandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.slack.world.world.MAX_MESSAGES", 2)
+    world = slack.workspace.world
+    sales = world.channel("sales")
+    for number in range(5):
+        world.post(sales, user=seed.ANN.id, text=f"{number}")
+    assert [one.text for one in sales.messages.values()] == ["3", "4"]
+    assert sales.posted == 5
+
+
+async def test_half_a_request_and_one_too_large_leave_no_trace(
+    slack: SlackStandIn, session: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", slack.port)
+    head = f"POST /control/command HTTP/1.1\r\nHost: 127.0.0.1:{slack.port}\r\nContent-Length: "
+    writer.write(f"{head}1000\r\n\r\n{{".encode())
+    await writer.drain()
+    writer.close()
+    reader, garbage = await asyncio.open_connection("127.0.0.1", slack.port)
+    garbage.write(b"no HTTP\r\n\r\n")
+    assert b" 400 " in await reader.readline()
+    garbage.close()
+    large = io.BytesIO(b"x" * (MAX_BODY_BYTES + 1))
+    async with session.post(f"{slack.origin}/control/command", data=large) as answer:
+        assert (answer.status, (await answer.json())["error"]) == (413, "request_too_large")
+    assert caplog.records == []
