@@ -14,6 +14,9 @@ from shared.text.slack_ids import split_id
 FRESH_SECONDS = 5.0
 """How soon a shell or another process is followed: what is allowed there, and installed through another bot."""
 
+READ_WITHIN = 1.0
+"""Seconds for the database to say what has changed; a request from Slack must be acknowledged within three."""
+
 
 class Teams:
     """`find` a team; what changed here is known at once, what changed elsewhere within seconds."""
@@ -29,8 +32,9 @@ class Teams:
         async with self._reading:
             if self._clock() - self._read_at >= FRESH_SECONDS:
                 try:
-                    self._known = {team.id: team for team in await self.store.all()}
-                except RecordsUnavailable:
+                    async with asyncio.timeout(None if self._read_at == float("-inf") else READ_WITHIN):
+                        self._known = {team.id: team for team in await self.store.all()}
+                except (RecordsUnavailable, TimeoutError):
                     if self._read_at == float("-inf"):
                         raise
                 self._read_at = self._clock()

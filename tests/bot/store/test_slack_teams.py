@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from itertools import count
 
 import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 from slack_sdk.oauth.installation_store import Installation
 
+from bot.slack import teams as slack_teams
+from bot.slack.teams import Teams
 from bot.store import Store, open_store
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import posts
 from bot.store.db.slack_schema import slack_bots, slack_installations, slack_oauth_states
 from bot.store.queue.outbox import PlannedPost
-from bot.store.slack_teams import MOST_STATES, SlackTeams
+from bot.store.slack_teams import MOST_STATES, SlackTeam, SlackTeams
 from bot.store.webhooks import SecretCipher
 from shared.domain.records import Subscription
 
@@ -153,3 +156,21 @@ async def test_old_states_do_not_count_and_make_room(teams: SlackTeams) -> None:
     assert not await teams.consume_state("1")
     assert await teams.issue_state("new", seconds=600)
     assert await teams.consume_state("0")
+
+
+async def test_a_database_that_hangs_holds_up_no_request_of_a_team_that_is_known(
+    teams: SlackTeams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slack_teams, "READ_WITHIN", 0.05)
+    await teams.save(installation("T1"))
+    moments = count(step=100.0)
+    known = Teams(teams, clock=lambda: next(moments))
+    assert await known.find("T1")
+
+    async def hang() -> Sequence[SlackTeam]:
+        await asyncio.Event().wait()
+        return ()
+
+    monkeypatch.setattr(teams, "all", hang)
+    async with asyncio.timeout(5):
+        assert await known.find("T1")
