@@ -24,7 +24,7 @@ from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.domain.guard_records import Incident
 from shared.domain.records import Actor, AuditEntry
-from shared.guardrails.evidence import HORIZON, Evidence, domain_of
+from shared.guardrails.evidence import HORIZON, domain_of
 from shared.guardrails.rule import Rule, Scope
 from shared.operations import with_workspace
 from shared.operations.context import CommandContext
@@ -55,7 +55,7 @@ class GuardrailActs:
     def __init__(self, store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
         self._store, self._contexts, self._planned = store, contexts, planned
 
-    async def act(self, claim: Claim, rule: Rule, *, account: Evidence) -> str:
+    async def act(self, claim: Claim, rule: Rule) -> str:
         """Pause what the claim is about; answers why not, where a suggestion is due instead."""
         try:
             known = await self._contexts.clients[claim.workspace].list_sequences()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +17,7 @@ from bot.store.alerts.incidents import HELD_EVERY, Claim
 from bot.store.queue.outbox import PlannedPost
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
-from shared.domain.guard_records import ALL, CountSample, Incident, StoredRule, Switch
+from shared.domain.guard_records import ALL, CountSample, Happening, Incident, StoredRule, Switch
 from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog
 from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured
@@ -104,25 +105,24 @@ class GuardrailWatch:
         now = self._now
         guardrails = self._store.guardrails
         if not 0 <= now - self._loaded_at < RELOAD_SECONDS:
-            for account in self._accounts.values():
-                account.evidence = Evidence()
-            self._routed, self._read_until, self._loaded_at = {}, now - HORIZON, now
-            happened, sampled = (
-                await guardrails.happened(self._read_until),
-                await guardrails.sampled(self._read_until),
-            )
+            happened = await guardrails.happened(now - HORIZON)
+            sampled = await guardrails.sampled(now - HORIZON)
+            # Of a large account this takes seconds, in which Slack and the service wait for nothing.
+            loaded = await asyncio.to_thread(_gather, self._accounts.keys(), happened, sampled)
+            for name, evidence in loaded.items():
+                self._accounts[name].evidence = evidence
+            self._routed = {number: one.at for number, _, one in happened}
+            self._loaded_at = now
         else:
-            happened, sampled = (
-                await guardrails.happened(now - OVERLAP),
-                await guardrails.sampled(self._read_until - 60),
-            )
-        for number, workspace, one in happened:
-            if number not in self._routed and workspace in self._accounts:
-                self._accounts[workspace].evidence.add((one,))
-                self._routed[number] = one.at
-        for workspace, sample in sampled:
-            if workspace in self._accounts:
-                self._accounts[workspace].evidence.add((), (sample,))
+            happened = [row for row in await guardrails.happened(now - OVERLAP) if row[0] not in self._routed]
+            sampled = await guardrails.sampled(self._read_until - 60)
+            for number, workspace, one in happened:
+                if workspace in self._accounts:
+                    self._accounts[workspace].evidence.add((one,))
+                    self._routed[number] = one.at
+            for workspace, sample in sampled:
+                if workspace in self._accounts:
+                    self._accounts[workspace].evidence.add((), (sample,))
         self._read_until = now
         self._routed = {number: at for number, at in self._routed.items() if at > now - 2 * OVERLAP}
 
@@ -173,7 +173,7 @@ class GuardrailWatch:
         why = ""
         if rule.action is Action.ACT:
             why = await self._not_permitted(workspace, named)
-            why = why or await self._acts.act(claim, rule, account=self._accounts[workspace].evidence)
+            why = why or await self._acts.act(claim, rule)
             if not why:
                 return
         await self._say(claim, rule, why)
@@ -262,6 +262,22 @@ class GuardrailWatch:
             for name, one in self._accounts.items()
         }
         await self._acts.release_timers(seen)
+
+
+def _gather(
+    workspaces: Iterable[str],
+    happened: Iterable[tuple[int, str, Happening]],
+    sampled: Iterable[tuple[str, CountSample]],
+) -> dict[str, Evidence]:
+    """What is known of each workspace."""
+    found = {name: Evidence() for name in workspaces}
+    for _, workspace, one in happened:
+        if workspace in found:
+            found[workspace].add((one,))
+    for workspace, sample in sampled:
+        if workspace in found:
+            found[workspace].add((), (sample,))
+    return found
 
 
 def _off(rule: str, switches: Sequence[Switch], *, now: float) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import parse
 from shared.domain.guard_records import Switch
+from shared.guardrails.evidence import Evidence
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
 
@@ -149,6 +152,23 @@ async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: G
     assert card.title == "Guardrail rule paused Spring"
     assert card.buttons[0].label == "Undo"
     assert guarded.remote.patched == [(other, "paused")]
+
+
+async def test_a_large_past_is_read_beside_the_event_loop(
+    guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[int] = set()
+    add = Evidence.add
+
+    def noted(*given: Any) -> None:
+        threads.add(threading.get_ident())
+        add(*given)
+
+    monkeypatch.setattr(Evidence, "add", noted)
+    await guarded.bounce(3)
+    await guarded.watch.check()
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_two_watches_on_one_database_act_and_tell_once(guarded: GuardedWorkspace) -> None:
