@@ -221,7 +221,7 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
                     assert answer.status == 403, path
         host = urlsplit(address).netloc.encode()
         for odd in (
-            b"Host: %b\r\nCookie: outreach-dashboard=\xff" % host,
+            b"Host: %b\r\nCookie: outreach-dashboard-%d=\xff" % (host, urlsplit(address).port or 0),
             b"Host: [",
             b"Host: %b\r\nOrigin: http://[" % host,
         ):
