@@ -9,7 +9,7 @@ DEV := .venv/.dev.stamp
 TESTS := -n 4 --dist worksteal --ignore=tests/e2e -p no:schemathesis
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input
 
-# Where it is set (many containers do), every process of the tests would compile the whole program anew.
+# Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo run test test-e2e soak lint lint-style lint-types lint-imports lint-pages check-deploy audit site format bench lock docs clean
@@ -30,13 +30,13 @@ $(DEV): $(RUN) requirements-dev.lock
 	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
-demo: $(RUN)  ## the whole system on embedded parts (ARGS="--headless --for 20")
+demo: $(RUN)  ## run the whole system with embedded parts (ARGS="--headless --for 20")
 	@exec $(BIN)/outreach demo $(ARGS)
 
-run: $(RUN)  ## any outreach command (ARGS="status")
+run: $(RUN)  ## run any outreach command; make turns its failures into 2 (ARGS="status")
 	@exec $(BIN)/outreach $(ARGS)
 
-test: $(DEV)  ## the tests; they need only Python (COVERAGE=1 measures them, under a gate)
+test: $(DEV)  ## run the tests; they need only Python (COVERAGE=1 measures them, under a gate)
 ifdef COVERAGE
 	@$(BIN)/coverage erase
 	@$(BIN)/coverage run -m pytest $(TESTS) $(ARGS)
@@ -72,14 +72,14 @@ lint-pages: $(DEV)
 check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
 	@deploy/check ../$(BIN)
 
-audit: $(DEV)  ## licences, known vulnerabilities and component list of what requirements.lock installs
+audit: $(DEV)  ## licenses, known vulnerabilities and component list of what requirements.lock installs
 	@$(BIN)/python -m tests.audit
 
 site: $(DEV)  ## the documentation as a site that needs no network, into build/site; fails at dead links
 	@rm -rf build/docs build/site && mkdir -p build && cp -r docs build/docs && mv build/docs/zensical.toml build/
 	@cd build && ../$(BIN)/zensical build --clean --strict
 
-format: $(DEV)  ## let ruff put the code in order
+format: $(DEV)  ## fix and format the code with ruff
 	@$(BIN)/ruff check --fix-only --quiet .
 	@$(BIN)/ruff format --quiet .
 
@@ -90,9 +90,9 @@ docs: $(RUN)  ## write manifest.yml and the pages that are made from the tables
 	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
 	@$(BIN)/python -m cli.commands.docs_pages $(INTO)/docs
 
-lock: $(DEV)  ## resolve the locks anew (needs uv on the path)
+lock: $(DEV)  ## resolve the locks again (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build -o requirements.lock
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build --group dev -c requirements.lock -o requirements-dev.lock
 
-clean:  ## remove what the targets made
+clean:  ## remove everything that the targets made
 	@rm -rf .venv build .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

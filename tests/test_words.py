@@ -35,6 +35,22 @@ BANNED = (
     r"this should not have happened",
     r"is there already",
     r"built anew",
+    r"\bwhoever\b",
+    r"\bof its own\b",
+    r"\bthere was nothing to\b",
+    r"(?<![Tt]here )\bis no (?!longer\b|more\b|such\b)[a-z]+",
+    r"\bnobody is interested\b",
+    r"(?i)\bonly reads\b",
+    r"\btakes? (?:it )?back\b",
+    r"\bgoing on (?:after|alone|at)\b",
+    r"\bgoes on where\b",
+    r"\bno answer (?:in time|yet|within)\b",
+    r"\bwas set aside\b",
+    r"\bnot told\b",
+    r"\bin the meantime\b",
+    r"\bplainer\b",
+    r"\bstumbled\b",
+    r"\b\d %",
 )
 
 

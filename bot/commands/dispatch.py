@@ -212,5 +212,5 @@ _CANCELLED = Card(title="Nothing was changed")
 
 def failure(error: Exception) -> Card:
     reference = f"ref-{secrets.token_hex(4)}"
-    log.warning("act failed", reference=reference, error=type(error).__name__, exc_info=error)
+    log.warning("command failed", reference=reference, error=type(error).__name__, exc_info=error)
     return operations.error_card(error, reference)

@@ -86,7 +86,7 @@ class Repainter:
         except RecordsUnavailable:
             raise
         except Exception:  # one message that nobody foresaw must not stop all others
-            log.exception("not drawn", alerts=[post.alert_id for post in message])
+            log.exception("card not rendered", alerts=[post.alert_id for post in message])
             return await self._store.repaints.postpone(message, seconds=RENDER_PAUSE)
         match outcome:
             case Sent():

@@ -151,7 +151,7 @@ class DeliveryWorker:
     def _ended(self, channel: str, task: asyncio.Task[None]) -> None:
         del self._posting[channel]
         if not task.cancelled() and task.exception() is not None:
-            log.error("turn failed", exc_info=task.exception())
+            log.error("delivery round failed", exc_info=task.exception())
         self._signals.changed()
 
     async def _serve(self, lease: ChannelLease, *, deadline: float) -> None:
@@ -182,7 +182,7 @@ class DeliveryWorker:
         except RecordsUnavailable:
             return NotSent(after=OUTAGE_PAUSE)
         except Exception as error:  # one that nobody foresaw must not stop its channel
-            log.exception("not drawn", alerts=[post.alert_id for post in lease.posts])
+            log.exception("card not rendered", alerts=[post.alert_id for post in lease.posts])
             return Unpostable(error=f"can't be rendered: {type(error).__name__}")
         outcome = await self._messages.post(
             lease.channel,
@@ -205,7 +205,11 @@ class DeliveryWorker:
             if error and isinstance(outcome, ChannelRefused | NotSent | Unknown):
                 self.slack_error = error
             log.warning(
-                "not posted", channel=lease.channel, alerts=names, outcome=type(outcome).__name__, error=error
+                "alert not posted",
+                channel=lease.channel,
+                alerts=names,
+                outcome=type(outcome).__name__,
+                error=error,
             )
 
 
@@ -222,7 +226,7 @@ def isolated(decide: Decide) -> Decide:
         try:
             return decide(pending)
         except Exception as error:
-            log.exception("not understood", alerts=[pending.alert_id])
+            log.exception("delivery not understood", alerts=[pending.alert_id])
             return Decision(problem=f"internal error: {type(error).__name__}")
 
     return decided

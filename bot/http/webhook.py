@@ -152,7 +152,7 @@ class DeliveryIntake:
             await self._store.arrivals.append([a for a, _ in taken], number=group.number, answered=answered)
         except RecordsUnavailable as error:
             _settle(taken, error)
-            log.warning("not stored", deliveries=len(taken), error=str(error))
+            log.warning("deliveries not stored", deliveries=len(taken), error=str(error))
             return
         except BaseException:
             _settle(taken, RecordsUnavailable("the deliveries could not be stored"))

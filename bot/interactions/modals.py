@@ -87,7 +87,7 @@ class ModalResponder:
             view = forms.answer_view(answer.card, items=answer.items, channel=self._channel)
             await self._slack.call("views.update", view_id=self._view, view=view)
         except SlackError as error:
-            log.info("the modal is gone", error=str(error)[:100])
+            log.info("modal already closed", error=str(error)[:100])
             if not answer.public:
                 await Thread(self._slack, channel=self._person).reply(answer)
 
@@ -190,7 +190,7 @@ class Modals:
             modal = await self.open_answer(trigger, person=person, channel="")
             await modal.reply(answer)
         except SlackError as error:
-            log.info("nothing could be said", error=str(error)[:100])
+            log.info("no answer could be sent", error=str(error)[:100])
 
     async def line_of_shortcut(self, wanted: str, channel: str, ts: str) -> str:
         """The command line that a shortcut stands for; empty where its message shows no single alert."""

@@ -60,7 +60,7 @@ class AutoResume:
             except RecordsUnavailable:
                 raise
             except Exception:  # what goes wrong in one channel must not stop the others
-                log.exception("not resumed", workspace=workspace, count=len(some))
+                log.exception("sequence not resumed", workspace=workspace, count=len(some))
             else:
                 done += tally.done
         return done
@@ -70,7 +70,7 @@ class AutoResume:
         try:
             known = {resume.id: resume for resume in await context.client.list_sequences()}
         except OutreachError as error:
-            log.warning("nothing resumed", count=len(timers), error=type(error).__name__)
+            log.warning("no sequence resumed", count=len(timers), error=type(error).__name__)
             return tally
 
         async def resume(timer: DueTimer) -> None:
@@ -80,10 +80,10 @@ class AutoResume:
                 except (NotFound, KeyError):
                     tally.gone.append(timer)
                 except OutreachError as error:
-                    log.warning("not resumed", sequence=timer.timer.key, error=type(error).__name__)
+                    log.warning("sequence not resumed", sequence=timer.timer.key, error=type(error).__name__)
                     return
                 except Exception:  # one that fails must not stop the others
-                    log.exception("not resumed", sequence=timer.timer.key)
+                    log.exception("sequence not resumed", sequence=timer.timer.key)
                     return
                 else:
                     tally.resumed.append(timer)

@@ -37,4 +37,4 @@ class HistorySampler:
         try:
             await self._histories[name].add(snapshot, now=now)
         except HistoryUnavailable as error:
-            log.warning("not kept", workspace=name, error=type(error).__name__)
+            log.warning("history not stored", workspace=name, error=type(error).__name__)

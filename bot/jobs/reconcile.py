@@ -50,7 +50,7 @@ class Reconciler:
                 if await self._compare(name):
                     candidates.add(name)
             except OutreachError as error:
-                log.warning("not reconciled", workspace=name, error=type(error).__name__)
+                log.warning("replies not reconciled", workspace=name, error=type(error).__name__)
 
         await visit(workspaces, compare)
         return candidates

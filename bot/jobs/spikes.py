@@ -101,7 +101,7 @@ class SpikeWatch:
                 try:
                     await self._check(workspace, channel)
                 except OutreachError as error:
-                    log.warning("not checked", workspace=workspace, error=type(error).__name__)
+                    log.warning("spikes not checked", workspace=workspace, error=type(error).__name__)
 
     async def _check(self, workspace: str, channel: str) -> None:
         now = self._store.database.clock()

@@ -218,7 +218,7 @@ def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dic
     simpler = plainer(body, error.code)
     if simpler is not None:
         metrics.SLACK_REFUSED.labels(method, error.code).inc()
-        log.warning("sent in a plainer form", method=method, error=error.code, details=list(error.details))
+        log.warning("sent in a simpler form", method=method, error=error.code, details=list(error.details))
     return simpler
 
 

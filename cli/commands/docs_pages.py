@@ -25,10 +25,12 @@ Made by `make docs` from the tables in `shared/commands` and `cli/parser/shell_c
 
 Every command works the same way in a shell (`outreach pause sq_1`), in Slack (`/outreach pause sq_1`) and in
 the dashboard's palette (`pause sq_1`). SEQUENCE is an id, a name, or the start of a name that matches only one. `@NAME`
-selects one of several workspaces, in any command. In a shell, `--json` prints the data of a command that reads, and
-`--yes` skips confirmations.
+selects one of several workspaces, in any command. In a shell, `--json` prints
+the answer's data, `--csv` and `-o FILE` work with commands that read, `--limit N` and `--all` with `leads` and `audit`,
+`--quiet` silences a change that succeeds, and `--yes` skips confirmations.
 
 Exit codes: 0 success; 1 rejected or failed, with the reason on stderr; 2 invalid usage or configuration; 130 interrupted.
+`make run` turns every failure into 2: scripts call `.venv/bin/outreach`.
 """
 _SETTINGS = """\
 # Settings

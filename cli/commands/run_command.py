@@ -86,6 +86,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             records=records,
             now=lambda: datetime.now(UTC),
             confirmed=getattr(options, "yes", False),
+            limit=getattr(options, "limit", None),
             pages_searched=PAGES_SEARCHED,
             settings=settings,
             zone=local_zone(),

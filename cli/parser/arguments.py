@@ -12,6 +12,9 @@ from cli.parser.command_line import Line, names_workspace
 from cli.parser.shell_commands import Program
 from shared.commands import Command
 
+EVERYTHING = 10**9
+"""More than any list has."""
+
 
 def read_program(program: Program, line: Line) -> Namespace:
     """The options of a program; argparse ends the process with 2 and its usage when they are wrong."""
@@ -44,9 +47,19 @@ def command_parser(command: Command) -> ArgumentParser:
     if command.reads or not command.changes:
         form.add_argument("--csv", action="store_true", help="the data as CSV")
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file; - is stdout")
+    if command.newest_only:
+        length = parser.add_mutually_exclusive_group()
+        length.add_argument("--limit", type=_count, metavar="N", help="how many of the newest to show")
+        length.add_argument("--all", action="store_const", dest="limit", const=EVERYTHING, help="all of them")
     if command.confirm or command.confirms_many:
         parser.add_argument("--yes", action="store_true", help="skip the confirmation")
     return parser
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} isn't a number above 0")
+    return min(int(text), EVERYTHING)
 
 
 def word_parser() -> ArgumentParser:

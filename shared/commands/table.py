@@ -50,6 +50,8 @@ class Command:
     """Of a command that asks first: for which arguments."""
     reads: Callable[[Values], bool] | None = field(default=None, repr=False, compare=False)
     """Of a command that changes something: for which arguments it only reads; None: for none."""
+    newest_only: bool = False
+    """Shows the newest entries of a long list; a shell takes --limit and --all."""
     examples: tuple[str, ...] = ()
     faces: frozenset[Face] = frozenset(Face)
     grammar: Grammar = field(default=arguments.NOTHING, repr=False, compare=False)
@@ -130,6 +132,7 @@ _TABLE = (
         name="leads",
         usage="[SEQUENCE] [STATUS]",
         summary="The newest leads, filtered by sequence or status",
+        newest_only=True,
         examples=("leads interested", "leads sq_1 replied"),
         grammar=arguments.LEADS,
     ),
@@ -236,7 +239,12 @@ _TABLE = (
         faces=frozenset({Face.SLACK, Face.DASHBOARD}),
         grammar=periods.REPORT,
     ),
-    Command(name="audit", summary="Recent changes: who, what, when and where", examples=("audit",)),
+    Command(
+        name="audit",
+        summary="Recent changes: who, what, when and where",
+        newest_only=True,
+        examples=("audit",),
+    ),
     Command(name="whoami", summary="Your role and permissions", examples=("whoami",)),
     Command(
         name="doctor",

@@ -9,7 +9,7 @@ from typing import Any
 
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
-from shared.api.models import LEAD_STATUSES, AddResult, Lead
+from shared.api.models import LEAD_STATUSES, AddResult, Lead, LeadStatus
 from shared.commands import CONFIRMED, Invocation, join, with_sequence
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
@@ -36,7 +36,7 @@ TONES = {
 
 
 async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
-    """`leads [SEQUENCE] [STATUS]`: the newest hundred."""
+    """`leads [SEQUENCE] [STATUS]`: the newest hundred, or `context.limit`."""
     target, status = invocation.values["target"], invocation.values["status"]
     sequence = None
     if target:
@@ -44,21 +44,31 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
         if not isinstance(found, Resolved):
             return _which(found, invocation)
         sequence = found.sequence
-    page = await context.client.list_leads(
-        sequence_id=sequence.id if sequence else None,
-        status=status,
-        limit=PAGE,
-        priority=Priority.INTERACTIVE,
-    )
+    shown, more = await _newest(context, sequence_id=sequence.id if sequence else None, status=status)
     of = f" of {sequence.label}" if sequence else ""
-    more = "There are more. Export them all with `outreach export`." if page.next_cursor else ""
     return Card(
-        title=show_number(len(page.items), f"{status} lead" if status else "lead") + of,
-        text=("Newest only.",) if page.next_cursor else (),
-        table=lead_table(page.items) if page.items else None,
-        footer=more,
-        data=tuple(map(record_of, page.items)),
+        title=show_number(len(shown), f"{status} lead" if status else "lead") + of,
+        text=("Newest only.",) if more else (),
+        table=lead_table(shown) if shown else None,
+        footer="There are more. Export them all with `outreach export`." if more else "",
+        data=tuple(map(record_of, shown)),
     )
+
+
+async def _newest(
+    context: CommandContext, *, sequence_id: str | None, status: LeadStatus | None
+) -> tuple[list[Lead], bool]:
+    """The newest leads, and whether there are more."""
+    limit = context.limit or PAGE
+    urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
+    shown: list[Lead] = []
+    async for page in context.client.iter_pages(
+        sequence_id=sequence_id, status=status, page_size=min(limit, PAGE), priority=urgency
+    ):
+        shown += page.items
+        if len(shown) >= limit:
+            return shown[:limit], bool(page.next_cursor) or len(shown) > limit
+    return shown, False
 
 
 def _which(found: Ambiguous | NoMatch, invocation: Invocation) -> Card:

@@ -55,9 +55,10 @@ async def waiting_replies(context: CommandContext) -> list[OpenReply]:
 
 async def audit(_: Invocation, context: CommandContext) -> Card:
     """`audit`: the newest changes first; what was refused changed nothing, and is shown apart."""
-    entries = await need_records(context).audit(context.workspace.name, AUDITED)
-    changes = [one for one in entries if not _is_refused(one)][:AUDIT_CHANGES]
-    refusals = [one for one in entries if _is_refused(one)][:AUDIT_REFUSALS]
+    entries = await need_records(context).audit(context.workspace.name, context.limit or AUDITED)
+    changes = [one for one in entries if not _is_refused(one)][: context.limit or AUDIT_CHANGES]
+    refusals = [one for one in entries if _is_refused(one)][: context.limit or AUDIT_REFUSALS]
+    shown = {id(one) for one in (*changes, *refusals)}
     rows = tuple(
         Row(
             cells=(
@@ -85,7 +86,7 @@ async def audit(_: Invocation, context: CommandContext) -> Card:
                 "refused": _is_refused(e),
             }
             for e in entries
-            if e in changes or e in refusals
+            if id(e) in shown
         ),
     )
 

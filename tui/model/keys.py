@@ -167,15 +167,15 @@ PANELS = {
     "inboxes": (
         "Inboxes",
         (
-            "Worst first. ● is well, ▲ at risk, ◆ bad, ? unknown; then ● active, ◐ warming, ○ resting. "
-            "Lately is the health over the longest time that is known; sent and replies are of 30 days."
+            "Worst first. ● is healthy, ▲ at risk, ◆ bad, ? unknown; then ● active, ◐ warming, ○ resting. "
+            "Lately shows health over the recorded history; sent and replies cover 30 days."
         ),
     ),
     "sequences": (
         "Sequences",
         (
-            "► is active, ‖ paused. What was just asked for is shown as pausing… until a read proves it. "
-            "Space marks several; p pauses or resumes them, u takes it back for 10 seconds."
+            "► is active, ‖ paused. A change shows as pausing… until the next read confirms it. "
+            "Space marks several; p pauses or resumes them, u undoes it within 10 seconds."
         ),
     ),
     "stats": (
@@ -195,8 +195,8 @@ def panel_help(name: str, *, remapped: Mapping[str, str] | None) -> Card:
 
 def page_help(*, remapped: Mapping[str, str] | None) -> Card:
     text = (
-        "One domain, inbox, sequence or step: its figures, its course out of the history, and what it is made of. "
-        "Enter goes deeper, esc back; a click on the path goes there. Dotted lines are the thresholds of health."
+        "One domain, inbox, sequence or step: its figures, its history, and its parts. "
+        "Enter opens a part, Esc goes back; click the path to jump. Dotted lines are the health thresholds."
     )
     return Card(title="Help: pages", text=(text,), table=_key_table(PAGE, remapped or {}))
 

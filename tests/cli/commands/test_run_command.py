@@ -81,6 +81,16 @@ def test_a_refused_change_has_no_data_and_says_why(shell: Shell) -> None:
     assert "No sequence is named" in told.err
 
 
+def test_the_newest_leads_are_as_many_as_wanted(shell: Shell) -> None:
+    newest = [one["id"] for one in shell.run("leads", "--json").data]
+    assert len(newest) == 100
+    assert [one["id"] for one in shell.run("leads", "--limit", "3", "--json").data] == newest[:3]
+    more = [one["id"] for one in shell.run("leads", "--limit", "150", "--json").data]
+    assert (len(more), more[:100]) == (150, newest)
+    assert "There are more" not in shell.run("leads", "interested", "--all").out
+    assert shell.run("leads", "--limit", "0").code == 2
+
+
 def test_json_of_a_lead_has_its_custom_fields(shell: Shell) -> None:
     sequence = shell.run("sequences", "--json").data[0]["id"]
     added = shell.run("add", "eve@custom.example", "to", sequence, "plan=pro", "--json")
