@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo run test test-e2e soak lint lint-style lint-types lint-imports lint-pages check-deploy audit site format bench lock docs clean
 
-help:  ## what there is
+help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(RUN): requirements.lock pyproject.toml

@@ -10,15 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from cli.commands import docs_pages
 from cli.commands.run_command import line
 from cli.parser.arguments import read_command, read_program
 from cli.parser.command_line import split
 from cli.parser.shell_commands import PROGRAMS
+from sandbox.slack.state.own_world import read_world
 from shared.commands import COMMANDS, parse
 from shared.settings import load
-from tests.docs_blocks import Block, blocks, shell_lines, slack_lines
+from tests.docs_blocks import Block, blocks, other_shell_lines, shell_lines, slack_lines
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -95,6 +97,38 @@ def test_every_block_of_json_or_python_is_whole(block: Block) -> None:
         assert isinstance(json.loads(block.text), dict | list)
     else:
         assert compile(block.text, str(block.page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+SHOWN_ONLY = {("architecture.md", ""), ("testing-your-bot.md", "text"), ("slack.md", "text")}
+"""The tree of rooms, and what a failed test and `doctor --post` print."""
+
+
+def test_every_block_of_the_pages_is_of_a_kind_that_a_test_runs() -> None:
+    untested = [
+        (block.page.name, block.language, block.text[:60])
+        for block in blocks()
+        if block.page.name != "copy.md"
+        and block.language not in {"sh", "console", "toml", "json", "python", "yaml"}
+        and not all(line.startswith("/outreach ") for line in block.text.splitlines())
+        and (block.page.name, block.language) not in SHOWN_ONLY
+    ]
+    assert untested == []
+
+
+@pytest.mark.parametrize("words", other_shell_lines(), ids=" ".join)
+def test_every_other_command_of_the_pages_names_targets_and_files_that_exist(words: tuple[str, ...]) -> None:
+    if words[0] == "make":
+        targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert words[1] in targets
+    own = [word for word in words if word.startswith(("deploy/", "docs/")) or word.endswith(".lock")]
+    assert [word for word in own if not (ROOT / word).exists()] == []
+    assert words[0] in {"make", "python3", "/opt/outreach/bin/pip", "apt", "git", "cd", "cp", "install", "systemctl",
+                        "systemd-sysusers", "api", "api()", "curl", "V1=http://127.0.0.1:8000/v1"}  # fmt: skip
+
+
+@pytest.mark.parametrize("block", blocks("yaml"), ids=lambda block: block.page.name)
+def test_a_world_of_the_pages_can_be_loaded(block: Block) -> None:
+    assert read_world(yaml.safe_load(block.text)).users
 
 
 def _logged() -> Iterator[str]:

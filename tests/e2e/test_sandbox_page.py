@@ -1,0 +1,82 @@
+"""The session that docs/sandbox.md shows, typed into a shell against a running sandbox."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs_blocks import blocks
+from tests.e2e.conftest import PROGRAM
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def announced(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    words = [*PROGRAM, "sandbox", "--port", "0", "--slack-port", "0", "--speed", "60"]
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        yield json.loads(process.stdout.readline())
+        process.terminate()
+
+
+def typed(text: str) -> list[str]:
+    """What stands behind the prompts, without what starts the sandbox."""
+    return [
+        line[2:] for line in text.splitlines() if line.startswith("$ ") and "outreach sandbox" not in line
+    ]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def test_the_session_and_the_receiver_of_the_page_work(announced: dict[str, Any]) -> None:
+    sandbox = [block for block in blocks("console", "python") if block.page.name == "sandbox.md"]
+    lines = [line for block in sandbox if block.language == "console" for line in typed(block.text)]
+    (receiver,) = (block.text for block in sandbox if block.language == "python")
+    port = free_port()
+    filled = {
+        "http://127.0.0.1:8000": announced["base_url"].removesuffix("/v1"),
+        "live_acme_…": announced["api_keys"]["acme"],
+        "127.0.0.1:9000": f"127.0.0.1:{port}",
+    }
+    ran = []
+    setup = [line for line in lines if line.startswith(("V1=", "api()"))]
+    receiving: subprocess.Popen[str] | None = None
+    try:
+        for line in (line for line in lines if line not in setup):
+            script = "\n".join([*setup, line])
+            for shown, real in filled.items():
+                script = script.replace(shown, real)
+            done = subprocess.run(
+                ["bash", "-ec", script], capture_output=True, text=True, check=True, timeout=30
+            )
+            answer = json.loads(done.stdout or "{}")
+            assert "error" not in answer, (line, answer)
+            ran.append(line)
+            for kind in ("sq", "ld"):
+                if f"{kind}_…" not in filled and (found := re.search(rf'"({kind}_\w+)"', done.stdout)):
+                    filled[f"{kind}_…"] = found[1]
+            if "secret" in answer:
+                program = receiver.replace("whsec_…", answer["secret"]).replace("9000", str(port))
+                receiving = subprocess.Popen(
+                    [sys.executable, "-uc", program], stdout=subprocess.PIPE, text=True
+                )
+        assert ran[-1].endswith("/control/time")
+        assert receiving
+        assert receiving.stdout
+        assert json.loads(receiving.stdout.readline())["event"] == "reply.interested"
+    finally:
+        if receiving:
+            receiving.kill()
+            receiving.wait()
