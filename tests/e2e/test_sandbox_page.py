@@ -73,10 +73,10 @@ def test_the_session_and_the_receiver_of_the_page_work(announced: dict[str, Any]
                     [sys.executable, "-uc", program], stdout=subprocess.PIPE, text=True
                 )
         assert ran[-1].endswith("/control/time")
-        assert receiving
+        assert receiving is not None
         assert receiving.stdout
         assert json.loads(receiving.stdout.readline())["event"] == "reply.interested"
     finally:
-        if receiving:
+        if receiving is not None:
             receiving.kill()
-            receiving.wait()
+            receiving.communicate()
