@@ -20,7 +20,6 @@ from bot.alerts.wording import (
     footer,
     line_of,
     show_day,
-    show_time,
     when,
 )
 from bot.store.queue.posts import INCIDENT
@@ -86,7 +85,7 @@ def again(alert: Alert, *, at: datetime) -> Card:
     return Card(
         title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
         tone=Tone.BAD,
-        text=(f"Reported again {show_time(at)}. The card above is from {show_time(alert.received_at)}.",),
+        facts=(when("Reported again", at), when("First reported", alert.received_at)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import partial
 
 from bot.commands.answer import Answer
@@ -49,9 +49,13 @@ class Access:
             permits=partial(self.may, person, channel=channel),
             display_name=self._directory.display_name,
             find_place=self._directory.find_place,
-            zone=find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC,
+            zone=self.zone(person),
             permalink=self._permalink,
         )
+
+    def zone(self, person: Person) -> tzinfo:
+        """The person's own, as Slack tells it; else that of the settings."""
+        return find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC
 
     async def _permalink(self, alert: str) -> str:
         place = (await self._contexts.store.alerts.messages([alert])).get(alert)

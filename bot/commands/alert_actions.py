@@ -23,6 +23,7 @@ from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
+from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
 from shared.text.tokenize import join, parse_duration
@@ -162,7 +163,7 @@ def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "
         "claim": f"You claimed {who}",
         "takeover": f"You took over {who}",
         "release": f"Released: {who}",
-        "snooze": f"Snoozed until {until:%a %-d %b %H:%M} ({until.tzinfo}): {who}",
+        "snooze": f"Snoozed until {show_time(until, now=datetime.now(UTC), zone=until.tzinfo or UTC)}: {who}",
         "wake": f"Unclaimed: {who}",
         "done": f"Done: {who}",
         "handled": f"Done: {who}",
@@ -189,8 +190,7 @@ def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tz
     """What a click comes to that changed nothing: who was faster."""
 
     def clock(at: float) -> str:
-        then = datetime.fromtimestamp(at, zone)
-        return f"{then:%H:%M}" if then.date() == now.astimezone(zone).date() else f"{then:%-d %b %H:%M}"
+        return show_time(datetime.fromtimestamp(at, UTC), now=now, zone=zone)
 
     if claim.handled_at is not None:
         who = "You" if claim.handled_name == person.name else f"@{claim.handled_name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
@@ -20,14 +20,14 @@ def who_can_confirm(person: Person) -> str:
     return f"Only @{person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes."
 
 
-def not_confirmed(answered: Answered) -> Answer:
-    return Answer(card=_unconfirmed_card(answered), settles=answered.verdict is Verdict.LATE)
+def not_confirmed(answered: Answered, *, zone: tzinfo) -> Answer:
+    return Answer(card=_unconfirmed_card(answered, zone=zone), settles=answered.verdict is Verdict.LATE)
 
 
-def changed_since(count: int, changes: Iterable[AuditEntry]) -> str:
+def changed_since(count: int, changes: Iterable[AuditEntry], *, zone: tzinfo) -> str:
     """Who changed some of an Undo's sequences since, when, and how."""
     last = max(changes, key=lambda one: one.at)
-    when = show_time(last.at, now=datetime.now(UTC))
+    when = show_time(last.at, now=datetime.now(UTC), zone=zone)
     who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
     what = "It was" if count == 1 else f"{count} sequences were"
     return (
@@ -35,19 +35,22 @@ def changed_since(count: int, changes: Iterable[AuditEntry]) -> str:
     )
 
 
-def _moved_on(moved: Mapping[str, AuditEntry]) -> Card:
+def _moved_on(moved: Mapping[str, AuditEntry], *, zone: tzinfo) -> Card:
     last = max(moved.values(), key=lambda one: one.at)
     return Card(
         title="Not undone: it was changed later",
         tone=Tone.WARN,
-        text=(changed_since(len(moved), moved.values()), f"Command: {clip(last.command, length=200)}"),
+        text=(
+            changed_since(len(moved), moved.values(), zone=zone),
+            f"Command: {clip(last.command, length=200)}",
+        ),
         refused=True,
     )
 
 
-def _unconfirmed_card(answered: Answered) -> Card:
+def _unconfirmed_card(answered: Answered, *, zone: tzinfo) -> Card:
     if answered.verdict is Verdict.MOVED:
-        return _moved_on(answered.moved)
+        return _moved_on(answered.moved, zone=zone)
     text = {
         Verdict.LATE: (
             "This confirmation has expired",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 from bot.commands import bulk_pause, sharing
 from bot.commands.access import Access
@@ -95,7 +95,7 @@ class CommandRunner:
         """A yes or an undo: the person's role is checked anew, before the answer is used up; it counts once."""
         on_card = await self._store.confirmations.look(nonce, person.id)
         if on_card.question is None or on_card.verdict is not Verdict.OPEN:
-            return not_confirmed(on_card)
+            return not_confirmed(on_card, zone=self._access.zone(person))
         invocation = commands.parse(on_card.question.line)
         if not self._access.may(person, invocation.command, channel=channel):
             asked = replace(invocation, workspace=on_card.question.workspace, line=on_card.question.line)
@@ -103,7 +103,7 @@ class CommandRunner:
         context = self._access.context(on_card.question.workspace, person, channel=channel)
         counted = await self._store.confirmations.answer(nonce, person.id)
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
-            return not_confirmed(counted)
+            return not_confirmed(counted, zone=context.zone)
         try:
             answer = await self._carry_out(counted, invocation, person, context=context)
         except Exception:
@@ -112,14 +112,16 @@ class CommandRunner:
             raise
         with contextlib.suppress(RecordsUnavailable):
             await self._store.confirmations.carried_out(nonce, person.name)
-        return await self._with_snooze(answer, nonce, person) if counted.question.since else answer
+        if not counted.question.since:
+            return answer
+        return await self._with_snooze(answer, nonce, person, zone=context.zone)
 
-    async def _with_snooze(self, answer: Answer, nonce: str, person: Person) -> Answer:
+    async def _with_snooze(self, answer: Answer, nonce: str, person: Person, *, zone: tzinfo) -> Answer:
         """The answer to an Undo; that of a guardrail's pause snoozes the rule, too."""
         switch = await self._store.incidents.undone(nonce, person.name)
         if switch is None or switch.until is None:
             return answer
-        until = show_time(datetime.fromtimestamp(switch.until, UTC), now=datetime.now(UTC))
+        until = show_time(datetime.fromtimestamp(switch.until, UTC), now=datetime.now(UTC), zone=zone)
         text = (*answer.card.text, f"Guardrail {switch.rule} is snoozed until {until}.")
         return replace(answer, card=replace(answer.card, text=text))
 
@@ -132,7 +134,11 @@ class CommandRunner:
             return await self._run(invocation, person, context=context)
         left = tuple(name for name in question.names if name not in counted.moved)
         card = await self._bulk.carry_out(replace(question, names=left), invocation, context=context)
-        kept = (changed_since(len(counted.moved), counted.moved.values()),) if counted.moved else ()
+        kept = (
+            (changed_since(len(counted.moved), counted.moved.values(), zone=context.zone),)
+            if counted.moved
+            else ()
+        )
         card = replace(card, text=(*card.text, *kept))
         return (
             Answer(card=card, settles=True)

@@ -78,7 +78,11 @@ def _tone(one: Standing) -> Tone:
 
 
 def _row(one: Standing, context: CommandContext) -> Row:
-    fired = UNKNOWN if one.last_fired is None else show_time(_moment(one.last_fired), now=context.now())
+    fired = (
+        UNKNOWN
+        if one.last_fired is None
+        else show_time(_moment(one.last_fired), now=context.now(), zone=context.zone)
+    )
     closest = one.closest
     near = f"{closest.label}: {show_value(one.rule.condition, closest)}" if closest else UNKNOWN
     cells = (one.name, fired, near, closest.nearness if closest else None)
@@ -255,7 +259,7 @@ def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
     rows = tuple(
         Row(
             cells=(
-                show_time(_moment(one.at), now=now),
+                show_time(_moment(one.at), now=now, zone=context.zone),
                 one.label,
                 one.note + (" (limit reached)" if one.held_back else ""),
                 one.sends if rule.action is not Action.TELL else None,
@@ -279,7 +283,7 @@ def _reach(evidence: Evidence, *, start: float, context: CommandContext) -> str:
     if first is None:
         return "There is no history of this workspace yet."
     if first > start + 86_400:
-        return f"The history starts at {show_time(_moment(first), now=context.now())}."
+        return f"The history starts at {show_time(_moment(first), now=context.now(), zone=context.zone)}."
     return "Checked hour by hour over the last 30 days."
 
 
@@ -356,9 +360,7 @@ def _not_for_all() -> Outcome:
 
 
 def _off_text(switch: Switch, context: CommandContext) -> str:
-    return (
-        f"All guardrails are off since {show_time(_moment(switch.at), now=context.now())}, by @{switch.by}."
-    )
+    return f"All guardrails are off since {show_time(_moment(switch.at), now=context.now(), zone=context.zone)}, by @{switch.by}."
 
 
 def _moment(at: float) -> datetime:
