@@ -109,5 +109,5 @@ async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_res
         "Minutes to claim, by person"
     ]
     assert "Q3 founders 4 min" in text_of(day)
-    assert "2 reply.interested" in text_of(day)
+    assert "2 interested replies" in text_of(day)
     assert len([one for one in await bot.messages(seed.SALES) if "Digest" in one["text"]]) == 2

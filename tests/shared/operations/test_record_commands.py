@@ -143,7 +143,7 @@ async def test_the_digest_tells_the_day_against_the_same_weekday(harness: Comman
     assert card.title == "Digest, Monday 9 March"
     assert card.text == ("Compared with Monday 2 March, the same weekday.",)
     assert by_label["Sends"] == "4,000, no clear change"
-    assert by_label["New events"] == "20 lead.bounced (▼ 50%), 9 lead.replied"
+    assert by_label["New events"] == "20 bounces (▼ 50%), 9 replies"
     assert by_label["Time to claim"] == "median 4 min over 3 claims, 20 min before"
     assert "By person" not in by_label, "a table and a chart show it"
     assert card.table
@@ -164,7 +164,7 @@ async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness
     card = await digest_card(harness.context, every="week")
     assert card.title == "Digest, 3 to 9 March"
     assert card.text == ("Compared with 24 February to 2 March, the same weekdays.",)
-    assert facts(card)["New events"] == "70 reply.ooo (▲ 75%)"
+    assert facts(card)["New events"] == "70 out-of-office replies (▲ 75%)"
     (chart,) = card.charts
     assert len(chart.labels) == 14
 
