@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 from urllib.parse import urljoin
@@ -115,20 +116,13 @@ class InstallFlow(AsyncOAuthFlow):
             given = await self._slack.exchange_code(
                 code, client_id=self.settings.client_id, client_secret=self.settings.client_secret
             )
+            _refuse_unusable(given)
             token = str(given.get("access_token") or "")
             own = await self._slack.call("auth.test", token=token)
         except SlackError as error:
             log.warning("installation failed", error=str(error))
             return None
         team, enterprise = given.get("team") or {}, given.get("enterprise") or {}
-        if given.get("is_enterprise_install") or not team.get("id"):
-            raise InstallationRefused(
-                "The bot can't be installed for a whole organization. Install it in a single workspace."
-            )
-        if given.get("refresh_token"):
-            raise InstallationRefused(
-                "This app uses token rotation, which the bot doesn't support. Create the app from manifest.yml."
-            )
         return Installation(
             app_id=given.get("app_id"),
             enterprise_id=enterprise.get("id"),
@@ -141,6 +135,24 @@ class InstallFlow(AsyncOAuthFlow):
             bot_scopes=given.get("scope") or "",
             user_id=str((given.get("authed_user") or {}).get("id") or ""),
             token_type=given.get("token_type"),
+        )
+
+
+def _refuse_unusable(given: Mapping[str, Any]) -> None:
+    """Raise `InstallationRefused` for what the manifest doesn't offer: an organization's token, or one that expires.
+
+    https://docs.slack.dev/enterprise/developing-for-enterprise-orgs
+    https://docs.slack.dev/authentication/using-token-rotation
+    """
+    if given.get("is_enterprise_install") or not (given.get("team") or {}).get("id"):
+        raise InstallationRefused(
+            "The bot can't be installed for a whole organization. Remove the app from the organization, open "
+            "/slack/install again, and choose a single workspace."
+        )
+    if given.get("refresh_token"):
+        raise InstallationRefused(
+            "This app's tokens expire (token rotation), which the bot doesn't support and Slack can't turn off again. "
+            "Create a new app from manifest.yml."
         )
 
 

@@ -18,6 +18,8 @@ from sandbox.slack.state.settings import AppSettings
 from sandbox.slack.workspaces import Workspaces
 
 PATH = "/oauth/v2/authorize"
+ORGANIZATION = "organization"
+"""What the form says instead of a team for all workspaces of an organization."""
 
 
 class Authorize:
@@ -44,6 +46,11 @@ class Authorize:
             for one in self._workspaces.of_app(app)
             if request.query.get("team") in {None, "", one.contents.team.id}
         )
+        if app.settings.org_deploy:
+            forms += (
+                f'<form method="post"><input type="hidden" name="team" value="{ORGANIZATION}">'
+                '<button name="decision" value="allow">Allow for the whole organization</button></form>'
+            )
         scopes = "".join(f"<li>{escape(scope)}</li>" for scope in _scopes(request.query))
         parts = urlsplit(target)
         return _page(
@@ -62,6 +69,8 @@ class Authorize:
         if form.get("decision") == "allow":
             team = str(form.get("team"))
             known = {one.contents.team.id: one for one in self._workspaces.of_app(app)}
+            if app.settings.org_deploy:
+                known[ORGANIZATION] = next(iter(known.values()))
             if (workspace := known.get(team)) is None:
                 return _page("<h1>Something went wrong</h1><p>invalid_team</p>", status=400)
             admin = next(user for user in workspace.world.users.values() if user.is_admin)
@@ -72,6 +81,7 @@ class Authorize:
                 scopes=_scopes(request.query),
                 redirect_uri=request.query.get("redirect_uri", ""),
                 at=workspace.clock.now(),
+                organization=team == ORGANIZATION,
             )
             answer = {"code": self._workspaces.codes.issue(grant)}
         query = urlencode({**answer, "state": request.query.get("state", "")})

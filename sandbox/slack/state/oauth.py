@@ -22,6 +22,8 @@ class Grant:
     scopes: Sequence[str]
     redirect_uri: str
     at: float
+    organization: bool = False
+    """For all workspaces of the team's organization."""
 
 
 class Codes:

@@ -55,6 +55,10 @@ class AppSettings:
     loads_options: bool = False
     """Whether the manifest has `interactivity.message_menu_options_url`: without it Slack loads the options of an
     external select over Socket Mode only (docs.slack.dev/reference/app-manifest)."""
+    org_deploy: bool = False
+    """Whether the app can be installed for a whole organization (settings.org_deploy_enabled)."""
+    rotates_tokens: bool = False
+    """Whether tokens expire (settings.token_rotation_enabled)."""
     redirect_urls: tuple[str, ...] = ()
     """Where the manifest lets an installation end (oauth_config.redirect_urls)."""
     scopes: frozenset[str] = seed.SCOPES
@@ -70,6 +74,7 @@ class AppSettings:
         """
         features = given.section(manifest, "features")
         scopes = given.section(manifest, "oauth_config", "scopes").get("bot")
+        settings = given.section(manifest, "settings")
         events = given.section(manifest, "settings", "event_subscriptions").get("bot_events")
         interactivity = given.section(manifest, "settings", "interactivity")
         redirect_urls = given.section(manifest, "oauth_config").get("redirect_urls")
@@ -78,6 +83,8 @@ class AppSettings:
             "shortcuts": given.objects(features.get("shortcuts"), "shortcuts", key="callback_id"),
             "events": frozenset(given.words(events, "bot_events")),
             "redirect_urls": given.words(redirect_urls, "redirect_urls"),
+            "org_deploy": bool(settings.get("org_deploy_enabled")),
+            "rotates_tokens": bool(settings.get("token_rotation_enabled")),
             "loads_options": bool(interactivity.get("message_menu_options_url")),
             "scopes": self.scopes if scopes is None else frozenset(given.words(scopes, "scopes.bot")),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import secrets
 
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Json
@@ -21,7 +22,9 @@ def api_test(call: Call) -> Json:
 def oauth_v2_access(call: Call) -> Json:
     """Exchange a code for the workspace's bot token.
 
-    https://docs.slack.dev/reference/methods/oauth.v2.access
+    https://docs.slack.dev/reference/methods/oauth.v2.access, with a token that expires:
+    https://docs.slack.dev/authentication/using-token-rotation, for an organization:
+    https://docs.slack.dev/enterprise/developing-for-enterprise-orgs
     """
     client_id, secret = (str(call.args.get(f"client_{name}") or "") for name in ("id", "secret"))
     app = call.workspaces.of_client(client_id)
@@ -38,14 +41,18 @@ def oauth_v2_access(call: Call) -> Json:
     workspace = call.workspaces.by_id[grant.team]
     team = workspace.contents.team
     installed = workspace.installation(app.app.id)
+    owner: Json = {"team": {"id": team.id, "name": team.name}, "enterprise": None}
+    if grant.organization:
+        owner = {"team": None, "enterprise": {"id": "E0SANDBOX1", "name": "Sandbox Organization"}}
+    rotating = {"refresh_token": f"xoxe-1-{secrets.token_hex(16)}", "expires_in": 43_200}
     return {
         "access_token": workspace.install(installed),
         "token_type": "bot",
         "scope": ",".join(grant.scopes),
         "bot_user_id": app.app.user,
         "app_id": app.app.id,
-        "team": {"id": team.id, "name": team.name},
-        "enterprise": None,
-        "is_enterprise_install": False,
+        **owner,
+        **(rotating if app.settings.rotates_tokens else {}),
+        "is_enterprise_install": grant.organization,
         "authed_user": {"id": grant.user},
     }

@@ -14,6 +14,7 @@ import pytest
 import structlog
 
 from bot.http.oauth_pages import COOKIE
+from bot.slack.manifest import manifest
 from bot.store.slack_teams import MOST_STATES
 from tests.bot.slack.oauth import FIRST, SECOND, Browser, Installed, oauth_bot, oauth_harness
 
@@ -113,6 +114,30 @@ async def test_a_cancelled_installation_is_told_in_plain_words(installed: Instal
     page = await installed.browser.visit(back)
     assert page.status == 200
     assert "cancelled in Slack" in page.text
+
+
+async def allow_in_manifest(installed: Installed, **settings: bool) -> None:
+    """Change the app's settings at Slack."""
+    given = manifest(f"{installed.bot.url}/slack/events")
+    await installed.bot.control("manifest", **{**given, "settings": {**given["settings"], **settings}})
+
+
+async def test_an_installation_for_a_whole_organization_is_refused_with_what_to_do(
+    installed: Installed,
+) -> None:
+    await allow_in_manifest(installed, org_deploy_enabled=True)
+    page = await installed.browser.install("organization")
+    assert page.status == 400
+    assert "choose a single workspace" in html.unescape(page.text)
+    assert await names(installed) == []
+
+
+async def test_an_app_whose_tokens_expire_is_refused_with_what_to_do(installed: Installed) -> None:
+    await allow_in_manifest(installed, token_rotation_enabled=True)
+    page = await installed.browser.install()
+    assert page.status == 400
+    assert "Create a new app from manifest.yml" in html.unescape(page.text)
+    assert await names(installed) == []
 
 
 async def test_no_page_repeats_what_the_address_says(installed: Installed) -> None:
