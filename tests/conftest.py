@@ -20,7 +20,7 @@ from sqlalchemy.engine import make_url
 
 # Properties are judged by what they find, not by the clock of a shared machine.
 settings.register_profile(
-    "house", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "house", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("deep", settings.get_profile("house"), max_examples=1000)
 settings.load_profile("house")  # `--hypothesis-profile=deep` comes after this and wins

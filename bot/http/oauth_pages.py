@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Mapping
 from html import escape
 from typing import Any
 from urllib.parse import urljoin
@@ -26,6 +25,7 @@ from slack_sdk.oauth.installation_store import Installation
 from slack_sdk.oauth.installation_store.async_installation_store import AsyncInstallationStore
 from slack_sdk.oauth.state_store.async_state_store import AsyncOAuthStateStore
 from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.http.webhook import Receive, Scope, Send
 from bot.slack.manifest import SCOPES
@@ -138,7 +138,7 @@ class InstallFlow(AsyncOAuthFlow):
         )
 
 
-def _refuse_unusable(given: Mapping[str, Any]) -> None:
+def _refuse_unusable(given: AsyncSlackResponse) -> None:
     """Raise `InstallationRefused` for what the manifest doesn't offer: an organization's token, or one that expires.
 
     https://docs.slack.dev/enterprise/developing-for-enterprise-orgs

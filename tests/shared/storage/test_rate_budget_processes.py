@@ -22,8 +22,9 @@ from shared.storage.rate_budget import SharedBudget
 from tests.shared.api.scripted_server import ScriptedServer, worst_second
 from tests.shared.storage.budget_processes import ROOT, SLOT, worker
 
+pytestmark = pytest.mark.e2e
 
-@pytest.mark.e2e
+
 async def test_several_processes_together_keep_the_limit_and_a_person_comes_first(
     url: URL, server: ScriptedServer
 ) -> None:
