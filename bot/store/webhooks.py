@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,7 @@ class SecretCipher:
         return MultiFernet([Fernet(_derived(key.get_secret_value())) for key in self._keys])
 
 
+@lru_cache(maxsize=8)  # a twentieth of a second each, and every reload of the settings asks again
 def _derived(key: str) -> bytes:
     raw = hashlib.scrypt(key.encode(), salt=SALT, n=2**14, r=8, p=1, dklen=32)
     return base64.urlsafe_b64encode(raw)
