@@ -18,10 +18,15 @@ pytestmark = pytest.mark.e2e
 
 @contextmanager
 def shown(
-    folder: Path, *, scenario: str = "calm-week", size: tuple[int, int] = (160, 50), words: str = ""
+    folder: Path,
+    *,
+    scenario: str = "calm-week",
+    database: str = "",
+    size: tuple[int, int] = (160, 50),
+    words: str = "",
 ) -> Iterator[tuple[Sandbox, Screen]]:
     """A sandbox and a dashboard before it."""
-    sandbox = Sandbox(scenario)
+    sandbox = Sandbox(scenario, database=database)
     try:
         screen = Screen(sandbox, folder=folder, size=size, words=words)
         try:
@@ -32,8 +37,10 @@ def shown(
         sandbox.end()
 
 
-def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work(tmp_path: Path) -> None:
-    with shown(tmp_path) as (sandbox, screen):
+def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work(
+    tmp_path: Path, account: str
+) -> None:
+    with shown(tmp_path, database=account) as (sandbox, screen):
         screen.until("at risk|healthy")
         sandbox.control("faults", {"delay": 40.0, "times": None})
         screen.until("late:", seconds=40)
@@ -46,8 +53,10 @@ def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work
         screen.until("stale|late:", seconds=60, absent=True)
 
 
-def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down(tmp_path: Path) -> None:
-    with shown(tmp_path) as (sandbox, screen):
+def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down(
+    tmp_path: Path, account: str
+) -> None:
+    with shown(tmp_path, database=account) as (sandbox, screen):
         screen.until("at risk|healthy")
         sandbox.control("faults", {"status": 429, "retry_after": "9", "times": None})
         message = screen.until(r"429: paused for \d+ s")
@@ -74,9 +83,9 @@ def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Pa
         assert psutil.Process(screen.pid).memory_info().rss < 200 * 2**20
 
 
-def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path) -> None:
+def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path, account: str) -> None:
     (tmp_path / "outreach-history.db").write_bytes(b"this is no database\n" * 1000)
-    with shown(tmp_path) as (_, screen):
+    with shown(tmp_path, database=account) as (_, screen):
         screen.until("ALARM")  # of the account, which comes first
         while "ALARM" in screen.text():
             screen.press("a")
@@ -89,8 +98,8 @@ def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", ["TERM=linux", "TERM=xterm-16color", "NO_COLOR=1", "LC_ALL=C PYTHONUTF8=0"])
-def test_poorer_terminals_show_the_same_words(tmp_path: Path, kind: str) -> None:
-    sandbox = Sandbox()
+def test_poorer_terminals_show_the_same_words(tmp_path: Path, account: str, kind: str) -> None:
+    sandbox = Sandbox(database=account)
     try:
         screen = Screen(sandbox, folder=tmp_path, environ=dict(pair.split("=") for pair in kind.split()))
         try:
@@ -106,8 +115,8 @@ def test_poorer_terminals_show_the_same_words(tmp_path: Path, kind: str) -> None
         sandbox.end()
 
 
-def test_a_window_that_is_drawn_about_wildly_ends_up_right(tmp_path: Path) -> None:
-    with shown(tmp_path) as (_, screen):
+def test_a_window_that_is_drawn_about_wildly_ends_up_right(tmp_path: Path, account: str) -> None:
+    with shown(tmp_path, database=account) as (_, screen):
         screen.until("SEQUENCES")
         for number in range(60):
             screen.resize(1 + number * 53 % 250, 1 + number * 31 % 70)

@@ -24,8 +24,9 @@ ROOT = Path(__file__).parents[2]
 class Sandbox:
     """The embedded service as a process of its own, standing still in time."""
 
-    def __init__(self, scenario: str = "calm-week") -> None:
+    def __init__(self, scenario: str = "calm-week", *, database: str = "") -> None:
         words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
+        words += ["--database", database] if database else []
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "outreach_ops", *words],
             cwd=ROOT,
@@ -126,8 +127,8 @@ class Screen:
 
 
 @pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    opened = Sandbox()
+def sandbox(account: str) -> Iterator[Sandbox]:
+    opened = Sandbox(database=account)
     yield opened
     if opened.process.poll() is None:
         opened.end()
