@@ -116,5 +116,5 @@ def fresh_postgresql(postgresql: str) -> str:
 
     name = f"t{secrets.token_hex(6)}"
     with psycopg.connect(postgresql, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")  # half the work of the usual one
     return make_url(postgresql).set(database=name).render_as_string(hide_password=False)

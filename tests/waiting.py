@@ -13,13 +13,14 @@ BOUND = 15.0
 
 async def until(condition: Callable[[], Awaitable[Any] | Any], *, seconds: float = BOUND) -> Any:
     """Ask again and again, at most `seconds` long, and return the first true value."""
-    deadline = time.monotonic() + seconds
+    deadline, pause = time.monotonic() + seconds, 0.005
     while True:
         value = condition()
         if value := await value if inspect.isawaitable(value) else value:
             return value
         assert time.monotonic() < deadline, f"not within {seconds:g} s"
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.5, 0.05)  # asking is work for what is waited for, too
 
 
 def wait_until(
