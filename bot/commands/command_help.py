@@ -12,10 +12,10 @@ from shared.operations.context import CommandContext
 
 _GROUPS = (
     ("View", ("status", "open", "sequences", "inboxes", "stats", "report", "leads", "lead")),
-    ("Change", ("pause", "resume", "add", "remove")),
+    ("Change", ("pause", "resume", "guard", "add", "remove")),
     ("Notifications", ("subscribe", "unsubscribe", "subscriptions", "digest")),
-    ("Account", ("whoami", "audit", "doctor", "help")),
 )
+_GROUPED = {name for _, names in _GROUPS for name in names}
 _RUNNABLE = ("status", "open", "sequences", "inboxes", "stats")
 
 
@@ -27,6 +27,7 @@ async def overview(context: CommandContext, person: Person) -> Answer:
     """The card for `help` without a command."""
     here = [one for one in COMMANDS.values() if Face.SLACK in one.faces]
     refused = [one.name for one in here if not context.allows(one)]
+    groups = (*_GROUPS, ("Account", tuple(one.name for one in here if one.name not in _GROUPED)))
     forms = tuple(
         Button(label=f"{verb.capitalize()} …", command=f"form {verb}")
         for verb in FORMS
@@ -35,7 +36,7 @@ async def overview(context: CommandContext, person: Person) -> Answer:
     return Answer(
         card=Card(
             title=f"What you can do here, @{person.name}",
-            text=tuple(filter(None, (_group(title, names, context) for title, names in _GROUPS))),
+            text=tuple(filter(None, (_group(title, names, context) for title, names in groups))),
             buttons=(
                 *(Button(label=name.capitalize(), command=name, tone=_tone(name)) for name in _RUNNABLE),
                 *forms,
