@@ -6,7 +6,7 @@ The method and its assumptions are in docs/evidence.md. Only the standard librar
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shared.text.formats import UNKNOWN, show_change, show_rate
@@ -268,8 +268,3 @@ def show_count_change(now: int | None, before: int | None) -> str:
     if abs(now - before) <= Z * math.sqrt(now + before):
         return NO_CHANGE
     return show_change((now - before) / before)
-
-
-def coverage(ranges: Sequence[tuple[float, float]], true: Sequence[float]) -> float:
-    """The share of the true values that lie inside their ranges."""
-    return sum(low <= value <= high for (low, high), value in zip(ranges, true, strict=True)) / len(true)

@@ -9,6 +9,7 @@ import structlog
 
 from bot.store import Store, open_store
 from shared.storage.database import parse_url
+from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.bot.migrated import migrated_file, migrated_postgresql
@@ -80,3 +81,10 @@ async def alert(store: Store, clock: ManualClock) -> str:
     await arrive(store, interested(1))
     (post,) = await post_all(store, clock)
     return post.alert_id
+
+
+@pytest.fixture
+async def remote(request: pytest.FixtureRequest) -> AsyncIterator[Remote]:
+    """A service with the `SEQUENCES` of the test's module."""
+    async with open_remote(*getattr(request.module, "SEQUENCES", ("Q3 founders",))) as opened:
+        yield opened

@@ -106,10 +106,12 @@ def _error(status: int) -> web.Response:
 
 
 @contextlib.asynccontextmanager
-async def open_remote() -> AsyncIterator[Remote]:
-    """Serving on a free port."""
+async def open_remote(*names: str) -> AsyncIterator[Remote]:
+    """Serving sequences of these names on a free port."""
     port = free_port()
     remote = Remote(url=f"http://127.0.0.1:{port}/v1")
+    for name in names:
+        remote.add(name)
     application = web.Application()
     application.router.add_get("/v1/{what}", remote.listed)
     application.router.add_patch("/v1/sequences/{name}", remote.patch)

@@ -23,7 +23,7 @@ from shared.domain.card import Tone
 from shared.domain.health import DEFAULT
 from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
-from tests.bot.fake_service import Remote, open_remote
+from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.waiting import until
 
@@ -75,13 +75,6 @@ def test_an_inbox_at_low_health_is_not_shown_as_well() -> None:
         "inboxes"
     ]
     assert row["tone"] is Tone.BAD
-
-
-@pytest.fixture
-async def remote() -> AsyncIterator[Remote]:
-    async with open_remote() as opened:
-        opened.add("Q3 founders")
-        yield opened
 
 
 @pytest.fixture

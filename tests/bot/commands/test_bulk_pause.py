@@ -13,17 +13,11 @@ import sqlalchemy as sa
 from bot.store.db.schema import timers
 from sandbox.slack.state import seed
 from shared.domain.records import Timer
-from tests.bot.fake_service import Remote, open_remote
+from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.test_clicks import click
 
-
-@pytest.fixture
-async def remote() -> AsyncIterator[Remote]:
-    async with open_remote() as opened:
-        for name in ("Q3 founders", "Q3 CTO", "EMEA agencies"):
-            opened.add(name)
-        yield opened
+SEQUENCES = ("Q3 founders", "Q3 CTO", "EMEA agencies")
 
 
 @pytest.fixture

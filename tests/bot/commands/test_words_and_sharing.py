@@ -11,18 +11,12 @@ from typing import Any
 import pytest
 
 from sandbox.slack.state import seed
-from tests.bot.fake_service import KEY, Remote, open_remote
+from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import socket_harness
 from tests.waiting import until
 
-
-@pytest.fixture
-async def remote() -> AsyncIterator[Remote]:
-    async with open_remote() as opened:
-        for name in ("Q3 founders", "Q4 CTOs"):
-            opened.add(name)
-        yield opened
+SEQUENCES = ("Q3 founders", "Q4 CTOs")
 
 
 @pytest.fixture
@@ -88,9 +82,13 @@ async def test_a_change_behind_another_line_is_not_made_unannounced(bot: BotHarn
     await bot.control(
         "command", text=f"/outreach claim {reply.alert_id} > pause sq_0001", user=seed.BEN.id, wait=10
     )
-    state = await bot.running.store.alerts.find(reply.alert_id)
-    assert state is not None
-    assert state.name == "ben"
+    alerts = bot.running.store.alerts
+
+    async def is_claimed() -> bool:
+        state = await alerts.find(reply.alert_id)
+        return state is not None and state.name == "ben"
+
+    await until(is_claimed)
     assert remote.patched == []
 
 

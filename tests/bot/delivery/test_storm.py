@@ -11,11 +11,12 @@ import pytest
 
 from bot.jobs import spikes
 from sandbox.slack.state import seed
-from tests.bot.fake_service import KEY, Remote, open_remote
+from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate"}).encode()
+SEQUENCES = ("Q3 founders", "Q4 CTOs")
 
 
 def bounce(number: int, *, sequence: str = "Q3 founders", domain: str = "mail.example") -> bytes:
@@ -27,14 +28,6 @@ def bounce(number: int, *, sequence: str = "Q3 founders", domain: str = "mail.ex
         "bounce_type": "hard",
     }
     return json.dumps(event).encode()
-
-
-@pytest.fixture
-async def remote() -> AsyncIterator[Remote]:
-    async with open_remote() as opened:
-        opened.add("Q3 founders")
-        opened.add("Q4 CTOs")
-        yield opened
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.alerts.routing import Routes
 from bot.store import Store, open_store
 from bot.store.db import schema
 from bot.store.queue.adopt import LONGEST_ADDRESS, address
@@ -37,12 +36,11 @@ from tests.bot.harness import (
     interested,
     open_harness,
 )
-from tests.bot.manual_clock import ManualClock
+from tests.bot.manual_clock import ManualClock, routes
 from tests.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)
 EVERY_KIND = f'[[routes.rules]]\nchannel = "{CHANNEL}"\nevents = ["*"]\n'
-ROUTES = Routes(alert_channels={"default": "C1"})
 NAMES = ("email", "first_name", "last_name", "company")
 FIELDS = ("sequence", "step", "reply", "inbox", "domain", "return_date", "bounce_type", "reason", "rate")
 
@@ -147,7 +145,7 @@ def test_a_stored_address_is_short_and_tells_leads_apart(hostile: str) -> None:
 
 def refused_by_every_engine(pending: PendingDelivery) -> Decision:
     """What no router decides today: the database refuses the sequence of the second lead."""
-    decision = ROUTES.decide(pending)
+    decision = routes().decide(pending)
     return replace(decision, sequence="\ud800") if b"ada2@" in pending.body else decision
 
 
@@ -180,9 +178,9 @@ async def test_a_broken_schema_sets_no_delivery_aside(store: Store, fault: str, 
     await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=1.0)], number=1)
     await store.database.write(lambda tx: tx.connection.exec_driver_sql(fault))
     with pytest.raises(RecordsUnavailable):
-        await store.deliveries.route(ROUTES.decide)
+        await store.deliveries.route(routes().decide)
     await store.database.write(lambda tx: tx.connection.exec_driver_sql(cure))
-    ((_, decision),) = await store.deliveries.route(ROUTES.decide)
+    ((_, decision),) = await store.deliveries.route(routes().decide)
     assert (decision.problem, len(decision.posts)) == ("", 1)
 
 

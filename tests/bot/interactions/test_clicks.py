@@ -12,18 +12,11 @@ import pytest
 
 from bot.slack.manifest import manifest
 from sandbox.slack.state import seed
-from tests.bot.fake_service import Remote, open_remote
+from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 
 NAME = "Q3 founders"
-
-
-@pytest.fixture
-async def remote() -> AsyncIterator[Remote]:
-    async with open_remote() as opened:
-        opened.add(NAME)
-        yield opened
 
 
 @pytest.fixture

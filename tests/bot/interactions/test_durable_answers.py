@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sandbox.slack.state import seed
-from tests.bot.fake_service import Remote, open_remote
+from tests.bot.fake_service import Remote
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.alert_bot import (
     TRANSPORTS,
@@ -26,14 +26,7 @@ from tests.bot.interactions.alert_bot import (
 from tests.waiting import until
 
 NAME = "Q3 founders"
-
-
-@pytest.fixture
-async def remote() -> AsyncIterator[Remote]:
-    async with open_remote() as opened:
-        opened.add(NAME)
-        opened.add("Spring")
-        yield opened
+SEQUENCES = (NAME, "Spring")
 
 
 @pytest.fixture(params=TRANSPORTS)

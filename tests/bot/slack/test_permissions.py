@@ -13,11 +13,12 @@ from bot.slack import directory
 from bot.slack.manifest import manifest
 from bot.slack.permissions import Organization, Person
 from sandbox.slack.state import seed
-from tests.bot.fake_service import KEY, Remote, open_remote
+from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, open_harness
 from tests.waiting import until
 
 NAME = "Q3 founders"
+SEQUENCES = (NAME, "Q3 CTO")
 ELSEWHERE, OURS = "E0NORTHWND", "E0OUTBOUND"
 ROBOT, LATER_GUEST = "U0ROBOT007", seed.CLEO.id
 EVA = {"user": seed.EVA.id, "channel": seed.SALES}
@@ -38,14 +39,6 @@ READING = (
     "status", "open", "sequences", "inboxes", "stats", "leads", "lead ada@acme.example", "subscriptions", "audit",
     "whoami", "help", "digest now", "sequences @acme", "sequences @nobody", "subscriptions #outreach-alerts",
 )  # fmt: skip
-
-
-@pytest.fixture
-async def remote() -> AsyncIterator[Remote]:
-    async with open_remote() as opened:
-        opened.add(NAME)
-        opened.add("Q3 CTO")
-        yield opened
 
 
 @pytest.fixture

@@ -9,16 +9,15 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 import sqlalchemy as sa
 
-from bot.alerts.routing import AGAIN_AFTER, Routes
+from bot.alerts.routing import AGAIN_AFTER
 from bot.store import Store, open_store
 from bot.store.db import columns, schema
 from bot.store.queue import dedupe
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.insert import Arrival
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock, post_all
+from tests.bot.manual_clock import ManualClock, post_all, routes
 
-ROUTES = Routes(alert_channels={"default": "C1"})
 PAUSED = b'{"event":"domain.paused","domain":"acme.example"}'
 
 
@@ -35,7 +34,7 @@ async def arrive(store: Store, *bodies: bytes, number: int = 1, answered: tuple[
 
 
 async def look(store: Store, *, limit: int = 50) -> list[PendingDelivery]:
-    return [pending for pending, _ in await store.deliveries.route(ROUTES.decide, limit=limit)]
+    return [pending for pending, _ in await store.deliveries.route(routes().decide, limit=limit)]
 
 
 def indexes(connection: sa.Connection) -> Mapping[str, str]:
@@ -122,7 +121,7 @@ async def test_a_domain_that_is_paused_anew_after_its_words_were_forgotten_is_to
     clock.now += AGAIN_AFTER + 1
     assert (await store.retention.prune(bodies_after=60, hashes_after=1e6)).bodies == 1
     await arrive(store, PAUSED, number=2, answered=(1,))
-    ((pending, decision),) = await store.deliveries.route(ROUTES.decide)
+    ((pending, decision),) = await store.deliveries.route(routes().decide)
     assert (pending.seen, pending.body) == (2, PAUSED)
     assert (decision.problem, [planned.kind for planned in decision.posts]) == ("", ["alert", "again"])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from bot.alerts import rendering
-from bot.alerts.routing import Routes
 from bot.store import Store, open_store
 from bot.store.queue.insert import Arrival
 from bot.store.queue.leases import ChannelLease
@@ -22,9 +21,8 @@ from bot.store.queue.outcomes import (
 )
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock
+from tests.bot.manual_clock import ManualClock, routes
 
-ROUTES = Routes(alert_channels={"default": "C1"})
 REFUSED = ChannelRefused(error="is_archived")
 HIDDEN = Unpostable(error="can't look it up: is_archived", unsure=True)
 
@@ -33,7 +31,7 @@ async def arrive(store: Store, *numbers: int) -> None:
     at = store.database.clock()
     batch = [Arrival(workspace="default", body=interested(n), at=at + n / 1e6) for n in numbers]
     await store.arrivals.append(batch, number=1)
-    await store.deliveries.route(ROUTES.decide)
+    await store.deliveries.route(routes().decide)
 
 
 async def take(store: Store) -> ChannelLease:
@@ -189,5 +187,5 @@ async def test_what_nobody_has_looked_at_yet_is_never_forgotten(store: Store, cl
     await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=clock.now)], number=1)
     clock.now += 1_000
     assert (await store.retention.prune(bodies_after=10, hashes_after=100)).deliveries == 0
-    await store.deliveries.route(ROUTES.decide)
+    await store.deliveries.route(routes().decide)
     assert len((await take(store)).posts) == 1

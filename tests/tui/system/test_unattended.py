@@ -70,7 +70,7 @@ async def test_a_command_that_never_ends_is_ended_and_the_next_alarm_is_told(tmp
 
 async def test_a_command_that_is_not_there_costs_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     async with AlarmCommand("'unbalanced").open():
-        assert "cannot be read" in caplog.text
+        assert "can't be read" in caplog.text
     caller = AlarmCommand("/nowhere/alarm --loud")
     async with caller.open():
         caller.call(["one"])
