@@ -27,7 +27,7 @@ from tui.app.replay_control import ReplayControl
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.alarms import from_plain, to_plain
-from tui.model.keys import PAGE, foot_of, keys_by_group, page_help, panel_help, unknown_key_warnings
+from tui.model.keys import keys_by_group, page_help, panel_help, unknown_key_warnings
 from tui.model.lines import PageRef
 from tui.model.page_content import card_of, page, page_ref_of
 from tui.screens import text_report
@@ -131,7 +131,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             }
         )
         current = self.workspaces.current.workspace
-        board_keys, page_keys = self._remapped("board"), foot_of(PAGE, remapped=self._remapped("page"))
+        board_keys, page_keys = self._remapped("board"), self._remapped("page")
         self.board_screen = BoardScreen(
             glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
         )

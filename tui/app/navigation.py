@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,13 +21,19 @@ class Navigation:
     ui: Ui
     presenter: Presenter
     replay: ReplayControl
-    page_keys: Sequence[tuple[str, str]]
+    page_keys: Mapping[str, str]
+    """The keys of pages that are others than usual."""
 
     def open_page(self, ref: PageRef) -> None:
         board = self.ui.board.board
         if board is None:
             return
-        screen = DetailScreen(glyphs=self.ui.glyphs, foot=self.page_keys, now=self.ui.now)
+        screen = DetailScreen(
+            glyphs=self.ui.glyphs,
+            remapped=self.page_keys,
+            only_reads=self.ui.workspaces.current.only_reads,
+            now=self.ui.now,
+        )
         self.ui.app.push_screen(screen)
         show = partial(
             screen.open, ref, board=board, changes=self.ui.board.changes, beats=self.ui.board.beats

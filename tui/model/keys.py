@@ -108,15 +108,18 @@ REPLAY = tuple(
     for key in BOARD if key.id == name
 )  # fmt: skip
 """What the foot line says while another moment is looked at."""
+PLOTTED = ("inbox", "domain", "sequence")
 PAGE = (
     Key(id="back", keys="escape,backspace", action="back", word="back", summary="Back to the previous page", foot=1),
-    Key(id="above", keys="o", action="above", word="its domain", summary="Up one level: from an inbox to its domain", foot=2),
-    Key(id="hours", keys="1", action="range(0)", word="hours", summary="Plot 24 hours", foot=3),
-    Key(id="days", keys="2", action="range(1)", word="days", summary="Plot 14 days", foot=4),
-    Key(id="weeks", keys="3", action="range(2)", word="weeks", summary="Plot 12 weeks", foot=5),
-    Key(id="metric", keys="m", action="metric", word="value", summary="Plot another value", foot=6),
+    Key(id="above", keys="o", action="above", word="up",
+        summary="Up one level: from an inbox to its domain, from there to all domains", foot=2, panels=("inbox", "domain")),
+    Key(id="hours", keys="1", action="range(0)", word="hours", summary="Plot 24 hours", foot=3, panels=PLOTTED),
+    Key(id="days", keys="2", action="range(1)", word="days", summary="Plot 14 days", foot=4, panels=PLOTTED),
+    Key(id="weeks", keys="3", action="range(2)", word="weeks", summary="Plot 12 weeks", foot=5, panels=PLOTTED),
+    Key(id="metric", keys="m", action="metric", word="value", summary="Plot another value", foot=6,
+        panels=("inbox", "sequence")),
     Key(id="toggle", keys="p", action="app.pause_or_resume_shown", word="pause/resume",
-        summary="Pause or resume this sequence, after confirmation", foot=7),
+        summary="Pause or resume this sequence, after confirmation", foot=7, panels=("sequence",), changes=True),
     Key(id="help", keys="f1,question_mark", action="app.page_help", word="help", summary="Help for pages", foot=8),
 )  # fmt: skip
 
@@ -125,6 +128,13 @@ def keys_of(panel: str, *, only_reads: bool = False) -> tuple[Key, ...]:
     """The keys of the board that do something in a panel."""
     return tuple(
         key for key in BOARD if (not key.panels or panel in key.panels) and not (only_reads and key.changes)
+    )
+
+
+def keys_of_page(kind: str, *, only_reads: bool = False) -> tuple[Key, ...]:
+    """The keys that do something on a page of such a thing."""
+    return tuple(
+        key for key in PAGE if (not key.panels or kind in key.panels) and not (only_reads and key.changes)
     )
 
 
@@ -167,7 +177,7 @@ PANELS = {
     "inboxes": (
         "Inboxes",
         (
-            "Worst first. ● is healthy, ▲ at risk, ◆ bad, ? unknown; then ● active, ◐ warming, ○ resting. "
+            "Worst first. ● is healthy, ▲ at risk, ◆ bad, ‖ can't send, ? unknown; then ● active, ◐ warming, ○ resting. "
             "Lately shows health over the recorded history; sent and replies cover 30 days."
         ),
     ),
@@ -183,8 +193,14 @@ PANELS = {
         "Counts of the last 30 days by step, variant or inbox; g switches the grouping. Counts by sequence are in the sequence list.",
     ),
     "domains": ("Domains", "Worst first: each domain's lowest health score, and its inboxes by status."),
-    "interested": ("Interested", "Interested leads, newest first."),
-    "changes": ("Changes", "Changes, newest first, with the time each was noticed."),
+    "interested": (
+        "Interested",
+        "Interested leads: first those whose reply the bot has recorded, newest reply first. Enter shows the reply.",
+    ),
+    "changes": (
+        "Changes",
+        "Changes, newest first, with the time each was noticed. Enter opens what changed.",
+    ),
 }
 
 
@@ -195,7 +211,7 @@ def panel_help(name: str, *, remapped: Mapping[str, str] | None) -> Card:
 
 def page_help(*, remapped: Mapping[str, str] | None) -> Card:
     text = (
-        "One domain, inbox, sequence or step: its figures, its history, and its parts. "
+        "One domain, inbox, sequence, step or lead: its figures, its history, and its parts. "
         "Enter opens a part, Esc goes back; click the path to jump. Dotted lines are the health thresholds."
     )
     return Card(title="Help: pages", text=(text,), table=_key_table(PAGE, remapped or {}))

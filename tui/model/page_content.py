@@ -261,7 +261,7 @@ def _lead(key: str, board: Board) -> Page | None:
         title="Others of this sequence" if same else "Other interested leads",
         columns=columns,
         lines=same or others,
-        source="" if same else "interested",
+        source="",
     )
     return Page(card=Card(title=line.name, tone=line.tone, facts=facts), lists=(listing,), lead=line)
 

@@ -11,7 +11,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
-from textual.screen import Screen
 
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.conditions import DOMAIN_KINDS
@@ -22,7 +21,7 @@ from tui.model.alarms import Alarm
 from tui.model.columns import Column
 from tui.model.lines import PageRef
 from tui.theme import formatting
-from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel
@@ -94,7 +93,7 @@ COLUMNS = (
 )
 
 
-class AlarmsScreen(ErrorBoundary, Screen[None]):
+class AlarmsScreen(SafeScreen[None]):
     """Every alarm of the last day; those that nobody has acknowledged come first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

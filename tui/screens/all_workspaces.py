@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import Screen
 
 from shared.domain.card import Tone
 from shared.text.formats import show_number
@@ -29,7 +28,7 @@ from tui.model.all_workspaces import (
 )
 from tui.model.lines import PageRef, Stamp
 from tui.screens.wall import burn_in_shift
-from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.error_boundary import ErrorBoundary, SafeScreen
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.figures import HealthCounts
 from tui.widgets.line_table import LineTable
@@ -73,7 +72,7 @@ class WorkspaceTile(ErrorBoundary, Vertical):
             part.tint(GROUNDS.get(line.tone, "panel"))
 
 
-class AllWorkspacesScreen(ErrorBoundary, Screen[None]):
+class AllWorkspacesScreen(SafeScreen[None]):
     """Each workspace with its verdict, and under them the worst inboxes over all; on a wall nobody has to press keys."""
 
     AUTO_FOCUS: ClassVar[str] = ""

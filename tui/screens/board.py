@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -24,7 +23,7 @@ from tui.model.columns import INTERESTED, LISTS, RECORDED
 from tui.model.filter_sort import Arrangement
 from tui.model.keys import BOARD, REPLAY, bindings, foot_of, keys_of
 from tui.model.lines import ChangeLine, DomainLine
-from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs
 from tui.widgets.figures import KeyFigures
 from tui.widgets.line_table import LineTable
@@ -47,7 +46,7 @@ STATS = tuple(name for name in GROUPINGS if name != "sequence")
 """What the panel of stats can group by; the sequences' own counts are beside their names."""
 
 
-class BoardScreen(ErrorBoundary, Screen[None]):
+class BoardScreen(SafeScreen[None]):
     """All of a workspace on one screen; it asks the app for acts, by messages, and knows no service."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -247,9 +246,11 @@ class BoardScreen(ErrorBoundary, Screen[None]):
         if small:
             least = f"{layout.SMALLEST[0]}×{layout.SMALLEST[1]}"
             self.query_one("#too-small", Static).update(
-                f"This window is {width}×{height}.\nThe dashboard needs {least}.\n\nPress q to quit."
+                f"This window is {width}×{height}.\nThe dashboard needs {least}.\nPress q to quit."
             )
-        self._share_room()
+            self.tabs.display = False
+        else:
+            self._share_room()
 
     @on(PanelArea.Resized)
     def _share_room(self) -> None:

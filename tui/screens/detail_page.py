@@ -5,7 +5,7 @@ Mounted once; going deeper or back shows another spot in the same widgets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Static
 
 from shared.domain.card import Card, Fact, Tone
@@ -23,10 +22,10 @@ from shared.text.sanitize import visible
 from tui.model import layout, rich_card
 from tui.model.board import Board
 from tui.model.columns import INBOXES
-from tui.model.keys import PAGE, bindings
+from tui.model.keys import PAGE, bindings, foot_of, keys_of_page
 from tui.model.lines import ChangeLine, PageRef
 from tui.model.page_content import Metric, Page, above, name_of, page, page_ref_of, way
-from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
 from tui.theme.plotting import RANGES, Plot, Range
 from tui.widgets.line_table import LineTable
@@ -52,7 +51,7 @@ class Breadcrumbs(LinkLine):
         self.set_text(self.set_links(links), [("esc back ", Ink.MUTED)])
 
 
-class DetailScreen(ErrorBoundary, Screen[None]):
+class DetailScreen(SafeScreen[None]):
     """Shows the last spot of its way."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,11 +68,17 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         ref: PageRef
 
     def __init__(
-        self, *, glyphs: Glyphs, foot: Sequence[tuple[str, str]], now: Callable[[], datetime]
+        self,
+        *,
+        glyphs: Glyphs,
+        remapped: Mapping[str, str],
+        only_reads: bool,
+        now: Callable[[], datetime],
     ) -> None:
         super().__init__()
         self._glyphs = glyphs
-        self._foot = foot
+        self._remapped = remapped
+        self._only_reads = only_reads
         self._now = now
         self._trail: list[PageRef] = []
         self._board: Board | None = None
@@ -115,8 +120,13 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self.call_after_refresh(self._resized)
 
     def _resized(self) -> None:
-        self.foot.show(self._foot)
+        self._show_foot()
         self._look()
+
+    def _show_foot(self) -> None:
+        """The keys that do something on this page."""
+        kind = self.ref.kind if self.ref else ""
+        self.foot.show(foot_of(keys_of_page(kind, only_reads=self._only_reads), remapped=self._remapped))
 
     # -- what is shown ---------------------------------------------------------------------------------
 
@@ -130,6 +140,8 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         return metrics[self._metric % len(metrics)] if metrics else None
 
     def open(self, ref: PageRef, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
+        if self not in self.app.screen_stack:  # somebody has left it already
+            return
         self._board, self._changes = board, changes
         self._trail = []
         self._go(ref)
@@ -184,7 +196,10 @@ class DetailScreen(ErrorBoundary, Screen[None]):
         self.page = page(self.ref, board=self._board, changes=self._changes)
         names = [self._board.workspace, *(name_of(ref, board=self._board) for ref in self._trail)]
         self.path.show(names, ascii_only=self._glyphs.ascii)
-        self.query_one("#page-plot").display = bool(self.page and self.page.metrics)
+        has_plot = bool(self.page and self.page.metrics)
+        self.query_one("#page-plot").display = has_plot
+        self.set_class(not has_plot, "-no-plot")
+        self._show_foot()
         lists = self.page.lists if self.page else ()
         for number, panel in enumerate(self.panels):
             panel.display = number < len(lists)

@@ -22,13 +22,13 @@ from shared.text.formats import show_span
 from shared.text.sanitize import visible
 from tui.feed.pending_changes import changes_something
 from tui.model import rich_card
-from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import PALETTES, Glyphs
 
 MOST_BUTTONS = 5
 
 
-class CardDialog(ErrorBoundary, ModalScreen[str | None]):
+class CardDialog(SafeScreen[str | None], ModalScreen[str | None]):
     """Answers the command line of the button that was pressed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "Back", id="card.back")]
@@ -58,7 +58,7 @@ class CardDialog(ErrorBoundary, ModalScreen[str | None]):
         self.dismiss(self._buttons[int(number)].command if number.isdigit() else None)
 
 
-class ConfirmDialog(ErrorBoundary, ModalScreen[bool]):
+class ConfirmDialog(SafeScreen[bool], ModalScreen[bool]):
     """Answers True for yes; Esc, n and a click beside it are no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,7 +93,7 @@ class ConfirmDialog(ErrorBoundary, ModalScreen[bool]):
 HOURS = (1, 2, 4, 8)
 
 
-class HoursDialog(ErrorBoundary, ModalScreen[int]):
+class HoursDialog(SafeScreen[int], ModalScreen[int]):
     """For how many hours; 0 is none after all."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -9,12 +9,11 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from shared.domain.card import Card
 from shared.text.sanitize import visible
 from tui.model.guardrails import COLUMNS, GuardrailLine, lines_of
-from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs, Ink
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel, TextLine
@@ -26,7 +25,7 @@ EVERY = 15.0
 NO_RECORDS = "Guardrails are kept by the bot; this dashboard doesn't share its database."
 
 
-class GuardrailsScreen(ErrorBoundary, Screen[None]):
+class GuardrailsScreen(SafeScreen[None]):
     """Asks `guard list` again and again while it is open; changes nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from shared.commands import COMMANDS, Face
 from shared.text.tokenize import quote
-from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.error_boundary import SafeScreen
 
 MOST_SUGGESTIONS = 12
 
@@ -39,7 +39,7 @@ def suggestions(
     return [*synopses, *((key, what) for key, what in keys if not typed)][: MOST_SUGGESTIONS * 3]
 
 
-class Prompt(ErrorBoundary, ModalScreen[str | None]):
+class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
     """Answers the line, or None; `changed` hears of every keystroke."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -14,7 +14,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import Screen
 
 from shared.domain.card import Tone
 from tui.model import layout
@@ -22,7 +21,7 @@ from tui.model.alarms import AlarmNotice
 from tui.model.board import Board
 from tui.model.columns import INTERESTED, LISTS, RECORDED
 from tui.model.lines import ChangeLine, DomainLine, Line
-from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.figures import HealthCounts, KeyFigures
 from tui.widgets.panel import Panel, TextLine
@@ -64,7 +63,7 @@ def burn_in_shift(seconds: float) -> tuple[int, int]:
     return ((0, 0), (1, 0), (1, 1), (0, 1))[int(seconds // SHIFT) % 4]
 
 
-class WallScreen(ErrorBoundary, Screen[None]):
+class WallScreen(SafeScreen[None]):
     """The board for people who pass by."""
 
     AUTO_FOCUS: ClassVar[str] = ""
@@ -201,7 +200,7 @@ class WallScreen(ErrorBoundary, Screen[None]):
         if event.key == "a":
             await self.run_action("app.acknowledge")
         else:
-            self.app.pop_screen()
+            self.dismiss(None)
 
     def on_click(self) -> None:
-        self.app.pop_screen()
+        self.dismiss(None)

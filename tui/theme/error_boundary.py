@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 
+from textual.await_complete import AwaitComplete
 from textual.geometry import Region
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.screen import Screen, ScreenResultType
 from textual.strip import Strip
 
 
@@ -33,3 +35,10 @@ class ErrorBoundary(MessagePump):
             self.app._handle_exception(error)  # noqa: SLF001 # likewise
             return [Strip.blank(crop.width)] * crop.height
         return painted
+
+
+class SafeScreen(ErrorBoundary, Screen[ScreenResultType]):
+    """A screen that keys in a hurry leave once: the framework would pop the one below, too."""
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        return super().dismiss(result) if self.is_active else AwaitComplete()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -25,6 +26,7 @@ from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Palette, Piece
 
 WAITING = "Loading…"
+INDENT = "  "
 MARGIN = 1
 """Cells left and right of a line."""
 
@@ -298,14 +300,15 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def _blank(self, y: int, *, width: int, palette: Palette) -> Strip:
         ground = drawing.style(palette, Ink.MUTED, palette.panel)
         unread = self.freshness is Freshness.NEVER and not self._all
-        if unread and not self.shown and y > 2 and y % 2 == 0:
+        if unread and not self.shown and y > 3 and y % 2 == 0:
             return self._skeleton(y, width=width, palette=palette)
-        if self.shown or y != 2:
+        if self.shown or y < 2:
             return Strip.blank(width, ground)
-        text = "No lines match the filter." if self._all else self._empty
-        if unread:
-            text = self.waiting
-        return Strip([Segment("  " + text, ground)])
+        text = "No lines match the filter." if self._all else self.waiting if unread else self._empty
+        words = wrap(text, max(1, width - 2 * len(INDENT)))
+        if y - 2 >= len(words):
+            return Strip.blank(width, ground)
+        return Strip([Segment(INDENT + words[y - 2], ground)])
 
     def _skeleton(self, y: int, *, width: int, palette: Palette) -> Strip:
         """The place of a line that is not known yet."""

@@ -187,8 +187,11 @@ class Banner(TextLine):
         if alarms:
             keys = "" if alarms[0].is_past else "  A: all  a: acknowledge "
             pieces = self._alarm(alarms, trouble, now)
-            if sum(cell_len(text) for text, _ in pieces) + len(keys) > self.size.width:
+            room = self.screen.size.width  # its own is unknown while it is not shown
+            if _width(pieces) + len(keys) > room:
                 keys = "  A " if keys else ""
+            if _width(pieces) + len(keys) > room:
+                pieces = self._alarm(alarms, trouble, now, brief=True)
             self.set_text(pieces, [(keys, Ink.TEXT)])
         elif trouble:
             self.set_text(self._trouble(trouble, now))
@@ -197,8 +200,13 @@ class Banner(TextLine):
                 [(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: dismiss ", Ink.TEXT)]
             )
 
-    def _alarm(self, alarms: Sequence[AlarmNotice], trouble: Trouble | None, now: datetime) -> list[Piece]:
-        first, more = alarms[0], f"  (and {len(alarms) - 1} more)" if len(alarms) > 1 else ""
+    def _alarm(
+        self, alarms: Sequence[AlarmNotice], trouble: Trouble | None, now: datetime, *, brief: bool = False
+    ) -> list[Piece]:
+        others = len(alarms) - 1
+        first, more = alarms[0], f"  (and {others} more)" if others else ""
+        if brief:
+            more = f" +{others}" if others else ""
         if first.is_past:
             return [(f" {self._glyphs.bad} THEN  {first.text}{more}", Ink.STRONG)]
         if not first.is_on:
@@ -209,7 +217,7 @@ class Banner(TextLine):
                 *self._trouble(trouble, now),
                 (more, Ink.STRONG),
             ]
-        return [(f" {self._glyphs.bad} ALARM  {first.text}{more}", Ink.STRONG)]
+        return [(f" {self._glyphs.bad} {'' if brief else 'ALARM  '}{first.text}{more}", Ink.STRONG)]
 
     def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
         lasting = show_exact_span(now - trouble.since)
@@ -224,6 +232,10 @@ class Banner(TextLine):
             (f" {self._glyphs.warn} {what} {since}; {shown}.  ", Ink.STRONG),
             (visible(trouble.reason), Ink.TEXT),
         ]
+
+
+def _width(pieces: Sequence[Piece]) -> int:
+    return sum(cell_len(text) for text, _ in pieces)
 
 
 def _first(notices: Sequence[str]) -> str:

@@ -88,6 +88,36 @@ async def test_a_change_leads_to_what_has_changed(clock: Clock) -> None:
         assert path_of(app).startswith(f"acme › {app.board_screen.changes[0].subject}")
 
 
+async def test_a_page_that_was_left_at_once_is_no_error(clock: Clock) -> None:
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
+        await see(app, pilot, 0, account())
+        app.navigation.open_page(PageRef(kind="domains"))
+        page_screen = app.screen
+        assert isinstance(page_screen, DetailScreen)
+        await page_screen.dismiss(None)
+        page_screen.open(PageRef(kind="domains"), board=board_of(account()), changes=(), beats=1)
+        await pilot.pause()
+        assert app.board_screen.is_current
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (("enter",), {"back", "up", "hours", "days", "weeks", "value", "help"}),
+        (("2", "enter"), {"back", "hours", "days", "weeks", "value", "pause/resume", "help"}),
+        (("4", "enter"), {"back", "help"}),
+    ],
+)
+async def test_the_foot_of_a_page_names_the_keys_that_do_something_there(
+    clock: Clock, keys: tuple[str, ...], words: set[str]
+) -> None:
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
+        await see(app, pilot, 0, account())
+        await press(pilot, *keys)
+        assert isinstance(app.screen, DetailScreen)
+        assert {part.split()[1] for part in app.screen.foot.text.split("   ") if part.strip()} == words
+
+
 def test_a_path_never_goes_round_in_a_circle() -> None:
     board = board_of(account())
     boxes = [PageRef(kind="inbox", key=line.key) for line in board.inboxes if line.inbox.domain == DOMAIN]

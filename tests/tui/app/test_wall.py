@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from textual import events
+
 from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
@@ -175,3 +177,12 @@ async def test_a_wall_of_another_size_is_drawn_anew_at_once(clock: Clock) -> Non
         await pilot.resize_terminal(160, 50)
         await pilot.pause()
         assert app.wall.trouble_block.size.height > small
+
+
+async def test_keys_in_a_hurry_leave_the_wall_once(clock: Clock) -> None:
+    app = DashboardApp([acme()], now=clock, wall=True)
+    async with app.run_test(size=(120, 36)) as pilot:
+        for _ in range(3):
+            app.wall.post_message(events.Key("x", "x"))
+        await pilot.pause()
+        assert app.board_screen.is_current
