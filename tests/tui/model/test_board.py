@@ -99,7 +99,7 @@ def test_a_figure_of_few_sends_shows_its_margin_and_no_change_by_chance() -> Non
     assert [few.rate, small.rate, large.rate] == ["too few", "7.1% ± 4.3", "4.3%"]
     assert [few.change, small.change, large.change] == ["no clear change", "no clear change", "▲ 50%"]
     assert rates(few, glyphs=UNICODE)[0] == ("too few  ", Ink.FAINT)
-    assert [text for text, _ in rates(small, glyphs=ASCII)] == ["7.1 % +- 4.3  ", "="]
+    assert [text for text, _ in rates(small, glyphs=ASCII)] == ["7.1% +- 4.3  ", "="]
 
 
 def test_trouble_says_since_when_and_from_when_the_figures_are() -> None:
