@@ -1,4 +1,4 @@
-"""Answers that the queue posts: kept as they were drawn, and drawn anew without an Undo that counts no more. Pure."""
+"""Answers that the queue posts: kept as rendered, and rendered again without an Undo that has expired. Pure."""
 
 from __future__ import annotations
 

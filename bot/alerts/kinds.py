@@ -81,7 +81,7 @@ def kind_of(kind: str) -> AlertKind:
 
 
 def again(alert: Alert, *, at: datetime) -> Card:
-    """What goes into the thread, and to the channel, when a paused domain is reported anew."""
+    """What goes into the thread, and to the channel, when a paused domain is reported again."""
     return Card(
         title=f"Paused again: {domain_of(alert.event) or 'a domain'}",
         tone=Tone.BAD,

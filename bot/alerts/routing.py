@@ -109,7 +109,7 @@ class Routes:
         return [*first, *self._again(pending, event, [target.channel for target in targets])]
 
     def _again(self, pending: PendingDelivery, event: Event, channels: Sequence[str]) -> list[PlannedPost]:
-        """A domain that is paused anew sends the same bytes; a sender that was told 200 does not retry."""
+        """A domain that is paused again sends the same bytes; a sender that was told 200 does not retry."""
         if event.kind != model.PAUSED or pending.seen < 2 or not pending.acknowledged_before:
             return []
         if pending.last_at - pending.before_at < AGAIN_AFTER:

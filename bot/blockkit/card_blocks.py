@@ -136,7 +136,7 @@ def _facts(facts: Iterable[Fact]) -> Block | None:
 
 
 def _value(fact: Fact) -> dict[str, Any]:
-    """A moment in the zone of whoever reads it; Slack asks for a fallback."""
+    """A time in the reader's time zone; Slack requires a fallback."""
     text = MARKS[fact.tone] + (cut(visible(fact.value).strip(), 300) or "unknown")
     if fact.url:
         return elements.link_element(text, fact.url)

@@ -106,7 +106,7 @@ class Access:
         """Record that a line was refused, and say why."""
         try:
             workspace = self._contexts.workspace(invocation.workspace, channel=channel)
-        except UnknownWorkspace:  # which there are is not for everybody
+        except UnknownWorkspace:  # not everyone may learn which workspaces exist
             workspace = self._contexts.workspace(None, channel=channel)
         entry = AuditEntry(
             at=datetime.now(UTC),

@@ -1,4 +1,4 @@
-"""Command contexts: the workspace's client, the store, the clock, for whoever gives the command."""
+"""Command contexts: the workspace's client, the store and the clock for the person who runs a command."""
 
 from __future__ import annotations
 

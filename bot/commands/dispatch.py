@@ -142,7 +142,7 @@ class CommandDispatcher:
     async def _look_at(
         self, verb: str, alert: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
     ) -> Answer:
-        """The lead of an alert, or its whole reply, for whoever may look up leads here."""
+        """The lead of an alert, or its whole reply, for people who may view leads here."""
         state = await self._store.alerts.find(alert)
         line = line_of_lead(state, several=self._several) if state else ""
         if state is None or not line or not await self._access.is_shown(alert):

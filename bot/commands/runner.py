@@ -92,7 +92,7 @@ class CommandRunner:
         return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
 
     async def confirm(self, nonce: str, person: Person, *, channel: str) -> Answer:
-        """A yes or an undo: the person's role is checked anew, before the answer is used up; it counts once."""
+        """A yes or an undo: the person's role is checked again before the answer is used; it counts once."""
         on_card = await self._store.confirmations.look(nonce, person.id)
         if on_card.question is None or on_card.verdict is not Verdict.OPEN:
             return not_confirmed(on_card, zone=self._access.zone(person))

@@ -1,4 +1,4 @@
-"""`/outreach doctor`: what the running bot can tell of itself, each fault with its cure."""
+"""`/outreach doctor`: the running bot's own checks, each failure with its fix."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Repainter:
             outcome = await self._repaint(message)
         except RecordsUnavailable:
             raise
-        except Exception:  # one message that nobody foresaw must not stop all others
+        except Exception:  # an unexpected failure of one message must not stop the others
             log.exception("card not rendered", alerts=[post.alert_id for post in message])
             return await self._store.repaints.postpone(message, seconds=RENDER_PAUSE)
         match outcome:

@@ -181,7 +181,7 @@ class DeliveryWorker:
             message = await self._draw(lease.posts)
         except RecordsUnavailable:
             return NotSent(after=OUTAGE_PAUSE)
-        except Exception as error:  # one that nobody foresaw must not stop its channel
+        except Exception as error:  # an unexpected failure must not stop its channel
             log.exception("card not rendered", alerts=[post.alert_id for post in lease.posts])
             return Unpostable(error=f"can't be rendered: {type(error).__name__}")
         outcome = await self._messages.post(
@@ -220,7 +220,7 @@ async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
 
 
 def isolated(decide: Decide) -> Decide:
-    """The decision, or that there is none: one delivery that nobody foresaw must not stop all others."""
+    """The decision, or that there is none: an unexpected failure of one delivery must not stop the others."""
 
     def decided(pending: PendingDelivery) -> Decision:
         try:

@@ -1,4 +1,4 @@
-"""HTTP/1.1 for strangers: whoever sends slowly, without end, or over too many connections is cut off.
+"""HTTP/1.1 for untrusted clients: slow, endless or too many connections are closed.
 
 Everything here happens before a signature can be checked. A sender that was cut off tries again.
 """

@@ -1,6 +1,6 @@
 """Deliveries in: raw bytes, signature, disk, 200. A raw ASGI application, because nothing else is needed.
 
-Group commit: whoever arrives while a commit is under way rides the next one. The answer 200 is given only after
+Group commit: deliveries that arrive during a commit join the next one. The answer 200 is given only after
 the commit; what cannot be stored is answered 503, and the service sends it again.
 """
 

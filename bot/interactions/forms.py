@@ -105,7 +105,7 @@ def verb_of(view: Mapping[str, Any]) -> str:
 
 
 def _workspaces(request: FormRequest) -> list[Block]:
-    """Another choice draws the form anew, since its sequences are others."""
+    """Another choice redraws the form with its own sequences."""
     if not request.workspaces:
         return []
     names = [name for name in request.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]

@@ -99,7 +99,7 @@ class SilentResponder:
         self._slack, self._person = slack, person
 
     async def show_progress(self) -> None:
-        """Home is painted anew in any case."""
+        """Home is redrawn in any case."""
 
     async def reply(self, answer: Answer) -> None:
         if not answer.on_card:
@@ -163,7 +163,7 @@ class Modals:
         return self.modal(str(opened["view"]["id"]), person=person, channel=channel)
 
     def modal(self, view: str, *, person: str, channel: str, delay: float = 0.0) -> ModalResponder:
-        """A modal that is open already; `settling`: seconds that Slack is given to draw it anew first."""
+        """A modal that is open already; `settling`: seconds for Slack to redraw it first."""
         return ModalResponder(
             self._slack,
             self.queue,

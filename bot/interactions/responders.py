@@ -1,4 +1,4 @@
-"""Where an answer goes: a response address, a thread, a modal. Whoever asked is told something, whatever breaks.
+"""Where an answer goes: a response URL, a thread, a modal. The person always gets an answer, even after a failure.
 
 A response address takes five messages within half an hour; an answer uses two at most. Where it takes none any
 more, the answer is a message to the person alone.

@@ -78,7 +78,7 @@ class TeamApps:
         return await app.app.async_dispatch(request)
 
     def _app(self, team: SlackTeam) -> TeamApp | None:
-        """The team's app, made anew when the team has changed; None: it may see nothing."""
+        """The team's app, rebuilt when the team has changed; None if it has no access."""
         if team.workspaces.isdisjoint(self._workspaces):
             return None
         known = self._apps.get(team.id)

@@ -51,7 +51,7 @@ class UnacknowledgedDomains:
 
 
 def reminder_card(due: Unacknowledged, *, now: float) -> Card:
-    """A paused domain that nobody takes care of yet."""
+    """A paused domain that isn't acknowledged yet."""
     span = show_exact_span(timedelta(seconds=now - due.received_at))
     return Card(
         title=f"{clip(due.domain or 'A domain')} has been paused for {span}",

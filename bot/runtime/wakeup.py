@@ -6,7 +6,7 @@ import asyncio
 
 
 class Wakeup:
-    """A loop waits for it, with a timeout; whoever has work for the loop sets it."""
+    """A loop waits for it, with a timeout; code that has work for the loop sets it."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()

@@ -204,7 +204,7 @@ class UserDirectory:
         return str(info.get("name") or "")
 
     def forget_channel(self, channel: str) -> None:
-        """A channel was renamed, archived or moved: what is known of it and of all names is asked anew."""
+        """A channel was renamed, archived or moved: cached data about it and about all names is dropped."""
         self._cached.pop(("channel", channel), None)
         self._cached.pop(("channels", ""), None)
 

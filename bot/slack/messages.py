@@ -121,7 +121,7 @@ class MessageSender:
     async def repaint(
         self, channel: str, ts: str, message: Message, *, payload: Mapping[str, Any]
     ) -> Outcome:
-        """Draw a message anew; what can no longer be changed counts as done."""
+        """Redraw a message; one that can no longer be changed counts as done."""
         call: dict[str, Any] = {
             "channel": channel,
             "ts": ts,

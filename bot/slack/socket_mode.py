@@ -1,4 +1,4 @@
-"""Slack over Socket Mode: one connection, and whoever sees to it that there is one.
+"""Slack over Socket Mode: one connection, and the task that keeps it open.
 
 The SDK's client keeps its own connection alive only as long as its HTTP session lives, connects again inside its
 own tasks, and knows no way to say that it gave up. So each connection here is a client that never reconnects:
@@ -51,7 +51,7 @@ class SocketTimeouts:
 
 
 class Connection(SocketModeClient):
-    """One connection that ends instead of connecting anew; `ended` is set when it is of no use any more."""
+    """One connection that ends instead of reconnecting; `ended` is set when it is no longer usable."""
 
     def __init__(self, app_token: str, web_client: AsyncWebClient, *, ping: float) -> None:
         super().__init__(app_token, logger=_silent, web_client=web_client, ping_interval=ping)

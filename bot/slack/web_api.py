@@ -151,7 +151,7 @@ class WebApi:
         await self.call("auth.test" if self._token_of is None else "api.test", seconds=seconds)
 
     async def server_time(self) -> float:
-        """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old or asked anew."""
+        """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old, or requested again."""
         if self._date is None or boot_time() - self._date_read > DATE_SECONDS:
             await self.check()
         if self._date is None:

@@ -28,7 +28,7 @@ from bot.store.queue.posts import UNSENT
 from bot.store.webhooks import SecretCipher, SecretUnreadable
 
 MOST_STATES = 1_000
-"""Installations that may be under way at once: everybody can open the address that begins one."""
+"""Installations in progress at once: anyone can open the page that starts one."""
 _TOKENS = ("bot_token", "bot_refresh_token", "user_token", "user_refresh_token", "incoming_webhook_url")
 
 
@@ -114,7 +114,7 @@ class SlackTeams(Repository):
     def remove(self, tx: Transaction, team: str, *, installed_before: float | None = None) -> bool:
         """Forget a team: its tokens, what it may see, and what waits for its channels.
 
-        `installed_before`: not where it was installed anew since. False where nothing was removed.
+        `installed_before`: not if it was installed again since. False if nothing was removed.
         """
         if installed_before is not None:
             newest = tx.scalar(

@@ -21,7 +21,7 @@ _QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx")
 
 
 MAX_QUEUED = 10_000
-"""Lines that wait for whoever reads the log; more are dropped and counted."""
+"""Lines that wait to be written; more are dropped and counted."""
 FLUSH_SECONDS = 1.0
 """How long the end of the process waits for the last lines."""
 

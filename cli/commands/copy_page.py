@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("bot", "cli", "sandbox/slack/pages", "shared", "tui")
 UNREAD = ("bot/store/db/", "bot/store/migrations/", "bot/store/queue/", "cli/bulk/columns.py", "cli/commands/copy_page.py",
           "bot/interactions/specimens.py", "shared/api/decoding/field_names.py")  # fmt: skip
-"""Modules whose strings nobody reads: SQL, lists of names, and the specimens above."""
+"""Modules whose strings aren't shown to people: SQL, lists of names, and the specimens above."""
 NOW = datetime(2026, 11, 22, 14, 5, tzinfo=UTC)
 _LOOK = Look(width=None, ascii=False, interactive=False)
 _CODE = re.compile(r"\(\?|\\[dsw]|^[\W\d]*$|\b(?:SELECT|INSERT|UPDATE|PRAGMA|CREATE|SET|ALTER) ")

@@ -21,7 +21,7 @@ def attended() -> bool:
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Go on only after a yes; raises `Failed` after anything else, and where nobody can be asked."""
+    """Go on only after a yes; raises `Failed` otherwise, and without a terminal."""
     if yes:
         return
     if not attended():

@@ -16,7 +16,7 @@ EVERY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressUpdate:
-    """How far a job is: `part` of the whole as a fraction (None: nobody knows), and how many of `what`."""
+    """The progress of a job: `part` of the whole as a fraction (None: unknown), and the count of `what`."""
 
     count: int
     what: str = "leads"

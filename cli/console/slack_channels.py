@@ -17,7 +17,7 @@ WITH_TEAM = "Write it with its Slack workspace, like T0123456789/C0123456789."
 
 
 def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
-    """How a command finds a channel; without a token the answer says that nobody checked it."""
+    """How a command finds a channel; without a token the answer says that it wasn't checked."""
 
     async def find(channel: str) -> Place:
         slack, team = settings.slack, split_id(channel)[0]

@@ -53,7 +53,7 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Ins
             )
         )  # fmt: skip
         announced = await _first_line(sandbox, folder / "sandbox.log")
-        (folder / "outreach.toml").touch()  # named, so that nobody's own file is read
+        (folder / "outreach.toml").touch()  # named, so that no user's file is read
         port = processes.free_port()
         bot_url = f"http://127.0.0.1:{port}"
         environ = processes.environment(**_settings(announced, port=port, folder=folder))

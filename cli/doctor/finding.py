@@ -9,7 +9,7 @@ from shared.domain.card import Tone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A check, how it stands (BAD makes the doctor exit with 1), what was seen, and the cure."""
+    """A check, how it stands (BAD makes the doctor exit with 1), what was seen, and the fix."""
 
     check: str
     tone: Tone

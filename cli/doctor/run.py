@@ -1,4 +1,4 @@
-"""`outreach doctor`: every check, one line each with its cure; or the shapes of what the service sends."""
+"""`outreach doctor`: every check, one line each with its fix; or the format of the service's responses."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class AlertsSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenReply:
-    """An interested reply that nobody has claimed."""
+    """An unclaimed interested reply."""
 
     alert_id: str
     received_at: datetime
@@ -70,7 +70,7 @@ class OpenReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterestedReply:
-    """An interested reply that the bot has recorded, and who takes care of it (empty: nobody yet)."""
+    """An interested reply that the bot has recorded, and who claimed it (empty: no one yet)."""
 
     email: str
     received_at: datetime
@@ -166,7 +166,7 @@ TIMER_KINDS = frozenset({"resume"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timer:
-    """Something to be done later, once, whoever is then alive; `key` is unique among those of a kind."""
+    """A task for later, run once by any bot process; `key` is unique within a kind."""
 
     kind: str
     key: str

@@ -59,7 +59,7 @@ class DailyCounts:
 
     days: tuple[tuple[date, StatsRow], ...] = ()
     compared_at: datetime | None = None
-    """The same hour of a week ago, or of yesterday where nobody looked then."""
+    """The same hour of a week ago, or of yesterday if it wasn't read then."""
     compared: StatsRow | None = None
 
 

@@ -60,7 +60,7 @@ turns = sa.Table(
     metadata,
     sa.Column("workspace", sa.Text, primary_key=True),
     sa.Column("token", sa.Text, nullable=False),
-    comment="Who wrote last: a writer that finds another's token reads anew what it knew.",
+    comment="Who wrote last: a writer that finds another's token reads again.",
 )
 transitions = sa.Table(
     "history_transitions",

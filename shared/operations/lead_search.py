@@ -1,4 +1,4 @@
-"""Looking for one lead. The service offers no search: who probably is meant is looked at first, then everybody."""
+"""Searching for a lead. The service offers no search: likely leads are read first, then all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shared.operations.context import CommandContext
 
 PAGE = 100
 PAGES_FIRST = 20
-"""So many pages of a search go before other things; the rest must not hold everybody up."""
+"""Pages of a search with priority; later pages must not delay other requests."""
 PAGES_LIKELY = 5
 """Pages of the interested leads, and of the sequence's, before all leads are gone through."""
 

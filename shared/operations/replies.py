@@ -18,7 +18,7 @@ AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
 AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS = 100, 20, 5
 """Entries of the audit that are read, and how many changes and refused commands of them are shown."""
 LATE_SECONDS = 300
-"""Seconds after which a reply that nobody has claimed is shown as late."""
+"""Seconds after which an unclaimed reply is shown as late."""
 
 
 async def open_replies(invocation: Invocation, context: CommandContext) -> Card:

@@ -235,7 +235,7 @@ async def _bot_runs(context: CommandContext) -> bool:
 
 
 def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Outcome:
-    """Nothing was to be done: that is for who asked, and for nobody else."""
+    """Already so: only the person who asked is told."""
     button = Button(label=label, command=join(label.lower(), sequence.id))
     return Outcome(
         card=Card(

@@ -57,7 +57,7 @@ def connection_advice(reason: str) -> str:
 
 
 def parse_url(text: str) -> URL:
-    """Read `sqlite:///PATH` or `postgresql://…`; raises `DatabaseUnusable` with the cure otherwise."""
+    """Read `sqlite:///PATH` or `postgresql://…`; raises `DatabaseUnusable` otherwise."""
     try:
         url = make_url(text)
     except ArgumentError:

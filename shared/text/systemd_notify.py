@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 
 def tell(state: str, *, address: str) -> None:
-    """One datagram; where nobody listens any more, that is logged and no more."""
+    """One datagram; if nothing listens, that is only logged."""
     place = "\0" + address[1:] if address.startswith("@") else address
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as way:

@@ -128,7 +128,7 @@ class Presenter:
 
     @property
     def alarms(self) -> tuple[AlarmNotice, ...]:
-        """Those that nobody has acknowledged, what is on before what has recovered, the newest first."""
+        """Unacknowledged alarms: active before recovered, newest first."""
         now = self._ui.now()
         return tuple(alarm.notice(now, workspace=self._prefix(state)) for state, alarm in self._unseen())
 

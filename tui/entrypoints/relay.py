@@ -2,7 +2,7 @@
 
 A frame is four bytes of length and JSON. The first one greets with what a viewer must know; then come snapshots.
 A viewer may ask what was sent today, which the one poller asks once a minute at most, and for the reply of a lead.
-A slow viewer holds up nobody: it gets the latest state when it is ready for it, not every one between.
+A slow viewer doesn't delay others: it gets the latest state when it is ready, not every one in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LENGTH = 4
 
 
 async def write_frame(writer: asyncio.StreamWriter, document: Mapping[str, Any]) -> None:
-    """Send a frame; raises OSError when nobody is there any more."""
+    """Send a frame; raises OSError if the peer is gone."""
     body = await asyncio.to_thread(lambda: json.dumps(document).encode())
     writer.write(len(body).to_bytes(LENGTH, "big") + body)
     await writer.drain()
@@ -57,7 +57,7 @@ async def _asked(feed: Answers, frame: Mapping[str, Any]) -> Any:
 
 
 class Relay:
-    """Holds the latest snapshot of each workspace, and hands it to whoever is connected."""
+    """Holds the latest snapshot of each workspace, and sends it to every connected viewer."""
 
     def __init__(self, greeting: Mapping[str, Any]) -> None:
         self._greeting = greeting

@@ -66,7 +66,7 @@ class RelayFeed:
         self._task = asyncio.create_task(self._run(deliver), name="dashboard-following")
 
     def read_now(self, *names: str) -> None:
-        """The one poller keeps its own time, whoever looks."""
+        """The shared poller has its own schedule, independent of viewers."""
 
     async def sent_today(self) -> Mapping[str, int | None]:
         """Asked of the one poller, for which it is one request a minute at most, whoever looks."""

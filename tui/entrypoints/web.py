@@ -207,7 +207,7 @@ class _Pages:
         return response
 
     async def _viewer(self, request: web.Request) -> web.WebSocketResponse:
-        while len(self._sockets) >= MOST_VIEWERS:  # whoever has left a tab open longest makes room
+        while len(self._sockets) >= MOST_VIEWERS:  # the oldest viewer is closed
             idle = min(self._sockets, key=lambda one: self._sockets[one])
             del self._sockets[idle]
             await idle.close()

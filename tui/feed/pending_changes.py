@@ -78,7 +78,7 @@ def changes_something(line: str) -> bool:
 
 async def run_line(context: CommandContext, line: str) -> Card:
     """Carry out a command line; every failure is a card too."""
-    from shared import operations  # late: nobody acts before there is something to see
+    from shared import operations  # late: no command runs before the first screen
 
     try:
         return await operations.run(parse(line), context)

@@ -135,7 +135,7 @@ class BoardComposer:
         return board, changes.between(self._shown, snapshot, at=self._now())
 
     async def refresh_trends(self, history: HistoryAccess) -> None:
-        """Read the charts of the lists anew, once a minute."""
+        """Read the charts of the lists again, once a minute."""
         if time.monotonic() - self._trends_at > LOOK_BACK:
             self._trends_at = time.monotonic()
             self._trends = await history.trends(now=self._now())
@@ -249,7 +249,7 @@ class Poller:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _watch_clock(self) -> None:
-        """Read everything anew when the clock was set: the ages on the screen are those of another time."""
+        """Read everything again after the clock was set: the ages on the screen would be wrong."""
         before = self._now().timestamp() - time.monotonic()
         while True:
             await asyncio.sleep(1.0)

@@ -94,7 +94,7 @@ class Alarm:
 
 
 class AlarmNotice(NamedTuple):
-    """An alarm that nobody has acknowledged, in one line."""
+    """An unacknowledged alarm, in one line."""
 
     text: str
     is_on: bool = True

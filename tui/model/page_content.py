@@ -271,7 +271,7 @@ def _reply_facts(reply: InterestedReply) -> tuple[Fact, ...]:
     return (
         Fact(label="Replied", value=f"{reply.received_at.astimezone():%d %b %H:%M}"),
         Fact(label="Sequence", value=reply.sequence or "unknown"),
-        Fact(label="Claimed by", value=claimed or "nobody yet", tone=Tone.INFO if claimed else Tone.WARN),
+        Fact(label="Claimed by", value=claimed or "unclaimed", tone=Tone.INFO if claimed else Tone.WARN),
     )
 
 

@@ -94,7 +94,7 @@ COLUMNS = (
 
 
 class AlarmsScreen(SafeScreen[None]):
-    """Every alarm of the last day; those that nobody has acknowledged come first."""
+    """Every alarm of the last day; unacknowledged ones first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,A", "dismiss", show=False, id="alarms.back"),

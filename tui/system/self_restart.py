@@ -1,4 +1,4 @@
-"""A wall that starts itself anew at a quiet hour: what weeks have gathered is gone, what was on it is there again.
+"""A wall that restarts itself at a quiet hour, freeing memory and keeping its view.
 
 The history paints the first picture of the new process; what else must last goes through its environment.
 """
@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Self
 
 VARIABLE = "OUTREACH_DASHBOARD_RESUMES"
 CODE = 75
-"""What the app returns when it wants to be started anew."""
+"""The app's return value that asks for a restart."""
 LEAST = timedelta(hours=1)
 """A dashboard that is younger than this is new enough."""
 

@@ -171,7 +171,7 @@ def plain_theme(environ: Mapping[str, str]) -> str:
 
 @contextlib.contextmanager
 def restored_terminal(*, wanted: bool = True) -> Iterator[None]:
-    """Whoever fails while nobody holds the screen must not leave the shell on it."""
+    """A failure must not leave the shell on the alternate screen."""
     try:
         yield
     except BaseException:

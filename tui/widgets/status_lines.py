@@ -182,7 +182,7 @@ class Banner(TextLine):
         alarms: Sequence[AlarmNotice] = (),
         notices: Sequence[str] = (),
     ) -> None:
-        """Say the alarms that nobody has seen yet, else the trouble, else what is amiss with the dashboard."""
+        """Show unacknowledged alarms, else the service's trouble, else the dashboard's own problems."""
         self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
         if alarms:
             keys = "" if alarms[0].is_past else "  A: all  a: acknowledge "

@@ -99,7 +99,7 @@ class HomeTab:
             return None
 
     async def _read_state(self, person: Person, one: Workspace | None, *, refresh: bool) -> HomeState:
-        """Everything about one workspace, or what is urgent in all of them; read anew for whoever `asked`."""
+        """Everything about one workspace, or what is urgent in all of them; read again if the person `asked`."""
         known = tuple(self._contexts.settings.workspaces.values())
         shown = (one,) if one else known
         for workspace in shown if refresh or one else ():

@@ -1,4 +1,4 @@
-"""Who takes care of a paused domain, and the domains that nobody takes care of yet."""
+"""Who acknowledged a paused domain, and the unacknowledged ones."""
 
 from __future__ import annotations
 

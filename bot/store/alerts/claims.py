@@ -1,4 +1,4 @@
-"""Who takes care of an alert: the first click wins, whoever comes later learns who has it; snoozes; what is done.
+"""Claims: the first click wins, and a later one is told who has it; snoozes; done.
 
 What its card no longer shows afterwards, a note in the card's thread keeps: who released it, who took it over.
 """

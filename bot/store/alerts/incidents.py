@@ -1,6 +1,6 @@
 """Incidents of guardrails: claimed before anything is done, told in the transaction that ends the act.
 
-An incident is one row while its condition lasts: whoever inserts it acts, and nobody else. Who dies in between leaves
+An incident is one row while its condition lasts: only the process that inserts it acts. Who dies in between leaves
 a lease that runs out; another process goes on from what the row says, and only one of them can finish it.
 """
 
@@ -108,7 +108,7 @@ class Incidents(Repository):
 
     @writes
     def take_interrupted(self, tx: Transaction, workspaces: Collection[str]) -> Sequence[Incident]:
-        """Lease the acts that nobody works on any more: their process died, or the service failed."""
+        """Lease abandoned acts: their process died, or the service failed."""
         lease = incidents.c.lease_until
         free = (lease <= tx.now) | (lease > tx.now + LEASE)
         due = sa.select(incidents.c.id).where(

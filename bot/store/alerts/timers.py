@@ -77,7 +77,7 @@ class Timers(Repository):
 
     @writes
     def done(self, tx: Transaction, firing: DueTimer) -> bool:
-        """Delete a timer that was carried out; False when it was set anew meanwhile, or leased by another."""
+        """Delete a timer that was carried out; False if it was reset in the meantime, or leased by another process."""
         mine = (timers.c.id == firing.id) & (timers.c.token == firing.token)
         return tx.execute(sa.delete(timers).where(mine)).rowcount > 0
 

@@ -69,7 +69,7 @@ def overtake(tx: Transaction, entry: AuditEntry) -> None:
 
 
 def repaint(tx: Transaction, nonces: Sequence[str]) -> None:
-    """Have the lines with these Undos drawn anew."""
+    """Queue a repaint of the lines with these Undos."""
     lines = posts.c.undo.in_(nonces) & (posts.c.undo != sa.literal("", literal_execute=True))
     again = {"version": posts.c.version + 1, "repaint_at": tx.now, "clicked": sa.true()}
     tx.execute(sa.update(posts).where(lines).values(**again))

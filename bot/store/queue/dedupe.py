@@ -2,7 +2,7 @@
 
 The index over hashes takes a delivery in when the router has looked at it: its entries lie at random, and a commit
 that a sender waits for is to write in one place. What stands in it is unique: of two processes that look at two
-arrivals of one delivery for the first time, one commits, and the other begins anew and finds what that has left.
+arrivals of one delivery for the first time, one commits, and the other restarts and finds the first.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
                      -> uncertain -> (found in the channel: sent | absent twice: ready)
                      -> dead -> (tried again now and then: sent)
 
-A channel is leased with a token that every claim raises. Whoever lost its lease writes with an old token and
+A channel is leased with a token that every claim raises. A process that lost its lease writes with an old token and
 changes nothing. A post that is found `sending` when its channel is claimed was left by a process that died:
 its outcome is unknown. A time further ahead than this module ever writes means that the clock was set back.
 """
@@ -208,7 +208,7 @@ def _doubt(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Non
     mine = (posts.c.channel == lease.channel) & UNSENT
     left = mine & (posts.c.state == State.SENDING)
     tx.execute(sa.update(posts).where(left).values(state=State.UNCERTAIN, unsure=True))
-    latest = tx.now + timings.longest  # further ahead: the clock was set back, and the waiting begins anew
+    latest = tx.now + timings.longest  # further ahead: the clock was set back, and the wait starts again
     far = mine & (posts.c.state == State.UNCERTAIN) & (posts.c.tried_until > latest)
     tx.execute(sa.update(posts).where(far).values(tried_until=latest))
 

@@ -1,4 +1,4 @@
-"""Messages to come: planned once each, held over quiet hours, drawn anew when what they show has changed."""
+"""The outbox: messages planned once each, held over quiet hours, and redrawn when their content has changed."""
 
 from __future__ import annotations
 

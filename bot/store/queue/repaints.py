@@ -49,7 +49,7 @@ class StormTally:
 
 
 class Repaints(Repository):
-    """Posted messages that are to be drawn anew."""
+    """Posted messages that need a repaint."""
 
     @writes
     def claim(self, tx: Transaction, *, limit: int) -> tuple[tuple[Post, ...], ...]:
@@ -112,13 +112,13 @@ class Repaints(Repository):
 
     @writes
     def request(self, tx: Transaction, channel: str, ts: str) -> bool:
-        """Have a message drawn anew; whether it is one of the bot's."""
+        """Queue a message's repaint; returns whether it is one of the bot's."""
         again = {"version": posts.c.version + 1, "repaint_at": tx.now, "clicked": True}
         return tx.execute(sa.update(posts).where(_is_at(channel, ts)).values(**again)).rowcount > 0
 
     @reads
     def covers(self, tx: Transaction, channel: str, ts: str) -> bool:
-        """Whether a message is the bot's, and drawn anew when what it shows has changed."""
+        """Whether a message is the bot's, and repainted when its content has changed."""
         return tx.execute(sa.select(posts.c.id).where(_is_at(channel, ts)).limit(1)).first() is not None
 
     @reads

@@ -24,7 +24,7 @@ SAYS: Mapping[str, int] = {"lead.replied": 1, "reply.ooo": 2, "reply.interested"
 WITHIN = 3600.0
 """Seconds between two events of one reply, at most."""
 UNNOTICED = 60.0
-"""Seconds after which a card that turns into another one is announced in its thread: an update notifies nobody."""
+"""Seconds after which a card that turns into another one is announced in its thread: updates don't notify anyone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def _cards(tx: Transaction, emails: Collection[str]) -> list[ReplyCard]:
 
 
 def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None:
-    """Have a card show another event of its reply, and say so where nobody would notice."""
+    """Have a card show another event of its reply, and announce it if it would go unnoticed."""
     values = {name: row[name] for name in ("alert_id", "urgency", "condensed", "mention")}
     if card.state == State.HELD and row["held_until"] is None:
         values |= {"state": State.READY, "held_until": None}

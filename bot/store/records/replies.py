@@ -1,4 +1,4 @@
-"""The newest reply of a lead, for whoever looks the lead up."""
+"""The newest reply of a lead, for `lead`."""
 
 from __future__ import annotations
 

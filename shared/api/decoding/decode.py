@@ -1,7 +1,7 @@
 """Any tolerable shape of a response -> models. Pure.
 
 Only identifiers are indispensable. `Unreadable` names the endpoint, what was not found, the keys that were
-there, and the `[fields]` line that would cure it.
+there, and the `[fields]` line that would fix it.
 """
 
 from __future__ import annotations

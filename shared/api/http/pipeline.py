@@ -35,7 +35,7 @@ ATTEMPTS = 6
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
 PATIENCE = 2.5
-"""Seconds in which a person is told that nobody can be reached; nothing hangs, so trying longer is theirs to decide."""
+"""Seconds after which a person is told that the service can't be reached, instead of waiting longer."""
 
 
 _attempts: ContextVar[list[OutreachError] | None] = ContextVar("failed_attempts", default=None)

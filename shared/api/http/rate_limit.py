@@ -7,7 +7,7 @@ moves the gate, and so no late bunch forms. An INTERACTIVE request takes no plac
 the gate and moves the whole line back by one interval, which makes its wait two intervals at most.
 Where the key was quiet, it need not even wait for the gate: up to BURST go at once, *early*, each moving the
 gate and the line as if it had waited, so that those who follow pay the time back.
-A 429 closes the gate for everybody until its Retry-After, widens the interval and ends bursts for a while.
+A 429 stops all callers until its Retry-After, widens the interval and ends bursts for a while.
 
 With interval T, slack S and n = ⌈1/T⌉, any n + 1 requests span at least n·T - S. One that waits for the gate
 does: the gate went on by T for each of the n before it, and none of them went after its own place there. One
@@ -76,7 +76,7 @@ class Pacer(Protocol):
         """The request goes so many seconds after its turn: those behind it must wait as long."""
 
     async def throttled(self, retry_after: float) -> None:
-        """A 429 came: everybody stops for so many seconds."""
+        """After a 429: all callers stop for so many seconds."""
 
     async def answered(self) -> None:
         """A clean answer came."""

@@ -170,7 +170,7 @@ KEY = re.compile(r"[\x21-\x7e]+")
 
 
 def check_base_url(text: str) -> str:
-    """The base address without a trailing slash; raises ValueError with the cure."""
+    """The base address without a trailing slash; raises ValueError that says how to fix it."""
     parts = urlsplit(text.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("The base URL must be a web address such as https://api.example.com/v1")

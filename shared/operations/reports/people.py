@@ -78,7 +78,7 @@ async def stats_by_person(invocation: Invocation, context: CommandContext) -> Ca
 
 
 async def read_speeds(context: CommandContext, start: datetime, end: datetime) -> tuple[Speed, ...]:
-    """Everybody who claimed, or marked as done, within that time; who claimed most comes first."""
+    """Everyone who claimed or marked done in the period; the most claims first."""
     records, workspace = need_records(context), context.workspace.name
     claims = await records.claim_times(workspace, start)
     done = await records.done_times(workspace, start)
