@@ -98,6 +98,7 @@ def test_a_bot_with_another_home_takes_what_the_new_subscription_delivers(
         assert deliver(address, made["secret"]) == 200
 
 
+@pytest.mark.e2e
 def test_a_state_folder_holds_every_local_file(shell: Shell) -> None:
     shell.unset("OUTREACH_DATABASE_URL")
     shell.set("OUTREACH_STATE_DIR", str(shell.home / "shared" / "state"))

@@ -169,6 +169,7 @@ def test_a_bot_on_another_database_is_found_out(slack: Shell) -> None:
         assert address in findings(result)["Bot's database"]["found"]
 
 
+@pytest.mark.e2e
 def test_a_bot_elsewhere_is_known_by_its_heartbeat(slack: Shell) -> None:
     with running_bot(slack):
         slack.set("OUTREACH_PORT", "9")
