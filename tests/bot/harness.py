@@ -88,6 +88,16 @@ class BotHarness:
         file.write_text(text)
         self.environ["OUTREACH_CONFIG"] = str(file)
 
+    def config_workspaces(self, places: Mapping[str, tuple[str, str, str]], *, text: str = "") -> None:
+        """Workspaces of these names instead of the environment's one, each with its service, key and alert channel."""
+        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
+            del self.environ[f"OUTREACH_{name}"]
+        for name, (url, key, channel) in places.items():
+            keys = {"base_url": url, "api_key": key, "webhook_secret": SECRET, "alert_channel": channel}
+            lines = [f'{key} = "{value}"' for key, value in keys.items() if value]
+            text += "\n".join(["", f"[workspaces.{name}]", *lines, ""])
+        self.config(text)
+
     def use_socket_mode(self) -> None:
         """Have Slack reach a bot that is not started yet by Socket Mode alone."""
         self.slack.settings.request_url = None

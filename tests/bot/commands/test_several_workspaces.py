@@ -15,17 +15,10 @@ from bot.interactions.listeners import Listeners
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 
 BEN = {"user": seed.BEN.id}
-WORKSPACE = """
-[workspaces.{name}]
-base_url = "{url}"
-api_key = "{key}"
-webhook_secret = "{secret}"
-alert_channel = "{channel}"
-"""
 
 
 @dataclass(kw_only=True)
@@ -55,6 +48,11 @@ class Agency:
         return await self.bot.home(BEN["user"])
 
 
+def place(service: Service, channel: str) -> tuple[str, str, str]:
+    """Where a workspace is, and where its alerts go."""
+    return service.base_url, next(iter(service.api_keys.values())), channel
+
+
 @pytest.fixture
 async def agency(tmp_path: Path, account: str) -> AsyncIterator[Agency]:
     """A bot that serves both, installed from its manifest."""
@@ -63,21 +61,7 @@ async def agency(tmp_path: Path, account: str) -> AsyncIterator[Agency]:
         Service(speed=0, scenario="empty", seed=3) as globex,
         open_harness(tmp_path) as bot,
     ):
-        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
-            del bot.environ[f"OUTREACH_{name}"]
-        places = (("acme", acme, CHANNEL), ("globex", globex, seed.SALES))
-        bot.config(
-            "".join(
-                WORKSPACE.format(
-                    name=name,
-                    url=service.base_url,
-                    key=next(iter(service.api_keys.values())),
-                    secret=SECRET,
-                    channel=channel,
-                )
-                for name, service, channel in places
-            )
-        )
+        bot.config_workspaces({"acme": place(acme, CHANNEL), "globex": place(globex, seed.SALES)})
         await bot.control("manifest", **manifest())
         async with bot_inside(bot, pace=HASTE):
             yield Agency(bot=bot, acme=acme, globex=globex)

@@ -30,7 +30,6 @@ from shared.storage.database import parse_url
 from tests.bot.harness import (
     CHANNEL,
     HASTE,
-    SECRET,
     BotHarness,
     bot_inside,
     interested,
@@ -224,24 +223,12 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
         await until(well)
 
 
-WORKSPACE = """
-[routes]
-fallback = "{fallback}"
-[workspaces.acme]
-base_url = "http://127.0.0.1:9/v1"
-api_key = "key"
-webhook_secret = "{secret}"
-alert_channel = "{channel}"
-"""
-
-
 @pytest.mark.parametrize("path", ["/Acme", "/ACME", ""])
 async def test_a_workspace_in_other_letters_is_the_same_workspace(tmp_path: Path, path: str) -> None:
     async with open_harness(tmp_path) as bot:
-        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
-            del bot.environ[f"OUTREACH_{name}"]
         bot.environ["OUTREACH_WORKSPACE"] = "aCME"
-        bot.config(WORKSPACE.format(fallback=seed.SALES, secret=SECRET, channel=CHANNEL))
+        places = {"acme": ("http://127.0.0.1:9/v1", "key", CHANNEL)}
+        bot.config_workspaces(places, text=f'[routes]\nfallback = "{seed.SALES}"\n')
         async with bot_inside(bot, pace=HASTE):
             assert await bot.deliver(interested(1), path=path) == 200
             await bot.until_posted(1)

@@ -26,9 +26,7 @@ async def open_bot(
     async with open_harness(folder, **environ) as bot:
         bot.config(config)
         if transport == "socket":
-            bot.slack.settings.request_url = None
-            bot.environ["SLACK_APP_TOKEN"] = bot.slack.announcement["slack_app_token"]
-            del bot.environ["SLACK_SIGNING_SECRET"]
+            bot.use_socket_mode()
         async with bot_inside(bot, pace=HASTE, timeouts=SOCKETS):
             if transport == "socket":
                 await until(lambda: _connected(bot))

@@ -14,7 +14,7 @@ from bot.slack.manifest import manifest
 from bot.slack.permissions import Organization, Person
 from sandbox.slack.state import seed
 from tests.bot.fake_service import KEY, Remote
-from tests.bot.harness import CHANNEL, HASTE, SECRET, BotHarness, bot_inside, open_harness
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
 from tests.waiting import until
 
 NAME = "Q3 founders"
@@ -22,19 +22,6 @@ SEQUENCES = (NAME, "Q3 CTO")
 ELSEWHERE, OURS = "E0NORTHWND", "E0OUTBOUND"
 ROBOT, LATER_GUEST = "U0ROBOT007", seed.CLEO.id
 EVA = {"user": seed.EVA.id, "channel": seed.SALES}
-WORKSPACES = """
-{roles}
-[workspaces.acme]
-base_url = "{url}"
-api_key = "{key}"
-webhook_secret = "{secret}"
-alert_channel = "{alerts}"
-[workspaces.globex]
-base_url = "{url}"
-api_key = "{key}"
-webhook_secret = "{secret}"
-alert_channel = "{sales}"
-"""
 READING = (
     "status", "open", "sequences", "inboxes", "stats", "leads", "lead ada@acme.example", "subscriptions", "audit",
     "whoami", "help", "digest now", "sequences @acme", "sequences @nobody", "subscriptions #outreach-alerts",
@@ -54,14 +41,10 @@ async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
 async def agency(tmp_path: Path, remote: Remote, request: pytest.FixtureRequest) -> AsyncIterator[BotHarness]:
     """Two workspaces: globex, whose alert channel #sales is shared with Northwind, and acme."""
     async with open_harness(tmp_path) as opened:
-        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
-            del opened.environ[f"OUTREACH_{name}"]
-        roles = getattr(request, "param", "")
-        opened.config(
-            WORKSPACES.format(
-                roles=roles, url=remote.url, key=KEY, secret=SECRET, alerts=CHANNEL, sales=seed.SALES
-            )
-        )
+        places = {
+            name: (remote.url, KEY, channel) for name, channel in (("acme", CHANNEL), ("globex", seed.SALES))
+        }
+        opened.config_workspaces(places, text=getattr(request, "param", ""))
         await opened.control("manifest", **manifest())
         async with bot_inside(opened, pace=HASTE):
             yield opened

@@ -29,9 +29,7 @@ async def bot(request: pytest.FixtureRequest, tmp_path: Path, account: str) -> A
         opened.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await opened.control("manifest", **manifest())
         if request.param == "socket":
-            opened.slack.settings.request_url = None
-            opened.environ["SLACK_APP_TOKEN"] = opened.slack.announcement["slack_app_token"]
-            del opened.environ["SLACK_SIGNING_SECRET"]
+            opened.use_socket_mode()
         async with bot_inside(opened, pace=HASTE, timeouts=SOCKET_HASTE):
             if request.param == "socket":
                 await connected(opened, times=1)

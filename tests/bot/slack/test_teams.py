@@ -14,8 +14,8 @@ from bot.slack import teams as slack_teams
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from sandbox.slack.state.model import Json, Message
-from tests.bot.commands.test_several_workspaces import WORKSPACE
-from tests.bot.harness import SECRET, interested
+from tests.bot.commands.test_several_workspaces import place
+from tests.bot.harness import interested
 from tests.bot.slack.oauth import FIRST, SECOND, Installed, oauth_bot, oauth_harness
 from tests.waiting import until
 
@@ -37,25 +37,9 @@ async def agency(request: pytest.FixtureRequest, tmp_path: Path, account: str) -
         Service(speed=0, scenario="empty", seed=3) as globex,
         oauth_harness(tmp_path) as bot,
     ):
-        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
-            del bot.environ[f"OUTREACH_{name}"]
-        places = (("acme", acme, ALERTS_OF_FIRST), ("globex", globex, ""))
-        bot.config(
-            "".join(
-                WORKSPACE.format(
-                    name=name,
-                    url=service.base_url,
-                    key=next(iter(service.api_keys.values())),
-                    secret=SECRET,
-                    channel=channel,
-                )
-                for name, service, channel in places
-            ).replace('alert_channel = ""\n', "")
-        )
+        bot.config_workspaces({"acme": place(acme, ALERTS_OF_FIRST), "globex": place(globex, "")})
         if request.param == "socket":
-            bot.slack.settings.request_url = None
-            bot.environ["SLACK_APP_TOKEN"] = bot.slack.announcement["slack_app_token"]
-            del bot.environ["SLACK_SIGNING_SECRET"]
+            bot.use_socket_mode()
         async with oauth_bot(bot) as running:
             if request.param == "socket":
                 await until(lambda: bot.slack.sockets.ready)
@@ -301,17 +285,8 @@ async def test_a_mention_of_the_settings_calls_in_its_own_slack_workspace_alone(
     tmp_path: Path, account: str
 ) -> None:
     async with Service(speed=0, database=account) as acme, oauth_harness(tmp_path) as bot:
-        for name in ("BASE_URL", "API_KEY", "WEBHOOK_SECRET", "ALERT_CHANNEL"):
-            del bot.environ[f"OUTREACH_{name}"]
-        key = next(iter(acme.api_keys.values()))
-        values = {
-            "name": "acme",
-            "url": acme.base_url,
-            "key": key,
-            "secret": SECRET,
-            "channel": ALERTS_OF_FIRST,
-        }
-        bot.config(f'[routes]\nmention = "{FIRST}/{seed.GROUPS[0].id}"\n{WORKSPACE.format(**values)}')
+        mention = f'[routes]\nmention = "{FIRST}/{seed.GROUPS[0].id}"\n'
+        bot.config_workspaces({"acme": place(acme, ALERTS_OF_FIRST)}, text=mention)
         async with oauth_bot(bot) as agency:
             for team in (FIRST, SECOND):
                 await agency.browser.install(team)
