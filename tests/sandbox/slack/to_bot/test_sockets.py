@@ -136,7 +136,9 @@ async def test_every_client_of_the_sdk_connects_and_acknowledges(
     connection = slack.announcement
     web: Any = AsyncWebClient if inspect.iscoroutinefunction(kind.connect) else WebClient
     client = kind(
-        app_token=connection["slack_app_token"], web_client=web(base_url=connection["slack_api_url"])
+        app_token=connection["slack_app_token"],
+        web_client=web(base_url=connection["slack_api_url"]),
+        ping_interval=0.5,  # closing waits for the next ping
     )
 
     def acknowledge(client: Any, request: Any) -> Any:
