@@ -10,11 +10,14 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 
 from sandbox.service.base.clock import Clock, stamp
-from sandbox.service.base.errors import ApiError, BadRequest, NotFound, refuse
+from sandbox.service.base.errors import ApiError, BadRequest, Json, NotFound, refuse
 from sandbox.service.base.ids import decode
 from sandbox.service.base.schema import domains, workspaces
 from sandbox.service.campaign import simulation
@@ -110,6 +113,7 @@ def create_control(control: Control) -> FastAPI:
         docs_url=None,
         openapi_url="/control/openapi.json",
         redoc_url=None,
+        default_response_class=Json,
     )
     router = APIRouter(prefix="/control")
     _add_state_routes(router, control)
@@ -119,7 +123,15 @@ def create_control(control: Control) -> FastAPI:
     app.include_router(router)
     add_docs_page(app, "/control/docs")
     app.add_exception_handler(ApiError, refuse)
+    app.add_exception_handler(RequestValidationError, _invalid)
     return app
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    """422 as FastAPI answers it, without what was sent: JSON has no word for NaN."""
+    assert isinstance(error, RequestValidationError)
+    shown = [{name: one[name] for name in ("type", "loc", "msg")} for one in error.errors()]
+    return Json({"detail": shown}, status_code=422)
 
 
 def _add_state_routes(router: APIRouter, control: Control) -> None:

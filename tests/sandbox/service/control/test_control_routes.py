@@ -314,3 +314,16 @@ async def _change_everything(api: httpx.AsyncClient, control: httpx.AsyncClient)
     lead = (await api.get("/leads?limit=1")).json()["data"][0]["id"]
     await api.delete(f"/leads/{lead}")
     await control.post("/time", json={"advance": 3_600})
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999", '"\\ud800"'])
+async def test_what_json_can_not_repeat_is_refused(control: httpx.AsyncClient, value: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    for name, path, verb in (
+        ("advance", "/time", "POST"),
+        ("form", "/limiter", "PUT"),
+        ("x", "/reset", "POST"),
+    ):
+        answer = await control.request(verb, path, content=f'{{"{name}": {value}}}', headers=headers)
+        assert answer.status_code == 422
+        assert answer.json()["detail"][0]["loc"] == ["body", name]
