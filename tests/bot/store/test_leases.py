@@ -21,17 +21,10 @@ from bot.store.queue.outcomes import (
 )
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock, routes
+from tests.bot.manual_clock import ManualClock, arrive, routes
 
 REFUSED = ChannelRefused(error="is_archived")
 HIDDEN = Unpostable(error="can't look it up: is_archived", unsure=True)
-
-
-async def arrive(store: Store, *numbers: int) -> None:
-    at = store.database.clock()
-    batch = [Arrival(workspace="default", body=interested(n), at=at + n / 1e6) for n in numbers]
-    await store.arrivals.append(batch, number=1)
-    await store.deliveries.route(routes().decide)
 
 
 async def take(store: Store) -> ChannelLease:
@@ -48,7 +41,7 @@ async def meet(store: Store, outcome: Outcome) -> tuple[ChannelLease, Settled]:
 async def test_whoever_speaks_still_is_not_given_the_same_channel_when_the_clock_leaps(
     store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, 1)
+    await arrive(store, interested(1))
     turn = await take(store)
     clock.now += 3_600
     claimed = await store.leases.claim(limit=5, besides=("C1",))
@@ -57,7 +50,7 @@ async def test_whoever_speaks_still_is_not_given_the_same_channel_when_the_clock
 
 
 async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store, clock: ManualClock) -> None:
-    await arrive(store, 1)
+    await arrive(store, interested(1))
     await take(store)
     clock.now -= 7 * 86_400  # a dead process's attempt: it may be under way still
     began = clock.now
@@ -69,7 +62,7 @@ async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store,
 async def test_a_clock_that_is_set_back_by_some_minutes_keeps_nobody_waiting(
     store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, 1, 2, 3)
+    await arrive(store, interested(1), interested(2), interested(3))
     for ts in ("1", "2"):
         await meet(store, Sent(ts=ts))
     clock.now -= 600
@@ -82,7 +75,7 @@ async def test_a_clock_that_is_set_back_by_some_minutes_keeps_nobody_waiting(
 async def test_who_takes_over_from_the_dead_waits_for_no_time_of_theirs(
     store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, 1)
+    await arrive(store, interested(1))
     await meet(store, NotSent(after=600.0))
     clock.now -= 300
     assert (await store.leases.claim(limit=5)).turns == ()
@@ -93,7 +86,7 @@ async def test_who_takes_over_from_the_dead_waits_for_no_time_of_theirs(
 async def test_a_message_that_is_told_of_late_is_sent_unless_it_was_tried_again(
     store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, 1)
+    await arrive(store, interested(1))
     late = await take(store)
     clock.now += store.leases.timings.longest + 1
     for _ in range(2):
@@ -106,7 +99,7 @@ async def test_a_message_that_is_told_of_late_is_sent_unless_it_was_tried_again(
 async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, 1, 2)
+    await arrive(store, interested(1), interested(2))
     await meet(store, Unknown())
     clock.now += 60
     assert (await meet(store, HIDDEN))[0].lookup
@@ -124,7 +117,7 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
 async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_there_cures_it(
     store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, 1, 2)
+    await arrive(store, interested(1), interested(2))
     await meet(store, REFUSED)
     clock.now += 31
     await meet(store, Unknown())
@@ -138,7 +131,7 @@ async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_the
 async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again(
     store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, 1)
+    await arrive(store, interested(1))
     assert (await meet(store, REFUSED))[1].broke
     clock.now += 31
     await meet(store, Unknown())
@@ -151,7 +144,7 @@ async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again
 
 
 async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clock: ManualClock) -> None:
-    await arrive(store, 1, 2)
+    await arrive(store, interested(1), interested(2))
     await meet(store, REFUSED)
     tried = set()
     for _ in range(2):
@@ -163,7 +156,7 @@ async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clo
 
 
 async def test_what_is_said_of_a_broken_channel_is_planned_with_its_breaking(store: Store) -> None:
-    await arrive(store, 1)
+    await arrive(store, interested(1))
 
     def report(turn: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         return PlannedPost(dedupe="note", channel="C2", kind="note") if settled.broke else None
@@ -177,7 +170,7 @@ async def test_a_message_has_a_name_that_no_other_database_gives(tmp_path: Path,
     for number in (1, 2, 1):
         url = parse_url(f"sqlite:///{tmp_path}/{len(names)}.db")
         async with open_store(url, clock=clock) as store:
-            await arrive(store, number)
+            await arrive(store, interested(number))
             names.append(rendering.key((await take(store)).posts))
     assert names[0] != names[1]
     assert names[0] == names[2], "the same alert in the same channel"

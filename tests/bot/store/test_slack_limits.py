@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 import sqlalchemy as sa
 
 from bot.store import Store, open_store
@@ -80,32 +81,23 @@ async def test_a_throttled_repaint_stops_the_repaints_of_all_channels(
     assert len(await store.repaints.claim(limit=4)) == 4
 
 
-async def test_a_channel_that_refuses_repaints_is_tried_less_and_less(
-    store: Store, clock: ManualClock
+@pytest.mark.parametrize(
+    ("channel_refuses", "seconds", "most"),
+    [pytest.param(True, 600, 10, id="refused"), pytest.param(False, 60, 30, id="unanswered")],
+)
+async def test_repaints_that_fail_are_tried_less_and_less(
+    store: Store, clock: ManualClock, seconds: float, most: int, *, channel_refuses: bool
 ) -> None:
     await cards(store, clock, 60)
     await make_stale(store)
     tries = 0
-    ends = clock.now + 600
+    ends = clock.now + seconds
     while clock.now < ends:
-        for message in await store.repaints.claim(limit=1):
+        for message in await store.repaints.claim(limit=1 if channel_refuses else 4):
             tries += 1
-            await store.repaints.failed(message, channel_refuses=True)
+            await store.repaints.failed(message, channel_refuses=channel_refuses)
         clock.now += max(0.5, await store.repaints.next_in() or 0.0)
-    assert 4 <= tries <= 10
-
-
-async def test_repaints_pause_while_slack_does_not_answer(store: Store, clock: ManualClock) -> None:
-    await cards(store, clock, 60)
-    await make_stale(store)
-    tries = 0
-    ends = clock.now + 60
-    while clock.now < ends:
-        for message in await store.repaints.claim(limit=4):
-            tries += 1
-            await store.repaints.failed(message, channel_refuses=False)
-        clock.now += max(0.5, await store.repaints.next_in() or 0.0)
-    assert 4 <= tries <= 30
+    assert 4 <= tries <= most
 
 
 async def test_one_throttled_channel_does_not_hold_up_the_others(store: Store, clock: ManualClock) -> None:
