@@ -35,6 +35,8 @@ SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 def run(options: Namespace) -> int:
     """Write the file and say on stderr how many leads it holds."""
     form = options.format or SUFFIXES.get(options.file.suffix.lower())
+    if form is None and str(options.file) == STDOUT:
+        raise exit_codes.WrongUsage("name the format for stdout: --format csv or --format jsonl")
     if form is None:
         raise exit_codes.WrongUsage(f"{options.file} has no known ending: add --format csv or --format jsonl")
     if str(options.file) == STDOUT:

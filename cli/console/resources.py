@@ -66,7 +66,7 @@ def _reason(fault: Exception) -> str:
     if isinstance(fault, OSError):
         return f"The bot's database can't be opened: {exit_codes.os_error_text(fault)}"
     text = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
-    return f"The bot's database can't be opened: {text}"
+    return text if text.startswith("The bot's database") else f"The bot's database can't be opened: {text}"
 
 
 def write_private(path: Path, text: str) -> None:

@@ -90,7 +90,8 @@ def _add_common(parser: ArgumentParser) -> None:
 
 
 def _epilog(examples: Sequence[str]) -> str:
-    """The examples as a shell takes them: an unquoted `#` would begin a comment."""
-    quoted = [re.sub(r"(?<!\S)(#\S+)", r"'\1'", example) for example in examples]
+    """The examples as a shell takes them: a channel has a name, and an unquoted `#` would start a comment."""
+    named = [re.sub(r" here$", " #sales", example) for example in examples]
+    quoted = [re.sub(r"(?<!\S)(#\S+)", r"'\1'", example) for example in named]
     shown = "\n".join(f"  {e}" if e.startswith("eval ") else f"  outreach {e}" for e in quoted)
     return f"examples:\n{shown}" if examples else ""

@@ -248,7 +248,7 @@ class PostgreSQLRow:
                 return self._changed(act)
         except (psycopg.Error, OSError) as error:
             self.close()
-            raise RowUnusable(type(error).__name__) from error
+            raise RowUnusable("the database can't be reached") from error
 
     def close(self) -> None:
         """See `Row`."""

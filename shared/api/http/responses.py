@@ -172,8 +172,3 @@ def plain(text: str) -> str:
     """Text from outside on one line, without control characters, shortened."""
     line = CONTROL.sub(" ", text).strip()
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
-
-
-def cause(error: Exception) -> str:
-    """The transport's text of a failure, in brackets, to follow our own sentence."""
-    return f"({plain(str(error)) or type(error).__name__})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -27,6 +28,13 @@ LARGEST_ANSWER = 32 * 2**20
 """Bytes; more is refused while it comes."""
 LONGEST_CONNECTING = 3.0
 """Seconds; a machine that is there answers a knock within one, and once more where a packet was lost."""
+_SYSTEM_ERRORS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+    (ssl.SSLCertVerificationError, "the TLS certificate is not valid"),
+    (ssl.SSLError, "the TLS handshake failed"),
+    (socket.gaierror, "the host name can't be resolved"),
+    (ConnectionRefusedError, "connection refused"),
+    ((ConnectionResetError, BrokenPipeError), "the connection was lost"),
+)
 ENCODINGS = ("gzip", "deflate")
 """One of them at most: a few kilobytes that were compressed twice would fill the memory."""
 PUNCTUAL = 0.005
@@ -78,7 +86,7 @@ class Http:
             async with asyncio.timeout(left):
                 return await self._answered(self._outgoing(request, sending, timeout=timeout), request)
         except NOT_SENT as error:
-            raise Unreachable(endpoint=request.endpoint, hint=responses.cause(error)) from None
+            raise Unreachable(endpoint=request.endpoint, hint=cause(error)) from None
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise _broken_off(request, error, was_sent=sending.was_sent) from None
 
@@ -193,8 +201,19 @@ async def _read(response: httpx.Response, request: requests.Request) -> bytes:
 
 def _broken_off(request: requests.Request, error: Exception, *, was_sent: bool) -> OutreachError:
     if not was_sent:
-        return Unreachable(endpoint=request.endpoint, hint=responses.cause(error))
+        return Unreachable(endpoint=request.endpoint, hint=cause(error))
     if request.reads:
         message = "The connection was lost before a response arrived."
-        return Unreachable(message, endpoint=request.endpoint, hint=responses.cause(error))
-    return Uncertain(endpoint=request.endpoint, hint=responses.cause(error))
+        return Unreachable(message, endpoint=request.endpoint, hint=cause(error))
+    return Uncertain(endpoint=request.endpoint, hint=cause(error))
+
+
+def cause(error: Exception) -> str:
+    """Why the connection failed, in words where the system's error is known; in brackets, to follow our own sentence."""
+    system: BaseException | None = error
+    while system is not None:
+        for kinds, words in _SYSTEM_ERRORS:
+            if isinstance(system, kinds):
+                return f"({words})"
+        system = system.__cause__ or system.__context__
+    return f"({responses.plain(str(error)) or type(error).__name__})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import socket
 import threading
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
@@ -25,6 +26,7 @@ from shared.api import (
     Unreadable,
 )
 from shared.api.http.rate_limit import Priority
+from shared.api.http.transport import cause
 from tests.shared.api.conftest import KEY, RecordingPacer
 from tests.shared.api.endpoint_calls import EVERY_CALL, Call
 from tests.shared.api.scripted_server import Answer, ScriptedServer
@@ -293,3 +295,18 @@ def test_a_closed_synchronous_client_says_so_and_leaves_no_thread() -> None:
     with pytest.raises(RuntimeError, match="client is closed"):
         client.list_inboxes()
     client.close()
+
+
+@pytest.mark.parametrize(
+    ("failed", "told"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), "(the host name can't be resolved)"),
+        (ConnectionRefusedError(111, "Connect call failed"), "(connection refused)"),
+        (OSError("no route"), "(All connection attempts failed)"),
+    ],
+    ids=["name", "refused", "other"],
+)
+def test_a_failed_connection_is_described_in_words(failed: OSError, told: str) -> None:
+    error = OSError("All connection attempts failed")
+    error.__cause__ = failed
+    assert cause(error) == told
