@@ -93,7 +93,7 @@ async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_
         found = [m for m in await bot.messages() if "Many bounces" in m["text"]]
         return found if found and "17 bounces" in shown(found[0]) else None
 
-    (spike,) = await until(spiked)
+    (spike,) = await until(spiked, seconds=40)
     assert "mail.example" in spike["text"]
     assert "Q3 founders 14, Q4 CTOs 3" in shown(spike)
     assert '"value": "pause domain:mail.example"' in shown(spike)
@@ -105,13 +105,13 @@ async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_
             "counted on the card of its pause" in text for text in texts
         )
 
-    await until(merged)
+    await until(merged, seconds=40)
 
     async def counted() -> dict[str, Any] | None:
         cards = [m for m in await bot.messages() if m["text"].startswith("mail.example is paused")]
         return cards[0] if cards and "17 bounces" in shown(cards[0]) else None
 
-    card = await until(counted)
+    card = await until(counted, seconds=40)
     assert "Q3 founders 14, Q4 CTOs 3" in shown(card)
     assert shown(card).count("17 bounces") == 2, "in the last hour, and in seven days"
     assert "Pause all 2 …" in shown(card)
@@ -128,7 +128,7 @@ async def test_bounces_and_opt_outs_of_a_domain_are_one_card_with_both_numbers(b
         found = [m for m in in_channel(await bot.messages()) if "12 bounces, 15 opt-outs" in shown(m)]
         return found[0] if found else None
 
-    card = await until(counted)
+    card = await until(counted, seconds=40)
     assert "Many bounces and opt-outs from mail.example" in card["text"]
     assert "Q3 founders 27" in shown(card)
     spikes_of = [m["text"] for m in in_channel(await bot.messages()) if "mail.example" in shown(m)]
