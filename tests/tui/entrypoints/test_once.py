@@ -12,6 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pytest
+
 from sandbox.service import Service
 from shared.domain.snapshot import SOURCES
 from shared.operations.context import open_client
@@ -105,6 +107,7 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
     assert sequences[0].label in text
 
 
+@pytest.mark.e2e
 async def test_once_names_what_could_not_be_read_and_fails(tmp_path: Path) -> None:
     code, out, err = await once(tmp_path, "http://127.0.0.1:9/v1", "live_none", "--json")
     assert code == 1
