@@ -103,6 +103,7 @@ class Crisis:
     """The account through its crisis, by the service's dials."""
 
     def __init__(self, service: Service, http: aiohttp.ClientSession, client: OutreachClient) -> None:
+        self.service = service
         self._control = service.control_url
         self._http = http
         self.client = client

@@ -2,7 +2,8 @@
 
     python -m tests.tui.draw_pictures [FOLDER]
 
-Each picture is an SVG file; the recording is one, too, whose frames follow each other.
+Each picture is an SVG file. The recording is one, too, whose frames follow each other: the dashboard with its feed and its
+history, polling the sandbox while the crisis goes on, and keys pressed between.
 """
 
 from __future__ import annotations
@@ -10,20 +11,28 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from textual.pilot import Pilot
 
 from shared.api import OutreachClient
 from shared.api.models import StatsRow
 from shared.domain.card import Card
 from shared.domain.reports import totals
-from shared.domain.snapshot import DailyCounts, Snapshot, service_day, take_snapshot
+from shared.domain.snapshot import SOURCES, DailyCounts, Snapshot, service_day, take_snapshot
+from shared.settings import load
 from tests.tui.crisis_sheet import ACCOUNT, Crisis, crisis
-from tui.app.dashboard import DashboardApp
+from tests.waiting import until
+from tui.app.dashboard import DashboardApp, utc_now
+from tui.app.run import start_settings_of
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick, intervals
+from tui.feed.startup import ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.model.changes import between
@@ -33,8 +42,8 @@ DAYS = 13
 EACH = 3.0
 """Seconds for which a frame of the recording is shown."""
 STEPS = (0, 10, 6, 6, 36, 72)
-"""Hours between the frames: calm, the crisis, recovery."""
-LARGE, SMALL = (160, 50), (120, 36)
+"""Hours between the scenes: calm, the crisis, recovery."""
+LARGE, SMALL = (160, 50), (110, 32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +124,58 @@ async def drawn_replay(then: Scene, now: Scene) -> str:
         return app.export_screenshot(title="outreach dashboard")
 
 
+@asynccontextmanager
+async def live(account: Crisis) -> AsyncIterator[tuple[DashboardApp, Pilot[int]]]:
+    """The dashboard as `outreach dashboard` starts it, with everything read."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "outreach.toml"
+        config.touch()
+        settings = load(
+            config=config,
+            environ={
+                "OUTREACH_BASE_URL": account.service.base_url,
+                "OUTREACH_API_KEY": account.service.api_keys[ACCOUNT],
+                "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
+                "OUTREACH_POLL_SECONDS": "3600",
+            },
+        )
+        (start,) = start_settings_of(settings, None)
+        feed = ServiceFeed(lambda: settings, start_settings=start, open_records=None, now=utc_now)
+        changes = PendingChanges(feed.run, now=utc_now)
+        state = WorkspaceState(workspace=start.workspace, feed=feed, pending_changes=changes)
+        app = DashboardApp([state])
+        async with app.run_test(size=SMALL) as pilot:
+            await until(lambda: state.last and len(state.last.snapshot.daily.days) == DAYS, seconds=120)
+            yield app, pilot
+
+
+async def recorded() -> list[str]:
+    """The frames: calm, the first domains pause, one of them, its wall, all is worse, recovery."""
+    async with crisis() as account, live(account) as (app, pilot):
+        state = app.workspaces.current
+
+        async def frame(*keys: str, hours: int = 0) -> str:
+            if hours:
+                before = state.beats
+                await account.advance(hours)
+                app.action_refresh()
+                await until(lambda: state.beats >= before + len(SOURCES), seconds=60)
+            if keys:
+                await pilot.press(*keys)
+            await pilot.pause(0.5)
+            app.second_passed()
+            await pilot.pause(0.5)
+            return app.export_screenshot(title="outreach dashboard")
+
+        return [
+            await frame(),
+            await frame(hours=4),
+            await frame("6", "enter"),
+            await frame("escape", "1", "w", hours=4),
+            await frame("x", hours=60),
+        ]
+
+
 def recording(frames: Sequence[str]) -> str:
     """One SVG that shows the frames in turn, for ever; each keeps its own style classes."""
     whole, share = EACH * len(frames), 100 / len(frames)
@@ -139,6 +200,8 @@ def recording(frames: Sequence[str]) -> str:
 def small(picture: str) -> str:
     """The same without fonts from elsewhere, and without what no viewer needs."""
     picture = re.sub(r"@font-face\s*\{[^}]*\}\s*", "", picture)
+    picture = re.sub(r'<clipPath id="[^"]*-line-\d+">.*?</clipPath>', "", picture, flags=re.DOTALL)
+    picture = re.sub(r' clip-path="url\(#[^"]*-line-\d+\)"', "", picture)
     picture = picture.replace("Fira Code", "DejaVu Sans Mono, Menlo, Consolas")
     return re.sub(r">\s+<", "><", picture)
 
@@ -152,9 +215,7 @@ async def main(folder: Path) -> None:
         "dashboard-trouble": await drawn(worst, LARGE),
         "dashboard-wall": await drawn(worst, LARGE, wall=True),
         "dashboard-replay": await drawn_replay(worst, recovered),
-        "dashboard-crisis": recording(
-            [await drawn(one, SMALL) for one in (calm, others[0], worst, recovered)]
-        ),
+        "dashboard-crisis": recording(await recorded()),
     }
     for name, picture in pictures.items():
         (folder / f"{name}.svg").write_text(small(picture), encoding="utf-8")

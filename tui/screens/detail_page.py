@@ -33,6 +33,7 @@ from tui.widgets.panel import LinkLine, Panel, TextLine
 from tui.widgets.plot import PlotArea
 from tui.widgets.status_lines import Foot, TopLine
 
+RANGE_KEYS = ("hours", "days", "weeks")
 GONE = Card(title="This no longer exists", tone=Tone.UNKNOWN, text=("The service no longer lists it.",))
 
 
@@ -166,7 +167,8 @@ class DetailScreen(SafeScreen[None]):
         self.plot.show(plot, empty=f"No history for the last {self.range.name}.")
         metric = self.metric
         right: list[Piece] = []
-        for key, one in zip("hdw", RANGES, strict=True):
+        keys = [self._remapped.get(key.id, key.keys) for key in PAGE if key.id in RANGE_KEYS]
+        for key, one in zip(keys, RANGES, strict=True):
             ink = Ink.STRONG if one is self.range else Ink.MUTED
             right += [(f" {key} ", Ink.ACCENT), (f"{one.name}  ", ink)]
         if self.page and len(self.page.metrics) > 1:

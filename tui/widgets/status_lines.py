@@ -187,7 +187,7 @@ class Banner(TextLine):
         if alarms:
             keys = "" if alarms[0].is_past else "  A: all  a: acknowledge "
             pieces = self._alarm(alarms, trouble, now)
-            room = self.screen.size.width  # its own is unknown while it is not shown
+            room = self.app.size.width  # its own is unknown while it is not shown
             if _width(pieces) + len(keys) > room:
                 keys = "  A " if keys else ""
             if _width(pieces) + len(keys) > room:

@@ -161,6 +161,7 @@ async def test_a_falling_inbox_tells_when_it_will_be_at_risk_over_each_range(
         await press(pilot, "enter")
         screen = app.screen
         assert isinstance(screen, DetailScreen)
+        assert "1 24 hours   2 14 days   3 12 weeks" in screen.plot_head.text
         assert screen.plot.plot
         assert next(value for value in screen.plot.plot.values if value is not None) == 99
         assert screen.summary_card
