@@ -17,11 +17,12 @@ from sandbox.slack.state.faults import Faults
 from sandbox.slack.state.feed import Feed
 from sandbox.slack.state.model import App
 from sandbox.slack.state.own_world import fresh
+from sandbox.slack.state.rate_limits import RateLimiter
 from sandbox.slack.state.settings import AppSettings, Clock, Credentials, Settings
 from sandbox.slack.state.traffic import Traffic
 from sandbox.slack.to_bot.delivery import Delivery, Requests
 from sandbox.slack.to_bot.events import Events
-from sandbox.slack.to_bot.installation import Installation, named
+from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.to_bot.sockets import Sockets
 from sandbox.slack.world.world import World
 
@@ -101,7 +102,7 @@ class Workspace:
         self.events = Events(self.world, self.installations)
         self.people = People(self.world, installations=self.installations, response_urls=self.response_urls)
         for one in self.installations:
-            one.start_over()
+            one.rate_limiter = RateLimiter()
             self._seat(one)
 
     def _seat(self, one: Installation) -> None:
@@ -120,11 +121,14 @@ class Workspace:
         Raises:
             InvalidActionError: there is no such app.
         """
-        found = named(self.installations, str(name)) if name else self.first
-        if found is None:
-            known = ", ".join(one.app.name for one in self.installations)
-            raise InvalidActionError(f"app: no app {name!r}; there are: {known}")
-        return found
+        if not name:
+            return self.first
+        wanted = str(name).casefold()
+        for one in self.installations:
+            if wanted in {one.app.name.casefold(), one.app.id.casefold(), one.app.user.casefold()}:
+                return one
+        known = ", ".join(one.app.name for one in self.installations)
+        raise InvalidActionError(f"app: no app {name!r}; there are: {known}")
 
     def add_app(
         self, manifest: Mapping[str, Any], *, name: str = "", joins: Iterable[str] | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Self
 
@@ -35,10 +34,6 @@ class Installation:
         """A copy of what a reset returns to."""
         return replace(self, settings=replace(self.settings))
 
-    def start_over(self) -> None:
-        """Nothing was called yet."""
-        self.rate_limiter = RateLimiter()
-
     def restore(self, kept: Self) -> None:
         """Return to a copy; connections stay."""
         for one in fields(self.settings):
@@ -46,12 +41,3 @@ class Installation:
         self.app, self.token, self.installed, self.revoked = kept.app, kept.token, kept.installed, False
         self.sockets.silent = self.sockets.disabled = False
         self.delivery.forget()
-
-
-def named(installations: Iterable[Installation], name: str) -> Installation | None:
-    """The installation of an app, by the app's name, its id, or the id of its bot's user."""
-    wanted = name.casefold()
-    for one in installations:
-        if wanted in {one.app.name.casefold(), one.app.id.casefold(), one.app.user.casefold()}:
-            return one
-    return None
