@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import contextlib
 import datetime as dt
+import logging
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
@@ -18,24 +19,25 @@ from pathlib import Path
 from statistics import mean
 
 import httpx
+import structlog
 from aiohttp import web
 
 from bot.commands.context import CommandContexts
 from bot.jobs.auto_resume import AutoResume
-from bot.jobs.guardrail_samples import GuardrailSampler
+from bot.jobs.guardrail_samples import EVERY, GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.register import open_histories
 from bot.jobs.scheduler import Timers
 from bot.store import Store, open_store
 from bot.store.queue.insert import Arrival
 from sandbox.service import Service
-from sandbox.service.campaign import scenarios
+from sandbox.service.campaign import simulation
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.domain.guard_records import StoredRule
 from shared.guardrails.backtest import backtest
 from shared.guardrails.defaults import SHIPPED
-from shared.guardrails.evidence import Evidence
+from shared.guardrails.evidence import DAY, Evidence
 from shared.guardrails.rule import Scope
 from shared.guardrails.sentence import parse
 from shared.storage.database import parse_url
@@ -43,16 +45,17 @@ from tests.bot.manual_clock import routes
 from tests.shared.doubles import NoPacing
 
 TUESDAY = dt.datetime(2026, 3, 3, 10, 17, 23, tzinfo=dt.UTC).timestamp()
-CRISIS, CALM = "deliverability-crisis", "calm-week"
-CRISIS_STEPS = (1800.0,) * 60 + (3500.0,) * 36
-"""Half-hours of the thirty hours in which the list goes out, then nearly hours of a day and a half after them."""
-CALM_STEPS = (12 * 3600.0,) * 60
-SETTLED, HEALED = 4 * 86_400.0, 10 * 86_400.0
-"""Seconds after which nothing is about the two batches of the calm scenario: no rate of a day, no score."""
-BATCHES = ("useacme.example", "tryacme.example")
+CRISIS = "deliverability-crisis"
+CRISIS_STEPS = (60.0,) * 480 + (1800.0,) * 44 + (3500.0,) * 216
+"""Ten days: the eight hours in which the first mail of the list goes out by minutes, the rest of the thirty hours by
+half-hours, and then nearly hours. The counts are read as often as by the bot, at most."""
+CALM_STEPS = (4 * 3600.0,) * 180
+CALM_MONTH = 'title = "Calm month"\naccount = "believable"\n'
+"""The account of the crisis in which nothing is brought about: every firing is a false alarm."""
 BOUGHT = ("useacme.example", "getacme.example", "helloacme.example", "acme-mail.example")
 """The domains from which the crisis sends its bought list."""
-LENGTH = "for 24h"
+LENGTH = "for 36h"
+"""Longer than the list goes out."""
 LIMITS = "at most 10 a day, at most 8 sequences at once"
 
 
@@ -84,12 +87,12 @@ class Outcome:
     acting: bool
     sends: int
     bounces: int
-    """Without those that the scenario itself brings about."""
-    lowest_health: float
-    mean_health: float
+    health_lost: float
+    """Points below the score at the start: the mean of these inboxes over the days."""
+    worst_health: float
+    """The mean of these inboxes on their worst day."""
     domains_paused: int
     pauses: int
-    fired: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,7 +108,7 @@ class Trial:
     timers: Timers
     clock: Clock
     came: list[bytes] = field(default_factory=list)
-    expected: int = 0
+    read_at: float = 0.0
 
     async def advance(self, seconds: float) -> None:
         """Move the service on, and take in what it delivers."""
@@ -117,7 +120,9 @@ class Trial:
 
     async def step(self, seconds: float) -> None:
         await self.advance(seconds)
-        await self.sampler.sample()
+        if self.clock.now >= self.read_at + EVERY:
+            await self.sampler.sample()
+            self.read_at = self.clock.now
         await self.watch.check()
         await self.watch.release_timers()
         await self.timers.fire()
@@ -207,38 +212,32 @@ def _nothing() -> None:
     """No worker is to be woken."""
 
 
-async def run(*, scenario: str, seed: int, acting: bool, steps: Sequence[float]) -> Outcome:
-    """One run from its first to its last step."""
-    async with open_trial(scenario=scenario, seed=seed, acting=acting) as trial:
-        lowest = 100.0
-        before = await _sends(trial)
+async def run(*, seed: int, acting: bool, steps: Sequence[float] = CRISIS_STEPS) -> Outcome:
+    """One crisis from its first to its last step."""
+    async with open_trial(scenario=CRISIS, seed=seed, acting=acting) as trial:
+        sent_before, before = await _sends(trial), await _health(trial)
+        days: dict[int, list[float]] = {}
         for seconds in steps:
             await trial.step(seconds)
-            lowest = min(lowest, *await _health(trial))
-        sent = await _sends(trial) - before
+            if (day := int(trial.clock.now // DAY)) not in days:
+                days[day] = await _health(trial)
         incidents = await trial.store.guardrails.incidents("default", 0.0)
         happened = await trial.store.guardrails.happenings("default", 0.0)
-        bounces = [one for one in happened if one.kind == "lead.bounced" and one.domain in BOUGHT]
         kinds = (await trial.http.get(f"{trial.service.control_url}/summary")).json()["deliveries"]["by_kind"]
         return Outcome(
             seed=seed,
             acting=acting,
-            sends=sent,
-            bounces=len(bounces) - scripted_bounces(scenario, within=sum(steps)),
-            lowest_health=lowest,
-            mean_health=mean(await _health(trial)),
+            sends=await _sends(trial) - sent_before,
+            bounces=sum(one.kind == "lead.bounced" and one.domain in BOUGHT for one in happened),
+            health_lost=mean(
+                max(0.0, then - now)
+                for scores in days.values()
+                for then, now in zip(before, scores, strict=True)
+            ),
+            worst_health=min(mean(scores) for scores in days.values()),
             domains_paused=int(kinds.get("domain.paused", 0)),
             pauses=sum(len(one.sequences) for one in incidents if one.action == "pause"),
-            fired=tuple(f"{one.rule}: {one.label}: {one.note}" for one in incidents[::-1]),
         )
-
-
-def scripted_bounces(scenario: str, *, within: float) -> int:
-    """Bounces that the scenario itself brings about in so many seconds, of mail that was sent before; no rule prevents them."""
-    plan = scenarios.load(scenario)
-    bought = {number for number, name in enumerate(plan.domains, start=1) if name in BOUGHT}
-    scripted = [one for one in plan.events if one.kind == "bounces" and one.domain in bought]
-    return sum(one.count for one in scripted if one.at <= within)
 
 
 async def _health(trial: Trial) -> list[float]:
@@ -251,22 +250,16 @@ async def _sends(trial: Trial) -> int:
     return sum(row.sends or 0 for row in rows if row.group.rpartition("@")[2] in BOUGHT)
 
 
-def crisis_table(outcomes: Sequence[Outcome]) -> str:
-    heads = (
-        "seed | rules | sends | bounces of mail sent in the run | domains paused | health at the end | pauses"
-    )
-    lines = [f"| {heads} |", "|---|---|---:|---:|---:|---:|---:|"]
-    lines += [
-        f"| {one.seed} | {'act' if one.acting else 'suggest'} | {one.sends:,} | {one.bounces:,} "
-        f"| {one.domains_paused} | {one.mean_health:.1f} | {one.pauses} |"
-        for one in outcomes
-    ]
-    return "\n".join(lines)
+def row(one: Outcome) -> str:
+    rules = "act" if one.acting else "suggest"
+    bounces = f"{one.bounces:,} | {one.bounces / one.sends:.1%}"
+    health = f"{one.health_lost:.1f} | {one.worst_health:.1f}"
+    return f"| {one.seed} | {rules} | {one.sends:,} | {bounces} | {health} | {one.domains_paused} | {one.pauses} |"
 
 
-async def calm_month(seed: int) -> str:
-    """A row of the table of calm months, and what fired without a reason."""
-    async with open_trial(scenario=CALM, seed=seed, acting=False) as trial:
+async def calm_month(seed: int, scenario: Path) -> str:
+    """A row of the table of calm months, and every firing."""
+    async with open_trial(scenario=str(scenario), seed=seed, acting=False) as trial:
         for seconds in CALM_STEPS:
             await trial.advance(seconds)
             await trial.sampler.sample()
@@ -274,32 +267,36 @@ async def calm_month(seed: int) -> str:
         guardrails = trial.store.guardrails
         evidence.add(await guardrails.happenings("default", 0.0), await guardrails.samples("default", 0.0))
         end = trial.clock.now
-    start, explained, alarms = TUESDAY + CALM_STEPS[0], 0, list[str]()
-    for name, sentence in SHIPPED.items():
-        for one in backtest(parse(sentence), evidence, start=start, end=end).firings:
-            age = one.at - TUESDAY
-            if (age < SETTLED and "bounces" in name) or (age < HEALED and one.label in BATCHES):
-                explained += 1
-            else:
-                alarms.append(f"{name}: {one.label}: {one.note}")
+    alarms = [
+        f"{name}: {one.label}: {one.note}"
+        for name, sentence in SHIPPED.items()
+        for one in backtest(parse(sentence), evidence, start=TUESDAY, end=end).firings
+    ]
     sends = sum(evidence.counted("sends", Scope.SEQUENCE, start=TUESDAY, end=end).values())
-    return "\n".join((f"| {seed} | {sends:,} | {explained} | {len(alarms)} |", *alarms, ""))
+    return "\n".join((f"| {seed} | {sends:,} | {len(alarms)} |", *alarms))
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 async def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.guardrail_trial", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--calm-seeds", type=int, default=10)
     parser.add_argument("--first", type=int, default=7)
     options = parser.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     for seed in range(options.first, options.first + options.seeds):
-        both = [
-            await run(scenario=CRISIS, seed=seed, acting=acting, steps=CRISIS_STEPS)
-            for acting in (False, True)
-        ]
-        sys.stdout.write(f"{crisis_table(both)}\n")
-    for seed in range(options.first, options.first + options.calm_seeds):
-        sys.stdout.write(await calm_month(seed))
+        for acting in (False, True):
+            say(row(await run(seed=seed, acting=acting)))
+    simulation.QUANTUM = 60.0  # a minute at once; by seconds a month takes four times as long
+    with tempfile.TemporaryDirectory() as folder:
+        scenario = Path(folder) / "calm.toml"
+        scenario.write_text(CALM_MONTH, "utf-8")
+        for seed in range(options.first, options.first + options.calm_seeds):
+            say(await calm_month(seed, scenario))
     return 0
 
 

@@ -79,7 +79,7 @@ def _near(line: GuardrailLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
 COLUMNS = (
     Column("", 1, _sign),
     Column(
-        "Guardrail", 20, lambda x, _, __: ((visible(x.name), Ink.STRONG),), least=12, sort=lambda x: x.name
+        "Guardrail", 20, lambda x, _, __: ((visible(x.name), Ink.STRONG),), least=17, sort=lambda x: x.name
     ),
     Column("State", 9, _state, sort=lambda x: x.state),
     Column("To threshold", 24, _near, least=14, sort=lambda x: -(x.nearness or 0.0)),
