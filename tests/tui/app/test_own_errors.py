@@ -87,7 +87,7 @@ async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_pa
         await pilot.pause()
         picture = app.export_screenshot()
         assert "useacme" in picture
-        assert "of&#160;its&#160;own" in picture
+        assert "Internal&#160;error" in picture
 
 
 async def test_where_nobody_keeps_faults_a_mistake_is_not_hidden(clock: Clock) -> None:
