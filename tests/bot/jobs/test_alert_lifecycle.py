@@ -187,7 +187,7 @@ async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_to
     assert "bounce rate (8.3% of its sends)" in {fact.value for fact in red.facts}
     assert "31 bounces (28 hard), 0 opt-outs" in {fact.value for fact in red.facts}
     assert red.table is not None
-    assert red.table.rows[0].cells[:3] == ("sam@mail.example", 62, 91)
+    assert red.table.rows[0].cells[:3] == ("sam@mail.example", "91 → 62", 30)
     assert "verify the addresses" in red.text[1]
     clock.now += 3 * 24 * HOUR
     well = {"stage": RECOVERED, "inboxes": [{**rows[0], "status": "active", "health": 90}]}
