@@ -182,10 +182,10 @@ def test_sizes_change_wildly_and_the_screen_follows(screen: Screen) -> None:
 def test_the_wall_shows_and_any_key_leaves_it(screen: Screen) -> None:
     screen.until("SEQUENCES")
     screen.press("w")
-    screen.until("any key: back")
+    screen.until("press any key to return")
     screen.press("x")
     shown = screen.until("INBOXES")
-    assert "any key: back" not in shown
+    assert "press any key to return" not in shown
 
 
 def test_a_terminal_that_is_taken_away_leaves_no_process(screen: Screen) -> None:

@@ -96,7 +96,7 @@ def test_a_page_opens_again_after_a_restart_and_a_link_works_once(
     with serving(tmp_path, port=port) as links:
         link = next(links)
         page.goto(f"{link}&rotate=20")
-        screen.until(b"any key: back to the board")
+        screen.until(b"press any key to return to the board")
         assert "/ws/rotate/20" in screen.addresses[-1]
         assert "token" not in page.url
         assert next(links) != link, "a link for the next browser"
@@ -105,7 +105,7 @@ def test_a_page_opens_again_after_a_restart_and_a_link_works_once(
     with serving(tmp_path, port=port) as links:
         next(links)
         expect(ended).to_be_hidden(timeout=SECONDS)
-        screen.until(b"any key: back to the board")
+        screen.until(b"press any key to return to the board")
         stranger = page.context.browser
         assert stranger
         refused = stranger.new_context().new_page().goto(link)
