@@ -162,7 +162,7 @@ def test_a_service_that_cuts_every_connection_is_told_and_comes_back(
     sandbox.control("faults", {"cut": True, "times": None})
     shown = screen.until("can't be reached since|No response for", seconds=60)
     assert re.search(r"useacme|acme", shown), "the last data stays"
-    screen.until("late|out of date")
+    screen.until("late|stale")
     sandbox.control("faults", method="DELETE")
     screen.until("can't be reached since|No response for", seconds=60, absent=True)
 
