@@ -93,6 +93,12 @@ class Board:
     budget: BudgetState | None = None
 
     @property
+    def paused(self) -> str:
+        """How many sequences are paused, in words; empty where none is."""
+        count = sum(line.sequence.status == "paused" for line in self.sequences)
+        return f"{count} paused" if count else ""
+
+    @property
     def counts(self) -> InboxCounts:
         return self.verdict.counts
 

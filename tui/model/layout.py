@@ -30,8 +30,12 @@ LEAST_PLOT = 7
 GAP = 1
 
 
-def too_small(width: int, height: int) -> bool:
-    return width < SMALLEST[0] or height < SMALLEST[1]
+def too_small(width: int, height: int) -> str:
+    """What a window shows that has no room for the board; empty where it has."""
+    if width >= SMALLEST[0] and height >= SMALLEST[1]:
+        return ""
+    least = f"{SMALLEST[0]}×{SMALLEST[1]}"
+    return f"This window is {width}×{height}.\nThe dashboard needs {least}.\nPress q to quit."
 
 
 def columns(width: int) -> tuple[tuple[str, ...], ...]:

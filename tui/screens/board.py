@@ -187,7 +187,7 @@ class BoardScreen(SafeScreen[None]):
             board.sequences,
             stamp=board.stamps.get("sequences"),
             now=now,
-            aside=" · ".join(filter(None, ("30 days", _running(board)))),
+            aside=" · ".join(filter(None, ("30 days", board.paused))),
         )
         self.panels["stats"].show(
             board.stats.get(self.grouping, ()),
@@ -241,13 +241,10 @@ class BoardScreen(SafeScreen[None]):
         self.action_panel(layout.PANELS[event.number])
 
     def _fit(self, width: int, height: int) -> None:
-        small = layout.too_small(width, height)
-        self.set_class(small, "-too-small")
-        if small:
-            least = f"{layout.SMALLEST[0]}×{layout.SMALLEST[1]}"
-            self.query_one("#too-small", Static).update(
-                f"This window is {width}×{height}.\nThe dashboard needs {least}.\nPress q to quit."
-            )
+        refusal = layout.too_small(width, height)
+        self.set_class(bool(refusal), "-too-small")
+        if refusal:
+            self.query_one("#too-small", Static).update(refusal)
             self.tabs.display = False
         else:
             self._share_room()
@@ -351,8 +348,3 @@ class BoardScreen(SafeScreen[None]):
     @on(LineTable.Picked)
     def _picked(self) -> None:
         self.post_message(self.LineOpened())
-
-
-def _running(board: Board) -> str:
-    paused = sum(line.sequence.status == "paused" for line in board.sequences)
-    return f"{paused} paused" if paused else ""

@@ -1,0 +1,135 @@
+"""The card of a backtest: when a rule would have fired in the stored history, and what it would have prevented."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from shared.api.errors import OutreachError
+from shared.commands import join
+from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
+from shared.domain.guard_records import GuardRecords
+from shared.guardrails.backtest import Backtest, backtest, charts
+from shared.guardrails.evidence import HORIZON, Evidence
+from shared.guardrails.rule import Action, Rule, Scope
+from shared.operations.context import CommandContext
+from shared.operations.outcome import need_records
+from shared.text.formats import show_number, show_time
+
+LOOK_BACK = timedelta(days=30)
+SHOWN = 8
+
+
+async def load_evidence(records: GuardRecords, context: CommandContext) -> Evidence:
+    """Everything that is stored of the workspace and that a rule can look at."""
+    since = context.now().timestamp() - HORIZON
+    happenings, samples = await asyncio.gather(
+        records.happenings(context.workspace.name, since), records.samples(context.workspace.name, since)
+    )
+    evidence = Evidence()
+    await asyncio.to_thread(evidence.add, happenings, samples)
+    return evidence
+
+
+async def backtest_card(name: str, rule: Rule, context: CommandContext, *, is_new: bool = False) -> Card:
+    """What a rule would have done in the last 30 days; a new one can be added from there."""
+    evidence = await load_evidence(need_records(context).guardrails, context)
+    end = context.now().timestamp()
+    start = end - LOOK_BACK.total_seconds()
+    result = await asyncio.to_thread(backtest, rule, evidence, start=start, end=end)
+    firings = result.firings
+    times = f"{len(firings):,} times" if len(firings) != 1 else "once"
+    have = f"have fired {times} in the last 30 days" if firings else "not have fired in the last 30 days"
+    title = f"{name} would {have}"
+    on = f"{join('guard', 'add', str(rule))}"
+    return Card(
+        title=title,
+        text=(f"Understood: {rule}.", *await missing_sequence(rule, context), *_summary(rule, result)),
+        facts=_facts(rule, result),
+        table=_firings(rule, result, context) if firings else None,
+        charts=await asyncio.to_thread(charts, rule, evidence, result),
+        buttons=(Button(label="Add this rule", command=on),) if is_new else (),
+        footer=_reach(evidence, start=start, context=context),
+        data=tuple(
+            {
+                "at": _moment(one.at).isoformat(),
+                rule.scope.value: one.label,
+                "measured": one.note,
+                "held_back": one.held_back,
+                "sends_after": one.sends,
+                "bounces_after": one.bounces,
+            }
+            for one in firings
+        ),
+    )
+
+
+async def missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ...]:
+    """A warning where a rule names a sequence that doesn't exist."""
+    if not rule.only or rule.scope is not Scope.SEQUENCE:
+        return ()
+    try:
+        names = [one.label.casefold() for one in await context.client.list_sequences()]
+    except OutreachError:
+        return ()
+    if rule.only.casefold() in names:
+        return ()
+    return (f"Warning: no sequence is named “{rule.only}”. The rule does nothing until there is one.",)
+
+
+def _summary(rule: Rule, result: Backtest) -> tuple[str, ...]:
+    if not result.firings:
+        return ("Nothing in the stored history meets its condition.",)
+    if rule.action is Action.TELL:
+        return ()
+    length = "" if rule.duration else " for 24 h"
+    pausing = "Pausing each time" if rule.action is Action.ACT else "Following each suggestion"
+    held = sum(one.held_back for one in result.firings)
+    limit = (f"Its own limits would have stopped it {show_number(held, 'time')}.",) if held else ()
+    return (*limit, f"{pausing}{length} would have prevented:")
+
+
+def _facts(rule: Rule, result: Backtest) -> tuple[Fact, ...]:
+    if not result.firings or rule.action is Action.TELL:
+        return ()
+    return (
+        Fact(label="Sends", value=f"{result.sends:,}"),
+        Fact(label="Bounces", value=f"{result.bounces:,}"),
+    )
+
+
+def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
+    now = context.now()
+    rows = tuple(
+        Row(
+            cells=(
+                show_time(_moment(one.at), now=now, zone=context.zone),
+                one.label,
+                one.note + (" (limit reached)" if one.held_back else ""),
+                one.sends if rule.action is not Action.TELL else None,
+                one.bounces if rule.action is not Action.TELL else None,
+            ),
+            tone=Tone.WARN,
+        )
+        for one in result.firings[-SHOWN:][::-1]
+    )
+    titles = (
+        *columns("When", rule.scope.capitalize(), "Measured"),
+        Column(title="Sends prevented", numeric=True),
+        Column(title="Bounces prevented", numeric=True),
+    )
+    return Table(columns=titles, rows=rows, total=len(result.firings))
+
+
+def _reach(evidence: Evidence, *, start: float, context: CommandContext) -> str:
+    """Since when something is known, where that is less than was asked."""
+    first = evidence.begins_at()
+    if first is None:
+        return "There is no history of this workspace yet."
+    if first > start + 86_400:
+        return f"The history starts at {show_time(_moment(first), now=context.now(), zone=context.zone)}."
+    return "Checked hour by hour over the last 30 days."
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
