@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import fcntl
 import gc
 import os
@@ -24,6 +25,16 @@ settings.register_profile(
 )
 settings.register_profile("deep", settings.get_profile("house"), max_examples=1000)
 settings.load_profile("house")  # `--hypothesis-profile=deep` comes after this and wins
+
+
+os.environ["XDG_STATE_HOME"] = _STATE = tempfile.mkdtemp(prefix="outreach-tests-")
+atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def own_state_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else all tests of one API key share its budget, with whatever else runs on the machine, and wait for it."""
+    monkeypatch.setenv("XDG_STATE_HOME", f"{_STATE}/{secrets.token_hex(8)}")
 
 
 gc.disable()  # what the collection of the tests loads is no garbage

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["LocalBudget", "SharedBudget", "budget_key"]
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +65,7 @@ class SharedBudget(Turns):
         super().__init__(rate)
         self._row = _row_at(url, key=key, rate=rate)
         self._turn = asyncio.Lock()
+        self._in_use = threading.Lock()
         self._idle_check: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
         self._alone = LocalBudget(rate / ALONE_SHARE, bursts=False)
@@ -99,7 +103,7 @@ class SharedBudget(Turns):
         loop = asyncio.get_running_loop()
         shared_act = act if self._alone_until is None else closed_first(act)
         try:
-            self._seen, now, result = await loop.run_in_executor(_THREADS, self._row.change, shared_act)
+            self._seen, now, result = await self._in_thread(lambda: self._row.change(shared_act))
         except (ValueError, RowUnusable) as error:
             log.warning("no shared rate limit available; continuing alone at a fifth of the rate: %s", error)
             act = act if self._alone_until else closed_first(act)
@@ -124,7 +128,16 @@ class SharedBudget(Turns):
 
     async def _close_row(self) -> None:
         async with self._turn:
-            await asyncio.get_running_loop().run_in_executor(_THREADS, self._row.close)
+            await self._in_thread(self._row.close)
+
+    async def _in_thread(self, use: Callable[[], R]) -> R:
+        """Use the row in a thread. One that is no longer waited for goes on: the next waits for it, or both crash."""
+
+        def alone() -> R:
+            with self._in_use:
+                return use()
+
+        return await asyncio.get_running_loop().run_in_executor(_THREADS, alone)
 
     async def _change_alone(self, act: Act[T]) -> T:
         self._clock_ahead = 0.0

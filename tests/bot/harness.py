@@ -9,6 +9,7 @@ import hmac
 import io
 import json
 import os
+import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -57,8 +58,11 @@ def signature(body: bytes, secret: str = SECRET) -> str:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
+    """A port below those that the system gives to connections (ip_local_port_range), so that none takes it meanwhile."""
+    while True:
+        port = 12_000 + secrets.randbelow(20_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @dataclass(kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.bot.harness import free_port
 from tests.docs_blocks import blocks
 from tests.e2e.conftest import PROGRAM
 
@@ -33,11 +33,6 @@ def typed(text: str) -> list[str]:
     return [
         line[2:] for line in text.splitlines() if line.startswith("$ ") and "outreach sandbox" not in line
     ]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def test_the_session_and_the_receiver_of_the_page_work(announced: dict[str, Any]) -> None:

@@ -139,7 +139,7 @@ async def test_a_silent_connection_is_given_up(tmp_path: Path) -> None:
             return bool((await state(bot))["rebuilds"])
 
         await until(rebuilt)
-        assert (await state(bot))["last_loss"].startswith("silent")
+        assert (await state(bot))["last_loss"].startswith("no response")
         await bot.control("sockets", act="speak")
         assert await answers(bot)
 
@@ -150,7 +150,7 @@ async def test_a_connection_that_slack_wants_refreshed_is_replaced_without_leavi
     async with socket_harness(tmp_path) as bot:
         for times in (2, 3):
             await bot.control("sockets", act="refresh")
-            assert "asked" in (await connected(bot, times=times))["last_loss"]
+            assert "reconnect" in (await connected(bot, times=times))["last_loss"]
             assert await answers(bot)
 
         async def one() -> bool:

@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import stat
+import threading
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from sqlalchemy.engine import URL, make_url
 
 from shared.api import LocalBudget, Priority, RateLimited
-from shared.api.http.rate_limit import BURST
+from shared.api.http.rate_limit import BURST, Pace
 from shared.storage import budget_rows
 from shared.storage.rate_budget import SharedBudget, budget_key
 from tests.shared.storage.budget_processes import SLOT
@@ -158,3 +159,24 @@ async def test_a_database_that_hangs_delays_a_request_by_seconds(fresh_postgresq
 def test_a_rate_that_the_service_does_not_allow_is_refused(rate: float) -> None:
     with pytest.raises(ValueError, match="at most 10"):
         LocalBudget(rate)
+
+
+async def test_a_row_that_a_cancelled_request_still_changes_is_not_closed_meanwhile(tmp_path: Path) -> None:
+    """Two threads on one connection end the process with a segmentation fault."""
+    budget = SharedBudget(make_url(f"sqlite:///{tmp_path / 'budget.db'}"), key="k")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(pace: Pace, _now: float) -> tuple[Pace, None]:
+        begun.set()
+        go_on.wait(10)
+        return pace, None
+
+    changing = asyncio.create_task(budget.change(slow))
+    await asyncio.to_thread(begun.wait, 10)
+    changing.cancel()
+    await asyncio.wait({changing})
+    closing = asyncio.create_task(budget.aclose())
+    await asyncio.wait({closing}, timeout=0.1)
+    assert not closing.done()
+    go_on.set()
+    await closing

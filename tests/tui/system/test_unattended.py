@@ -74,7 +74,7 @@ async def test_a_command_that_is_not_there_costs_a_line_in_the_log(caplog: pytes
     caller = AlarmCommand("/nowhere/alarm --loud")
     async with caller.open():
         caller.call(["one"])
-        await until(lambda: "cannot be run" in caplog.text)
+        await until(lambda: "can't be run" in caplog.text)
         caller.call([f"more {n}" for n in range(50)])
     assert "too many alarms" in caplog.text
 
