@@ -124,7 +124,8 @@ async def test_a_browser_sees_the_dashboard(installed: Installed, account: dict[
         cwd=installed.folder, env={**installed.environ, **account}, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout
-    address = (await process.stdout.readline()).decode().split()[4]
+    line = (await process.stdout.readline()).decode()
+    address = next(word for word in line.split() if word.startswith("http"))
     try:
         jar = aiohttp.CookieJar(unsafe=True)  # else it keeps no cookie of an address in numbers
         async with asyncio.timeout(40), aiohttp.ClientSession(cookie_jar=jar) as browser:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bot.jobs import spikes
+from bot.jobs import card_refresh, spikes
 from sandbox.slack.state import seed
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
@@ -33,6 +33,7 @@ def bounce(number: int, *, sequence: str = "Q3 founders", domain: str = "mail.ex
 @pytest.fixture
 async def bot(tmp_path: Path, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotHarness]:
     monkeypatch.setattr(spikes, "EVERY", 0.3)
+    monkeypatch.setattr(card_refresh, "EVERY", 1.0)
     async with open_harness(tmp_path) as opened:
         opened.environ |= {"OUTREACH_BASE_URL": remote.url, "OUTREACH_API_KEY": KEY}
         opened.config('[routes]\nmention = "S0ONCALL01"\n')
