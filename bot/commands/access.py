@@ -35,7 +35,7 @@ class Access:
         return permissions.allowed(person, command, rules=self._rules, channel=channel)
 
     def may_use(self, name: str, person: Person, *, channel: str) -> bool:
-        """The same for what is no command of the table."""
+        """The same for what is not in the table of commands."""
         return permissions.may(person, name, needed=Role.OPERATOR, rules=self._rules, channel=channel)
 
     def context(self, workspace: str | None, person: Person, *, channel: str) -> CommandContext:

@@ -1,6 +1,6 @@
 """What people do with an alert: claim, take over, release, snooze, mark done, close with a reason, reopen.
 
-Buttons carry these lines (`snooze al_… tomorrow`); they are no commands of the table, since they name an alert.
+Buttons carry these lines (`snooze al_… tomorrow`); they are not in the table of commands, since they name an alert.
 """
 
 from __future__ import annotations

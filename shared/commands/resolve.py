@@ -23,7 +23,7 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """One sequence fits; `rest` are the words that are no part of its name."""
+    """One sequence fits; `rest` are the words after its name."""
 
     sequence: Sequence
     rest: tuple[str, ...] = ()

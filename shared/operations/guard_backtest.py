@@ -125,7 +125,7 @@ def _reach(evidence: Evidence, *, start: float, context: CommandContext) -> str:
     """Since when something is known, where that is less than was asked."""
     first = evidence.begins_at()
     if first is None:
-        return "There is no history of this workspace yet."
+        return "This workspace has no history yet."
     if first > start + 86_400:
         return f"The history starts at {show_time(_moment(first), now=context.now(), zone=context.zone)}."
     return "Checked hour by hour over the last 30 days."

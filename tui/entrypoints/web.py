@@ -286,7 +286,7 @@ async def _only_own(request: web.Request, handler: Callable[[web.Request], Any])
 
 
 def _parts(address: str) -> SplitResult:
-    """The parts of an address that anybody may have sent; none of what is no address."""
+    """The parts of an address from outside; empty ones where it cannot be parsed."""
     try:
         return urlsplit(address)
     except ValueError:

@@ -30,7 +30,7 @@ USED = f"This link has been used, or is of an earlier start. {UNKNOWN}"
 
 
 class OneTimeToken:
-    """The token of the newest link; `replaced` is told of the next one when it is used."""
+    """The token of the newest link; `replaced` gets the next one when it is used."""
 
     def __init__(self, replaced: Callable[[str], object]) -> None:
         self.token = secrets.token_hex(24)

@@ -22,7 +22,7 @@ WIDTHS = [(0, "-narrow"), (NORMAL, "-normal"), (WIDE, "-wide")]
 HEIGHTS = [(0, "-short"), (MEDIUM, "-medium"), (TALL, "-tall")]
 """The classes that a screen has from so many columns, and lines, on."""
 HEAD = 2
-"""Lines of a panel that are no lines of its list: its name and the titles."""
+"""Lines of a panel beside those of its list: its name and the titles."""
 LEAST = 5
 """Lines of a panel below which it is left out."""
 LEAST_PLOT = 7

@@ -106,7 +106,7 @@ leads = Table(
     Column("due_at", Float(53)),
     Column("inbox_pk", Number),
     Column("created_at", Float(53), nullable=False),
-    # A removed lead's number is nobody else's ever: a DELETE that is repeated must find nothing.
+    # A removed lead's number is never used again: a repeated DELETE must find nothing.
     sqlite_autoincrement=True,
 )
 # Each filter of GET /leads has its own index that ends in the row's number: a page is one short range of it.

@@ -86,7 +86,7 @@ def subscription(body: Any, *, url: str, events: tuple[str, ...], fields: Overri
 
 
 def next_cursor(body: Any, *, fields: Overrides = NONE) -> str | None:
-    """The cursor of the next page; None when null, absent, empty, or when the service says there is no more."""
+    """The cursor of the next page; None when null, absent, empty, or when the service says that was the last page."""
     if "next_cursor" in fields:
         return _cursor(as_text(follow(body, fields["next_cursor"])))
     if not isinstance(body, dict):

@@ -23,7 +23,7 @@ class Located:
 
 
 def locate(body: Any, *, names: tuple[str, ...], knows: Knows, depth: int = DEPTH) -> Located | None:
-    """Find the list; `knows` tells whether an object looks like one of its items. None: there is no list."""
+    """Find the list; `knows` tells whether an object looks like one of its items. None where there is none."""
     if isinstance(body, list):
         return Located(items=tuple(body))
     if not isinstance(body, dict) or not depth:

@@ -95,7 +95,7 @@ async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remo
 async def test_a_mention_outside_of_a_cards_thread_asks_which_reply(bot: BotHarness) -> None:
     other = (await bot.control("message", text="hello", channel=CHANNEL, user=seed.BEN.id))["message"]
     await mention(bot, other, "claim")
-    await in_thread(bot, other, "Which reply?")
+    assert await in_thread(bot, other, "Which reply?")
 
 
 async def test_an_answer_outlives_a_slack_that_refuses_to_take_it(bot: BotHarness, remote: Remote) -> None:
@@ -179,4 +179,4 @@ async def test_an_answer_that_was_planned_is_posted_after_a_restart(tmp_path: Pa
             await mention(bot, message, "claim")
             await shown(bot, message, "Claimed by @ben")
         async with bot_inside(bot, pace=HASTE):
-            await in_thread(bot, message, "You claimed Ada 1")
+            assert await in_thread(bot, message, "You claimed Ada 1")

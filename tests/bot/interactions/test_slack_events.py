@@ -31,11 +31,11 @@ async def broken(bot: BotHarness) -> dict[str, str]:
     return await bot.running.store.leases.broken()
 
 
-async def until_broken(bot: BotHarness, expected: dict[str, str]) -> None:
+async def until_broken(bot: BotHarness, expected: dict[str, str]) -> bool:
     async def found() -> bool:
         return await broken(bot) == expected
 
-    await until(found)
+    return bool(await until(found))
 
 
 async def answers(bot: BotHarness, words: str) -> list[dict[str, Any]]:
@@ -96,12 +96,12 @@ async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(
 ) -> None:
     await subscribed(connected_bot, seed.SALES)
     await connected_bot.control("channel", channel=seed.SALES, archived=True)
-    await until_broken(connected_bot, {seed.SALES: "is_archived"})
+    assert await until_broken(connected_bot, {seed.SALES: "is_archived"})
     assert await connected_bot.deliver(interested(1)) == 200
     await connected_bot.until_posted(1)
     assert await connected_bot.messages(seed.SALES) == []
     await connected_bot.control("channel", channel=seed.SALES, archived=False)
-    await until_broken(connected_bot, {})
+    assert await until_broken(connected_bot, {})
 
     async def posted() -> bool:
         return len(await connected_bot.messages(seed.SALES)) == 1
@@ -113,7 +113,7 @@ async def test_a_channel_that_nobody_uses_is_no_trouble(connected_bot: BotHarnes
     await subscribed(connected_bot, seed.SALES)
     await connected_bot.control("channel", channel=seed.PRIVATE, archived=True)
     await connected_bot.control("channel", channel=seed.SALES, archived=True)
-    await until_broken(connected_bot, {seed.SALES: "is_archived"})
+    assert await until_broken(connected_bot, {seed.SALES: "is_archived"})
 
 
 async def test_a_private_channel_is_closed_when_the_bot_is_removed_and_open_when_it_is_back(
@@ -121,9 +121,9 @@ async def test_a_private_channel_is_closed_when_the_bot_is_removed_and_open_when
 ) -> None:
     await subscribed(connected_bot, seed.PRIVATE)
     await connected_bot.control("members", channel=seed.PRIVATE, remove=seed.BOT.id)
-    await until_broken(connected_bot, {seed.PRIVATE: "not_in_channel"})
+    assert await until_broken(connected_bot, {seed.PRIVATE: "not_in_channel"})
     await connected_bot.control("members", channel=seed.PRIVATE, invite=seed.BOT.id)
-    await until_broken(connected_bot, {})
+    assert await until_broken(connected_bot, {})
 
 
 async def test_a_public_channel_stays_open_without_the_bot(connected_bot: BotHarness) -> None:
@@ -191,7 +191,7 @@ async def test_a_removed_app_is_told_by_readiness_at_once(connected_bot: BotHarn
             "tokens_revoked",
         }
 
-    await until(found)
+    assert await until(found)
 
 
 async def test_the_trouble_of_a_rule_that_left_the_settings_is_forgotten(tmp_path: Path) -> None:
@@ -202,10 +202,10 @@ async def test_the_trouble_of_a_rule_that_left_the_settings_is_forgotten(tmp_pat
         async with bot_inside(bot):
             assert await bot.deliver(interested(1)) == 200
             await bot.until_posted(1)
-            await until_broken(bot, {seed.SALES: "is_archived"})
+            assert await until_broken(bot, {seed.SALES: "is_archived"})
         bot.config("")
         async with bot_inside(bot):
-            await until_broken(bot, {})
+            assert await until_broken(bot, {})
             assert bot.running is not None
             now = await bot.running.store.records.summary("default")
             assert (now.broken_channels, now.dead, now.waiting) == ({}, 0, 0)
@@ -216,7 +216,7 @@ async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path
         bot.config(f'[routes]\nfallback = "{seed.GENERAL}"\n')
         await bot.control("channel", channel=CHANNEL, archived=True)
         async with bot_inside(bot):
-            await until_broken(bot, {CHANNEL: "is_archived"})
+            assert await until_broken(bot, {CHANNEL: "is_archived"})
 
             async def found() -> bool:
                 return "Can't post to #outreach-alerts" in json.dumps(await bot.messages(seed.GENERAL))
@@ -225,4 +225,4 @@ async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path
             assert seed.BOT.id in bot.slack.workspace.world.channels[seed.GENERAL].members
         await bot.control("channel", channel=CHANNEL, archived=False)
         async with bot_inside(bot):
-            await until_broken(bot, {})
+            assert await until_broken(bot, {})

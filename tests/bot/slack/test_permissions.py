@@ -249,7 +249,7 @@ async def test_an_undo_that_failed_can_be_tried_again_and_counts_once(
         message = await bot.public_message(f"{NAME} is paused")
         return "Undone by @cleo" in words(message) and "undo " not in words(message)
 
-    await until(settled)
+    assert await until(settled)
 
 
 @pytest.mark.parametrize("line", READING)
