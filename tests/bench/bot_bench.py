@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 
 import uvloop
@@ -180,11 +180,12 @@ async def clicks() -> list[Row]:
             await bot.control("settings", tier_factor=0)
             await bot.deliver(interested(1))
             await bot.until_posted(1)
-            ts = (await bot.messages())[0]["ts"]
+            (card,) = await bot.messages()
+            alert = card["metadata"]["event_payload"]["alert_id"]
+            release = {"action_id": "run_menu", "value": f"release {alert}"}
+            acts = (({"text": "Claim"}, "Claimed by @ann"), (release, '"Claim"'))
             took = [
-                await _repainted(bot, ts, label, words)
-                for _ in range(CLICKS)
-                for label, words in (("Claim", "Claimed by @ann"), ("Release", '"Claim"'))
+                await _repainted(bot, card["ts"], act, words) for _ in range(CLICKS) for act, words in acts
             ]
     p50, p99 = _at(took, 0.5), _at(took, 0.99)
     return [
@@ -193,10 +194,10 @@ async def clicks() -> list[Row]:
     ]
 
 
-async def _repainted(bot: BotHarness, ts: str, label: str, words: str) -> float:
+async def _repainted(bot: BotHarness, ts: str, act: Mapping[str, str], words: str) -> float:
     feed, started = bot.slack.feed, time.perf_counter()
     since = feed.number
-    await bot.control("click", channel=CHANNEL, ts=ts, text=label)
+    await bot.control("click", channel=CHANNEL, ts=ts, **act)
 
     def shown() -> bool:
         changed = [item.data for item in feed.since(since) or [] if item.kind == "message_changed"]
