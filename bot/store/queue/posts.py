@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -105,22 +107,51 @@ def load(
     kind: str = "",
 ) -> tuple[Post, ...]:
     """Posts of a channel in one state, which is not `SENT`, the first planned first."""
-    query = drawable().where(posts.c.channel == channel, UNSENT, posts.c.state == state).limit(limit)
+    values = {
+        "channel": channel,
+        "state": state,
+        "limit": limit,
+        "only": only,
+        "bundle": bundle,
+        "kind": kind,
+    }
+    query = _in_state(
+        only=bool(only),
+        bundle=bool(bundle),
+        kind=bool(kind),
+        sure=sure,
+        incidents=incidents,
+        urgent_first=urgent_first,
+        least_tried=least_tried,
+    )
+    return read_posts(tx, query, {name: value for name, value in values.items() if value})
+
+
+@cache
+def _in_state(
+    *,
+    only: bool,
+    bundle: bool,
+    kind: bool,
+    sure: bool,
+    incidents: bool | None,
+    urgent_first: bool,
+    least_tried: bool,
+) -> sa.Select[Any]:
+    """The query of `load`, built once: this takes longer than its execution."""
+    conditions = [posts.c.channel == sa.bindparam("channel"), UNSENT, posts.c.state == sa.bindparam("state")]
     if only:
-        query = query.where(posts.c.id == only)
+        conditions.append(posts.c.id == sa.bindparam("only"))
     if bundle:
-        query = query.where(posts.c.bundle == bundle)
+        conditions.append(posts.c.bundle == sa.bindparam("bundle"))
     if kind:
-        query = query.where(posts.c.kind == kind)
+        conditions.append(posts.c.kind == sa.bindparam("kind"))
     if sure:
-        query = query.where(sa.not_(posts.c.unsure))
+        conditions.append(sa.not_(posts.c.unsure))
     if incidents is not None:
-        query = query.where(IS_INCIDENT if incidents else sa.not_(IS_INCIDENT))
-    if urgent_first:
-        query = query.order_by(posts.c.urgency.desc())
-    if least_tried:
-        query = query.order_by(posts.c.attempts)
-    return read_posts(tx, query.order_by(posts.c.id))
+        conditions.append(IS_INCIDENT if incidents else sa.not_(IS_INCIDENT))
+    order = [posts.c.urgency.desc()] * urgent_first + [posts.c.attempts] * least_tried + [posts.c.id]
+    return drawable().where(*conditions).order_by(*order).limit(sa.bindparam("limit"))
 
 
 def drawable() -> sa.Select[Any]:
@@ -163,6 +194,8 @@ _COLUMNS = (
 )
 
 
-def read_posts(tx: Transaction, query: sa.Select[Any]) -> tuple[Post, ...]:
+def read_posts(
+    tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
+) -> tuple[Post, ...]:
     """The rows of a query on `drawable`."""
-    return tuple(Post(**row._asdict()) for row in tx.execute(query))
+    return tuple(Post(**row) for row in tx.execute(query, values).mappings())
