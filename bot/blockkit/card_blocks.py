@@ -16,11 +16,22 @@ from slack_sdk.models.blocks import (
     ActionsBlock,
     ContextBlock,
     HeaderBlock,
-    RichTextBlock,
+    InteractiveElement,
 )
 
 from bot.blockkit import charts, elements, tables
-from bot.blockkit.elements import LABEL, MENU, OPTION_VALUE, VALUE, Block, cut, draw_button, overflow, plain
+from bot.blockkit.elements import (
+    LABEL,
+    MENU,
+    OPTION_VALUE,
+    VALUE,
+    Block,
+    cut,
+    draw_button,
+    overflow,
+    plain,
+    rich,
+)
 from bot.blockkit.tables import MARKS
 from shared.domain.card import Button, Card, Fact, Table
 from shared.text.sanitize import visible, visible_lines
@@ -120,10 +131,6 @@ def _paragraph(text: str) -> Block | None:
     return rich({"type": "rich_text_section", "elements": elements.rich_elements(shown)}) if shown else None
 
 
-def rich(*elements: dict[str, Any]) -> Block:
-    return RichTextBlock(elements=elements).to_dict()
-
-
 def _facts(facts: Iterable[Fact]) -> Block | None:
     lines: list[dict[str, Any]] = []
     for fact in facts:
@@ -155,7 +162,9 @@ def actions(buttons: Sequence[Button]) -> Block | None:
     """A row of buttons, and a menu of those that belong into one."""
     row = [b for b in buttons if not _in_menu(b)][:ROW_OF_BUTTONS]
     menu = [b for b in buttons if _in_menu(b)][:MENU]
-    drawn = [draw_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE]
+    drawn: list[InteractiveElement] = [
+        draw_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE
+    ]
     if menu:
         drawn.append(overflow(menu))
     return row_of(drawn) if drawn else None
@@ -165,7 +174,7 @@ def _in_menu(button: Button) -> bool:
     return button.menu and button.confirm is None and len(button.command) <= OPTION_VALUE
 
 
-def row_of(drawn: Sequence[dict[str, Any]]) -> Block:
+def row_of(drawn: Sequence[InteractiveElement]) -> Block:
     return ActionsBlock(elements=drawn).to_dict()
 
 

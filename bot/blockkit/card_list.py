@@ -20,11 +20,10 @@ from bot.blockkit.card_blocks import (
     escape,
     fallback,
     render,
-    rich,
     row_of,
     size,
 )
-from bot.blockkit.elements import VALUE, Block, cut, draw_button
+from bot.blockkit.elements import VALUE, Block, cut, draw_button, rich
 from bot.blockkit.tables import MARKS
 from shared.domain.card import Card
 from shared.text.sanitize import visible, visible_lines

@@ -13,6 +13,7 @@ from slack_sdk.models.blocks import (
     ButtonElement,
     ConfirmObject,
     DateTimePickerElement,
+    InteractiveElement,
     Option,
     OverflowMenuElement,
     PlainTextObject,
@@ -46,40 +47,44 @@ _CODE = re.compile(
 
 def plain(text: str) -> dict[str, Any]:
     """A text object that Slack does not parse; `:smile:` stays what was written."""
-    return PlainTextObject(text=text, emoji=False).to_dict()
+    return _plain(text).to_dict()
+
+
+def _plain(text: str) -> PlainTextObject:
+    return PlainTextObject(text=text, emoji=False)
 
 
 def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def draw_button(button: Button, number: int) -> dict[str, Any]:
+def draw_button(button: Button, number: int) -> InteractiveElement:
     """A button as an element; `number` tells it from its neighbours."""
     if button.picks_time:
-        return DateTimePickerElement(action_id=f"{PICK}{button.command}").to_dict()
+        return DateTimePickerElement(action_id=f"{PICK}{button.command}")
     leads = bool(button.url)
     return ButtonElement(
-        text=plain(cut(visible(button.label), LABEL) or "…"),
+        text=_plain(cut(visible(button.label), LABEL) or "…"),
         action_id=f"{RUN}_{number}",
         value=None if leads else button.command,
         url=button.url or None,
         style=None if leads else _STYLES.get(button.tone),
         confirm=_confirm(button.confirm) if button.confirm and not leads else None,
-    ).to_dict()
+    )
 
 
 def _confirm(confirm: Confirm) -> ConfirmObject:
     return ConfirmObject(
-        title=plain(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
-        text=plain(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
-        confirm=plain(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
-        deny=plain(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
+        title=_plain(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
+        text=_plain(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
+        confirm=_plain(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
+        deny=_plain(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
     )
 
 
-def overflow(buttons: Sequence[Button]) -> dict[str, Any]:
-    options = [Option(text=plain(cut(visible(b.label), LABEL) or "…"), value=b.command) for b in buttons]
-    return OverflowMenuElement(action_id=f"{RUN}_menu", options=options).to_dict()
+def overflow(buttons: Sequence[Button]) -> OverflowMenuElement:
+    options = [Option(text=_plain(cut(visible(b.label), LABEL) or "…"), value=b.command) for b in buttons]
+    return OverflowMenuElement(action_id=f"{RUN}_menu", options=options)
 
 
 def text_element(text: str, **style: bool) -> dict[str, Any]:
@@ -92,6 +97,10 @@ def link_element(text: str, url: str) -> dict[str, Any]:
     https://docs.slack.dev/messaging/formatting-message-text#linking_to_urls
     """
     return {"type": "link", "url": url, "text": text}
+
+
+def rich(*parts: dict[str, Any]) -> Block:
+    return {"type": "rich_text", "elements": list(parts)}
 
 
 def rich_elements(text: str) -> list[dict[str, Any]]:

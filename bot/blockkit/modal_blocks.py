@@ -41,13 +41,13 @@ def _with_quote(blocks: list[Block], quote: str) -> list[Block]:
     text = visible_lines(quote).strip()
     parts = [text[at : at + QUOTE] for at in range(0, len(text), QUOTE)]
     drawn = [
-        card_blocks.rich({"type": "rich_text_quote", "elements": [elements.text_element(part)]})
+        elements.rich({"type": "rich_text_quote", "elements": [elements.text_element(part)]})
         for part in parts[:QUOTES]
     ]
     rest = sum(map(len, parts[QUOTES:]))
     drawn += (
         [
-            card_blocks.rich(
+            elements.rich(
                 {
                     "type": "rich_text_section",
                     "elements": [elements.text_element(f"{rest:,} more characters")],

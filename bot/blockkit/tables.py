@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from slack_sdk.models.blocks import RawNumberObject, RawTextObject, RichTextBlock
+from slack_sdk.models.blocks import RawNumberObject, RawTextObject
 
 from bot.blockkit import elements
 from bot.blockkit.elements import Block, cut
@@ -124,7 +124,7 @@ def draw_lines(table: Table, *, rows: int, remaining: bool = False) -> Block:
     more = max(table.total or 0, len(table.rows)) - len(lines)
     if remaining and more > 0:
         lines.append(_section(elements.text_element(f"and {more} more")))
-    return RichTextBlock(elements=lines).to_dict()
+    return elements.rich(*lines)
 
 
 def _line(table: Table, row: Row) -> dict[str, Any]:

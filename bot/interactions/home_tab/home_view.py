@@ -174,7 +174,7 @@ def _workspace(name: str, standing: HomeState) -> Block:
     line = f"{MARKS[_tone(name, standing)]}{name} · {' · '.join(filter(None, text))}"
     block: Block = {"type": "section", "block_id": f"home_of_{name}"[:255], "text": plain(line)}
     button = Button(label="Show", command=f"home @{name}")
-    return block | {"accessory": draw_button(button, 0)}
+    return block | {"accessory": draw_button(button, 0).to_dict()}
 
 
 def _running(known: Sequence[Campaign] | None) -> str:
@@ -239,7 +239,7 @@ def _sequence(campaign: Campaign, standing: HomeState, one: str) -> Block:
     verb = {"active": "pause", "paused": "resume"}.get(campaign.status or "")
     if verb and standing.may_change:
         button = Button(label=verb.capitalize(), command=standing.line(join(verb, campaign.id), one))
-        block["accessory"] = draw_button(button, 0)
+        block["accessory"] = draw_button(button, 0).to_dict()
     return block
 
 
@@ -250,7 +250,7 @@ def _entry(title: str, text: str, *, bold: bool = False) -> Block:
         else elements.text_element(cut(title, NAME))
     ]
     words += [elements.text_element(f"\n{cut(text, 200)}")] if text else []
-    return card_blocks.rich({"type": "rich_text_section", "elements": words})
+    return elements.rich({"type": "rich_text_section", "elements": words})
 
 
 def _header(text: str) -> Block:
@@ -274,7 +274,7 @@ def _dispatcher(name: str, buttons: Sequence[Button]) -> Block:
     return {
         "type": "actions",
         "block_id": f"home_{name}"[:255],
-        "elements": [draw_button(button, number) for number, button in enumerate(buttons)],
+        "elements": [draw_button(button, number).to_dict() for number, button in enumerate(buttons)],
     }
 
 
