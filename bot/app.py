@@ -40,6 +40,7 @@ from bot.interactions.slack_apps import SlackApps
 from bot.interactions.team_apps import TeamApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
+from bot.jobs.channel_ids import LOOK_SECONDS, ChannelIds
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals, Wakeup
@@ -72,6 +73,8 @@ class Bot:
     web: AsgiApp
     store: Store
     signals: DeliverySignals
+    outdated: asyncio.Event
+    """Slack gave a channel of the settings another id: the bot must be opened again to know it."""
     worker: DeliveryWorker
     listeners: Listeners | TeamApps
     intake: DeliveryIntake
@@ -87,9 +90,10 @@ async def open_bot(
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         if stack.enter_context(sole_owner(settings.database)):
             await store.leases.take_over()
+        settings = (channel_ids := await ChannelIds.read(settings, store)).settings
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
         contexts = await stack.enter_async_context(
-            open_contexts(settings, store, problems=supervisor.problems)
+            open_contexts(settings, store, problems=supervisor.problems, old_ids=channel_ids.old)
         )
         cipher = SecretCipher(settings.secret_keys)
         teams = _teams(settings, store, cipher)
@@ -101,8 +105,7 @@ async def open_bot(
         messages = MessageSender(slack, timeout=store.leases.timings.patience)
         directory = UserDirectory(slack, groups=settings.roles.groups)
         report = ChannelHealth(settings, name=directory.known_name)
-        several, link = len(settings.workspaces) > 1, settings.links.lead
-        draw = partial(draw_posts, store, several=several, link=link)
+        draw = partial(draw_posts, store, several=len(settings.workspaces) > 1, link=settings.links.lead)
         repainter = Repainter(store, messages, draw=draw, wakeup=signals.repaints, may_see=may_see)
         worker = DeliveryWorker(
             store,
@@ -134,6 +137,7 @@ async def open_bot(
                 set_channels=set_channels(settings),
                 report=report,
                 changed=signals.changed,
+                moved=channel_ids.look,
                 lost_token=worker.note_lost_token,
             )
 
@@ -184,6 +188,7 @@ async def open_bot(
             permitted=PauseRights(slack, settings.roles),
         )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
+        scheduler.every(LOOK_SECONDS, channel_ids.look, name="channel ids")
         scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
         scheduler.every(CHECK_SECONDS, lifecycle.check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
@@ -199,6 +204,7 @@ async def open_bot(
             web=web,
             store=store,
             signals=signals,
+            outdated=channel_ids.outdated,
             worker=worker,
             listeners=listeners,
             intake=intake,

@@ -77,6 +77,8 @@ async def serve(
 ) -> None:
     """Run until SIGTERM, SIGINT or the parent's end; SIGHUP has the settings read again by `load`.
 
+    A channel of theirs with another id has the bot opened again, too.
+
     Raises `RecordsUnavailable`, `OSError` for a taken port.
     """
     logs.set_up(settings.log_level)
@@ -99,7 +101,9 @@ async def serve(
                     serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
                     host, port = listener.getsockname()[:2]
                     log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
-                if changed := await _changed_settings(settings, load, asked=reload_asked, serving=serving):
+                if changed := await _changed_settings(
+                    settings, load, asked=reload_asked, outdated=bot.outdated, serving=serving
+                ):
                     await gate.close(RELOAD_SECONDS)
             if changed and not serving.done():
                 gc.unfreeze()
@@ -114,15 +118,19 @@ async def _changed_settings(
     load: Callable[[], Settings] | None,
     *,
     asked: asyncio.Event,
+    outdated: asyncio.Event,
     serving: asyncio.Task[None],
 ) -> Settings | None:
     """Wait for a reload that can be carried out, and return its settings; None: the server has ended."""
     while True:
-        waiting = asyncio.create_task(asked.wait())
-        await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
+        waiting = [asyncio.create_task(event.wait()) for event in (asked, outdated)]
+        await asyncio.wait([serving, *waiting], return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
         if serving.done():
             return None
+        if outdated.is_set():
+            return settings
         asked.clear()
         if load is None:
             continue

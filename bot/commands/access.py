@@ -43,6 +43,7 @@ class Access:
             self._contexts.workspace(workspace, channel=channel),
             actor_of(person, channel),
             role=permissions.role_of(person),
+            team=self._directory.team,
         )
         return replace(
             context,

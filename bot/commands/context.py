@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from bot.store import Store
 from shared.api.client import OutreachClient
@@ -13,6 +14,8 @@ from shared.commands import Role
 from shared.domain.records import Actor
 from shared.operations.context import CommandContext, open_client
 from shared.settings import Settings, Workspace
+from shared.settings.channels import OldId
+from shared.text.slack_ids import split_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +27,13 @@ class CommandContexts:
     clients: Mapping[str, OutreachClient]
     problems: Callable[[], Sequence[str]] = tuple
     """What the bot knows to be wrong with itself."""
+    old_ids: Sequence[OldId] = ()
+    """Where the settings as written name a channel by an id that it no longer has; `settings` has the new ones."""
 
-    def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> CommandContext:
-        """The context of a command that this person gives in this workspace."""
+    def at(
+        self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN, team: str = ""
+    ) -> CommandContext:
+        """The context of a command that this person gives in this workspace, in this team where there are several."""
         return CommandContext(
             workspace=workspace,
             client=self.clients[workspace.name],
@@ -34,9 +41,15 @@ class CommandContexts:
             role=role,
             records=self.store.records,
             settings=self.settings,
-            problems=self.problems,
+            problems=partial(self._problems, team),
+            team=team,
             now=lambda: datetime.now(UTC),
         )
+
+    def _problems(self, team: str) -> Sequence[str]:
+        """What a team may know to be wrong."""
+        own = (one for one in self.old_ids if not team or split_id(one.old)[0] == team)
+        return (*self.problems(), *(f"{one}. `outreach doctor` shows the new id" for one in own))
 
     def workspace(self, name: str | None, *, channel: str = "") -> Workspace:
         """The named workspace, else the one whose alerts come to this channel, else the default."""
@@ -55,7 +68,11 @@ class CommandContexts:
 
 @asynccontextmanager
 async def open_contexts(
-    settings: Settings, store: Store, *, problems: Callable[[], Sequence[str]] = tuple
+    settings: Settings,
+    store: Store,
+    *,
+    problems: Callable[[], Sequence[str]] = tuple,
+    old_ids: Sequence[OldId] = (),
 ) -> AsyncIterator[CommandContexts]:
     """Open every workspace's client; nothing is asked of the service yet."""
     async with AsyncExitStack() as stack:
@@ -63,4 +80,6 @@ async def open_contexts(
             name: await stack.enter_async_context(open_client(settings, workspace, look=False))
             for name, workspace in settings.workspaces.items()
         }
-        yield CommandContexts(settings=settings, store=store, clients=clients, problems=problems)
+        yield CommandContexts(
+            settings=settings, store=store, clients=clients, problems=problems, old_ids=old_ids
+        )

@@ -23,6 +23,9 @@ TAKEN_WITHIN = 1.0
 
 CHECK_SECONDS = 600.0
 _CURED_BY_PEOPLE = frozenset({"is_archived", "not_in_channel", "channel_not_found"})
+_FAMILIES = ("channel", "group")
+
+EventHandler = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 log = structlog.get_logger("slack_events")
 
@@ -30,7 +33,7 @@ log = structlog.get_logger("slack_events")
 class Lifecycle:
     """`set_channels` are those of the settings; `report` words what is told elsewhere.
 
-    `changed` is told when something may be posted now.
+    `changed` is told when something may be posted now, `moved` when a channel has another id.
     """
 
     def __init__(
@@ -41,62 +44,76 @@ class Lifecycle:
         set_channels: Collection[str],
         report: Report,
         changed: Callable[[], None],
+        moved: Callable[[], Awaitable[object]],
         lost_token: Callable[[str], None],
     ) -> None:
         self._store, self._directory, self._set = store, directory, set_channels
         self._report, self._changed, self._lost_token = report, changed, lost_token
+        self._moved = moved
 
     def register(self, app: AsyncApp) -> None:
         app.middleware(self.once)
-        for family in ("channel", "group"):
-            app.event(f"{family}_archive")(self.archived)
-            app.event(f"{family}_unarchive")(self.unarchived)
-            app.event(f"{family}_rename")(self.renamed)
-            app.event(f"{family}_left")(self.left)
-        app.event("channel_id_changed")(self.moved)
-        app.event("app_uninstalled")(self.token_lost)
-        app.event("tokens_revoked")(self.token_lost)
+
+    def _handler(self, kind: str) -> EventHandler | None:
+        """What handles events about the app or a channel; None for all others."""
+        handlers: Mapping[str, EventHandler] = {
+            **{f"{family}_archive": self.archived for family in _FAMILIES},
+            **{f"{family}_unarchive": self.unarchived for family in _FAMILIES},
+            **{f"{family}_rename": self.renamed for family in _FAMILIES},
+            **{f"{family}_left": self.left for family in _FAMILIES},
+            "channel_id_changed": self.moved,
+            "app_uninstalled": self.token_lost,
+            "tokens_revoked": self.token_lost,
+        }
+        return handlers.get(kind)
 
     async def once(
         self, body: Mapping[str, Any], ack: AsyncAck, next_: Callable[[], Awaitable[BoltResponse]]
     ) -> BoltResponse:
         """Take each event once, over all processes and restarts: Slack sends again what it thinks lost.
 
+        Events about the app or a channel are acknowledged when they are done: what a crash interrupts, Slack sends
+        again, and handling one twice does no harm. Listeners come too late for that: before an event's listener runs,
+        Bolt has acknowledged it. Other events are taken before they are handled, so that none is answered twice.
+
         https://docs.slack.dev/apis/events-api/#retries
         """
         event = str(body.get("event_id") or "") if body.get("type") == "event_callback" else ""
-        if event and not await self._is_new(event):
+        if not event:
+            return await next_()
+        handle = self._handler(str((body.get("event") or {}).get("type") or ""))
+        events = self._store.slack_events
+        if not await self._is_new(events.is_new(event) if handle else events.take(event)):
             log.info("event repeated", event_id=event)
             return await ack()
-        return await next_()
+        if handle is None:
+            return await next_()
+        await handle(body["event"])
+        await events.take(event)
+        return await ack()
 
-    async def _is_new(self, event: str) -> bool:
+    async def _is_new(self, look: Awaitable[bool]) -> bool:
         try:
-            return await asyncio.wait_for(self._store.slack_events.take(event), TAKEN_WITHIN)
+            return await asyncio.wait_for(look, TAKEN_WITHIN)
         except (RecordsUnavailable, TimeoutError):
             return True
 
-    async def archived(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        await ack()
+    async def archived(self, event: Mapping[str, Any]) -> None:
         await self._close(event["channel"], "is_archived")
 
-    async def unarchived(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        await ack()
+    async def unarchived(self, event: Mapping[str, Any]) -> None:
         await self.reopen(event["channel"])
 
-    async def left(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+    async def left(self, event: Mapping[str, Any]) -> None:
         """The bot was removed; some public channels it can post to all the same."""
-        await ack()
         if event["type"] == "group_left" or not await self._directory.posts_anywhere():
             await self._close(event["channel"], "not_in_channel")
 
-    async def renamed(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        await ack()
+    async def renamed(self, event: Mapping[str, Any]) -> None:
         self._directory.forget_channel(str(event["channel"]["id"]))
 
-    async def moved(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+    async def moved(self, event: Mapping[str, Any]) -> None:
         """https://docs.slack.dev/reference/events/channel_id_changed."""
-        await ack()
         old, new = str(event["old_channel_id"]), str(event["new_channel_id"])
         await self._store.slack_events.move_channel(old, new)
         self._directory.forget_channel(old)
@@ -106,13 +123,13 @@ class Lifecycle:
             planned = PlannedPost(dedupe=f"moved:{old}:{new}", channel=new, kind="note", note=note)
             await self._store.outbox.plan("", planned)
         self._changed()
+        await self._moved()
 
-    async def token_lost(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
+    async def token_lost(self, event: Mapping[str, Any]) -> None:
         """The app was removed or its token taken back: everything waits until it is installed again.
 
         https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
         """
-        await ack()
         if event["type"] == "app_uninstalled" or (event.get("tokens") or {}).get("bot"):
             log.error("the app was removed from Slack, or its token revoked", event_type=event["type"])
             self._lost_token(str(event["type"]))

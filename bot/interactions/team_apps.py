@@ -19,6 +19,7 @@ from slack_bolt.response import BoltResponse
 from bot.interactions.listeners import Listeners
 from bot.slack.teams import Teams
 from bot.slack.web_api import respond_to
+from bot.store.queue.slack_events import SlackEvents
 from bot.store.slack_teams import SlackTeam
 from shared.domain.records import RecordsUnavailable
 from shared.text.slack_ids import in_team
@@ -72,6 +73,8 @@ class TeamApps:
             log.warning("database unavailable", error=str(error))
             return BoltResponse(status=503)
         app = self._app(team) if team and team.token else None
+        if app is None and event.get("type") == "channel_id_changed":  # limits of its channels must hold later, too
+            return await self._moved(team_id, event)
         if app is None:
             return self._refuse(team_id, team, body)
         scope_ids(body, team_id)
@@ -102,6 +105,15 @@ class TeamApps:
             return BoltResponse(status=503)  # Slack sends it again
         self._teams.forget()
         self._apps.pop(team, None)
+        return BoltResponse(status=200)
+
+    async def _moved(self, team: str, event: Mapping[str, Any]) -> BoltResponse:
+        ids = (in_team(team, str(event[f"{which}_channel_id"])) for which in ("old", "new"))
+        try:
+            await SlackEvents(self._teams.store.database).move_channel(*ids)
+        except RecordsUnavailable as error:
+            log.warning("database unavailable", error=str(error))
+            return BoltResponse(status=503)  # Slack sends it again
         return BoltResponse(status=200)
 
     def _refuse(self, team_id: str, team: SlackTeam | None, body: Mapping[str, Any]) -> BoltResponse:

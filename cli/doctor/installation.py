@@ -13,9 +13,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from bot.store.db import migrate
 from bot.store.db.migrate import NewerSchema
 from bot.store.db.schema import timers
+from bot.store.db.slack_schema import moved_channels
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.domain.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
+from shared.settings.channels import old_ids
 from shared.storage.database import connection_advice, open_engine
 
 DATABASE_CURE = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
@@ -49,7 +51,7 @@ async def database(settings: Settings) -> list[Finding]:
     """Create a table in a transaction that is rolled back, and look for what is stuck there."""
     shown = settings.database.render_as_string(hide_password=True)
     try:
-        waiting = await asyncio.to_thread(_try_out, settings)
+        waiting, moved = await asyncio.to_thread(_try_out, settings)
     except NewerSchema as refusal:
         return [bad("Database", str(refusal), cure="`outreach database status` shows both versions.")]
     except (SQLAlchemyError, OSError) as fault:
@@ -66,11 +68,15 @@ async def database(settings: Settings) -> list[Finding]:
                 cure=cure,
             )
         )
+    findings += [
+        doubtful("Channel ids", str(one), cure=f"Replace it with {one.new}.")
+        for one in old_ids(settings, moved)
+    ]
     return findings
 
 
-def _try_out(settings: Settings) -> Mapping[str, int]:
-    """Returns how many timed pauses wait in each workspace."""
+def _try_out(settings: Settings) -> tuple[Mapping[str, int], Mapping[str, str]]:
+    """Returns how many timed pauses wait in each workspace, and the new ids of channels by their old ones."""
     engine = open_engine(settings.database, pool_size=1)
     try:
         with engine.connect() as connection, connection.begin() as transaction:
@@ -78,11 +84,16 @@ def _try_out(settings: Settings) -> Mapping[str, int]:
             transaction.rollback()
         with engine.connect() as connection:
             migrate.read_state(connection).check()
-            if not sa.inspect(connection).has_table(timers.name):
-                return {}
+            has = sa.inspect(connection).has_table
+            if not has(timers.name):
+                return {}, {}
             query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(
                 timers.c.workspace
             )
-            return {row.workspace: row.waiting for row in connection.execute(query)}
+            moved = sa.select(moved_channels) if has(moved_channels.name) else None
+            return (
+                {row.workspace: row.waiting for row in connection.execute(query)},
+                {row.old: row.new for row in connection.execute(moved)} if moved is not None else {},
+            )
     finally:
         engine.dispose()

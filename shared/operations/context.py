@@ -74,6 +74,8 @@ class CommandContext:
     """What is set for all workspaces together; None: nothing is known beside this one."""
     problems: Callable[[], Sequence[str]] = tuple
     """What the running bot knows to be wrong with itself."""
+    team: str = ""
+    """The Slack workspace where the command was given, if there are several: only its channels may be shown."""
     zone: tzinfo = UTC
     """In which the reader's times of day are."""
     limit: int | None = None

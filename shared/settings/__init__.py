@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from shared.commands.table import Role
+from shared.settings.channels import named_channels
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, keys_of, table_model
 from shared.settings.model import APPLICATION, DEFAULT, Settings, UnknownWorkspace
 from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection
@@ -128,28 +129,27 @@ def load(
 def _without_team(settings: Settings) -> list[SettingProblem]:
     """Ids that don't name one of several Slack workspaces: a limit set for such an id would apply nowhere."""
     routes, alerts, roles = settings.routes, settings.alert_policy, settings.roles
-    named: list[tuple[str, str | None]] = [
-        *((f"alert_channel of @{name}", one.alert_channel) for name, one in settings.workspaces.items()),
-        ("[routes] fallback", routes.fallback),
+    named = [
+        *named_channels(settings),
         ("[routes] mention", routes.mention),
-        ("[alerts] escalate_to", alerts.escalate_to),
         ("[alerts] escalate_mention", alerts.escalate_mention),
-        *((rule.place, one) for rule in routes.rules for one in (rule.subscription.channel, rule.mention)),
-        *((f"[routes.channels.{name}]", name) for name in routes.channels),
+        *((rule.place, rule.mention) for rule in routes.rules),
         *((f"[routes.channels.{name}] mention", one.mention) for name, one in routes.channels.items()),
         *(("[roles] admin", one) for one in roles.admin or ()),
         *(("[roles] operator", one) for one in roles.operator),
-        *(("[roles] outsiders", one) for one in roles.outsiders),
         *((f"[roles.commands] {name}", one) for name, who in roles.commands.items() for one in who),
-        *((f"[roles.channels] {name}", name) for name in roles.channels),
     ]
     fix = "Put the id of its Slack workspace in front: T0123456789/C0123456789."
     places = dict.fromkeys(
-        place for place, one in named if one and one not in _NO_ID and not split_id(one)[0]
+        f"{place} {one}" if place in _TABLES else place
+        for place, one in named
+        if one and one not in _NO_ID and not split_id(one)[0]
     )
     return [SettingProblem(name=place, problem="has no Slack workspace.", fix=fix) for place in places]
 
 
+_TABLES = {"[roles.channels]", "[routes.channels]"}
+"""Of these the id is the key."""
 _NO_ID = {"here", MEMBERS, *Role}
 
 

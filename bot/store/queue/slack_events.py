@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Repository, Transaction, writes
+from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.db.slack_schema import moved_channels, slack_events
 
@@ -21,13 +21,23 @@ class SlackEvents(Repository):
         new = tx.insert_once(slack_events).values(id=event, at=tx.now)
         return tx.scalar(new.returning(slack_events.c.id)) is not None
 
+    @reads
+    def is_new(self, tx: Transaction, event: str) -> bool:
+        """Whether nobody has taken the event with this id."""
+        return tx.scalar(sa.select(slack_events.c.id).where(slack_events.c.id == event)) is None
+
+    @reads
+    def moved_channels(self, tx: Transaction) -> dict[str, str]:
+        """The ids that channels have now, by those that they had."""
+        return present_ids(tx)
+
     @writes
     def forget_old(self, tx: Transaction) -> None:
         tx.execute(sa.delete(slack_events).where(slack_events.c.at < tx.now - KEPT))
 
     @writes
     def move_channel(self, tx: Transaction, old: str, new: str) -> None:
-        """Keep everything of a channel under its new id; what the settings name by the old one goes there, too.
+        """Keep everything of a channel under its new id, and remember it for settings that name the old one.
 
         https://docs.slack.dev/reference/events/channel_id_changed
         """

@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sandbox.slack.state import seed
-from shared.domain.records import Subscription
+from shared.domain.records import RecordsUnavailable, Subscription
 from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 
@@ -155,6 +157,31 @@ async def test_a_channel_with_another_id_keeps_its_subscriptions_and_alerts(
         return len(await connected_bot.messages("C0SHARED07")) == 2
 
     await until(posted)
+
+
+async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
+    connected_bot: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await subscribed(connected_bot, seed.PRIVATE)
+    assert connected_bot.running is not None
+    events, attempts = connected_bot.running.store.slack_events, list[str]()
+    move = events.move_channel
+
+    async def interrupted_once(old: str, new: str) -> None:
+        attempts.append(old)
+        if len(attempts) == 1:
+            raise RecordsUnavailable("the process was killed here")
+        await move(old, new)
+
+    monkeypatch.setattr(events, "move_channel", interrupted_once)
+    await connected_bot.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
+    records = connected_bot.running.store.records
+
+    async def moved() -> bool:
+        return bool(await records.subscriptions("default", "C0SHARED07"))
+
+    await until(moved)
+    assert attempts == [seed.PRIVATE] * 2
 
 
 async def test_alerts_follow_an_alert_channel_to_its_new_id(connected_bot: BotHarness) -> None:

@@ -258,6 +258,17 @@ async def test_a_late_uninstall_and_a_persons_own_token_leave_the_installation_a
     assert await agency.teams.all() == before
 
 
+async def test_a_channel_that_moves_before_its_workspace_is_allowed_is_followed(agency: Installed) -> None:
+    await agency.control("channel", team=FIRST, channel=seed.PRIVATE, id="C0SHARED07")
+    assert agency.bot.running is not None
+    events = agency.bot.running.store.slack_events
+
+    async def known() -> bool:
+        return await events.moved_channels() == {f"{FIRST}/{seed.PRIVATE}": f"{FIRST}/C0SHARED07"}
+
+    await until(known)
+
+
 async def test_home_of_a_workspace_shows_its_outreach_workspaces_only(agency: Installed) -> None:
     await agency.teams.allow(SECOND, "globex")
     await agency.bot.deliver(interested(1), path="/acme")
