@@ -27,6 +27,7 @@ def paused(
     undo: str,
     left: Sequence[str] = (),
     failed: Sequence[str] = (),
+    cut: str = "",
     footer: str = "",
 ) -> Card:
     """A rule has acted: what it paused, why, and the way back."""
@@ -40,6 +41,8 @@ def paused(
         text.append(f"Left running because of the rule's limit: {_listed(left)}")
     if failed:
         text.append(f"Not paused because the service refused: {_listed(failed)}")
+    if cut:
+        text.append(cut)
     text.append("Undo resumes what was paused and snoozes this rule for 24 h.")
     if not until:
         text.insert(0, "It stays paused until someone resumes it.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import structlog
@@ -19,7 +19,7 @@ from bot.commands.context import CommandContexts
 from bot.store import Store
 from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
-from shared.api.errors import NotFound, OutreachError
+from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.domain.guard_records import Incident
@@ -37,6 +37,8 @@ TOO_LATE = 3600.0
 SETTLED = 120.0
 """Seconds after a pause from which a list of sequences was surely read later."""
 
+TURNED_OFF = "Guardrails were turned off before it had paused everything."
+
 log = structlog.get_logger("guardrails")
 
 
@@ -47,6 +49,17 @@ class Targets:
     chosen: tuple[Campaign, ...] = ()
     left: tuple[Campaign, ...] = ()
     why_none: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """How far an act has come: labels by id of what it paused, and errors by label of what it could not pause."""
+
+    incident: Incident
+    paused: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, OutreachError] = field(default_factory=dict)
+    stopped: bool = False
+    """It was turned off in between, or another process has taken over."""
 
 
 class GuardrailActs:
@@ -112,9 +125,7 @@ class GuardrailActs:
         for incident in await self._store.incidents.take_interrupted(self._contexts.clients):
             age = self._store.database.clock() - incident.began_at
             if is_off(incident):
-                await self._give_up(
-                    incident, why="Guardrails were turned off before it could pause anything."
-                )
+                await self._give_up(incident)
             elif incident.state == "decided" and age > TOO_LATE:
                 await self._finish(
                     incident, {}, why="The bot was down for more than an hour: the decision was too old."
@@ -122,8 +133,8 @@ class GuardrailActs:
             else:
                 await self._carry_out(incident)
 
-    async def _give_up(self, incident: Incident, *, why: str) -> None:
-        """End an act that is not wanted any more; what it has paused already is told, with its Undo."""
+    async def _give_up(self, incident: Incident) -> None:
+        """End an act that was turned off; what it has paused already is told, with its Undo."""
         paused: dict[str, str] = {}
         if incident.state == "acting":
             try:
@@ -131,14 +142,13 @@ class GuardrailActs:
             except OutreachError as error:
                 log.warning("pause not proven", rule=incident.rule, error=type(error).__name__)
                 return await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
-            done = (one for one in known if one.id in incident.sequences and one.status == "paused")
+            done = (one for one in known if one.id in incident.requested and one.status == "paused")
             paused = {one.id: one.label for one in done}
-        return await self._finish(incident, paused, why=why)
+        return await self._finish(incident, paused, why=TURNED_OFF)
 
     async def _carry_out(self, incident: Incident, *, left: Sequence[str] = ()) -> None:
         context = self._context(incident)
-        paused: dict[str, str] = {}
-        failed: dict[str, OutreachError] = {}
+        progress = Progress(incident=incident)
         try:
             known = {one.id: one for one in await context.client.list_sequences()}
             if incident.state == "decided":
@@ -148,12 +158,15 @@ class GuardrailActs:
                 ]
                 if not await self._store.incidents.acting(incident, able):
                     return None
-                incident = replace(incident, state="acting", sequences=tuple(able))
-            paused, failed = await self._pause(incident, known, context)
+                progress.incident = replace(incident, state="acting", sequences=tuple(able))
+            await self._pause(progress, known, context)
         except OutreachError as error:
-            failed = {incident.label: error}
+            progress.failed = {incident.label: error}
+        incident, paused, failed = progress.incident, progress.paused, progress.failed
         why = "" if paused else "Someone else had already paused it."
-        if failed:
+        if progress.stopped:
+            why = TURNED_OFF
+        elif failed:
             first = next(iter(failed.values()))
             log.warning("pause not proven", rule=incident.rule, error=type(first).__name__)
             if incident.attempts < ATTEMPTS:
@@ -163,27 +176,32 @@ class GuardrailActs:
         return await self._finish(incident, paused, left=left, failed=tuple(failed), why=why)
 
     async def _pause(
-        self, incident: Incident, known: Mapping[str, Campaign], context: CommandContext
-    ) -> tuple[dict[str, str], dict[str, OutreachError]]:
-        """Pause each that is active; the names of those that are paused now, and why others are not."""
-        paused: dict[str, str] = {}
-        failed: dict[str, OutreachError] = {}
-        due = None if incident.resumes_at is None else datetime.fromtimestamp(incident.resumes_at, UTC)
-        for name in incident.sequences:
+        self, progress: Progress, known: Mapping[str, Campaign], context: CommandContext
+    ) -> None:
+        """Pause each that is active. One that is paused is the rule's only if the rule asked for it before."""
+        resumes_at, rule = progress.incident.resumes_at, progress.incident.rule
+        due = None if resumes_at is None else datetime.fromtimestamp(resumes_at, UTC)
+        for name in progress.incident.sequences:
             if name not in known:
                 continue
-            try:
-                if known[name].status == "active":
-                    await pause_one(
-                        known[name], due_at=due, reason=f"guardrail {incident.rule}", context=context
-                    )
-            except NotFound:
+            one, asked = known[name], progress.incident.requested
+            if one.status != "active":
+                if name in asked:
+                    progress.paused[name] = one.label
                 continue
+            progress.incident = replace(progress.incident, requested=tuple(dict.fromkeys((*asked, name))))
+            if not await self._store.incidents.requesting(progress.incident):
+                progress.stopped = True
+                return
+            try:
+                await pause_one(one, due_at=due, reason=f"guardrail {rule}", context=context)
             except OutreachError as error:  # the others are paused all the same
-                failed[known[name].label] = error
+                if isinstance(error, (Refused, RateLimited, Unreachable)):  # it is not paused
+                    progress.incident = replace(progress.incident, requested=asked)
+                if not isinstance(error, NotFound):
+                    progress.failed[one.label] = error
             else:
-                paused[name] = known[name].label
-        return paused, failed
+                progress.paused[name] = one.label
 
     async def _finish(
         self,
@@ -200,7 +218,10 @@ class GuardrailActs:
 
         def draw(undo: str) -> PlannedPost:
             if paused:
-                card = cards.paused(incident, names, undo=undo, left=left, failed=failed, footer=footer)
+                cut = "" if failed else why
+                card = cards.paused(
+                    incident, names, undo=undo, left=left, failed=failed, cut=cut, footer=footer
+                )
             else:
                 card = cards.not_paused(incident, why, footer=footer)
             return self._post(incident, card)

@@ -77,6 +77,8 @@ class Incident:
     """decided, acting, done or failed."""
     sequences: Sequence[str] = ()
     """The ids of the sequences that it pauses."""
+    requested: Sequence[str] = ()
+    """Those of them whose pause was asked of the service: only these can be paused by the rule."""
     note: str = ""
     """What was measured, in words."""
     token: int = 0

@@ -184,4 +184,5 @@ def read_incident(row: sa.Row[Any]) -> Incident:
     names = ("id", "workspace", "rule", "sentence", "action", "subject", "label", "began_at", "held_at")
     more = ("ended_at", "state", "note", "token", "attempts", "resumes_at")
     values = {name: kept[name] for name in (*names, *more)}
-    return Incident(sequences=tuple(json.loads(row.sequences)), **values)
+    sequences, requested = json.loads(row.sequences), json.loads(row.requested)
+    return Incident(sequences=tuple(sequences), requested=tuple(requested), **values)

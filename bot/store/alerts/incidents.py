@@ -80,7 +80,7 @@ class Incidents(Repository):
             subject=claim.subject,
             label=claim.label,
             note=claim.note,
-            sequences=json.dumps(claim.sequences),
+            sequences=_ids(claim.sequences),
             state="done" if post else "decided",
             began_at=tx.now,
             held_at=tx.now,
@@ -133,13 +133,22 @@ class Incidents(Repository):
         """Write down what is about to be paused; False: another process has taken over, or the rule was turned off."""
         if _is_off(tx, incident.workspace, incident.rule):
             return False
-        change = _mine(incident).values(state="acting", sequences=json.dumps(list(sequences)))
+        change = _mine(incident).values(state="acting", sequences=_ids(sequences))
+        return tx.execute(change).rowcount == 1
+
+    @writes
+    def requesting(self, tx: Transaction, incident: Incident) -> bool:
+        """Write down, before the request, which pauses are asked of the service; False: as in `acting`."""
+        if _is_off(tx, incident.workspace, incident.rule):
+            return False
+        change = _mine(incident).values(requested=_ids(incident.requested), lease_until=tx.now + LEASE)
         return tx.execute(change).rowcount == 1
 
     @writes
     def postpone(self, tx: Transaction, incident: Incident, *, seconds: float) -> None:
         """Try again later what could not be done."""
-        tx.execute(_mine(incident).values(lease_until=tx.now + seconds))
+        kept = _ids(incident.requested)
+        tx.execute(_mine(incident).values(lease_until=tx.now + seconds, requested=kept))
 
     @writes
     def finish(
@@ -156,7 +165,7 @@ class Incidents(Repository):
 
         `draw` makes the post from the nonce of the Undo, which is empty where nothing was paused.
         """
-        done = _mine(incident).values(state=state, lease_until=None, sequences=json.dumps(list(paused)))
+        done = _mine(incident).values(state=state, lease_until=None, sequences=_ids(paused))
         if tx.execute(done).rowcount != 1:
             return False
         tx.execute(sa.insert(audit).values(_audit_row(entry)))
@@ -198,6 +207,10 @@ class Incidents(Repository):
         off = switches.c.until.is_not(None)  # what a person turned off stays off
         tx.execute(new.on_conflict_do_update(index_elements=["workspace", "rule"], set_=longer, where=off))
         return switch
+
+
+def _ids(sequences: Sequence[str]) -> str:
+    return json.dumps(list(sequences))
 
 
 def _mine(incident: Incident) -> sa.Update:

@@ -48,6 +48,7 @@ incidents = (
         text("label"),
         text("note"),
         sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
+        sa.Column("requested", sa.Text, nullable=False, server_default="[]"),  # those asked of the service
         text("state"),
         moment("began_at", nullable=False),
         moment("held_at", nullable=False),  # when its condition held last

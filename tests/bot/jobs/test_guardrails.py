@@ -119,14 +119,14 @@ async def test_an_unknown_outcome_is_looked_up_and_told_once(guarded: GuardedWor
 BOTH = "pause domain when bounces > 5 in 24h"
 
 
-async def both_bounce(guarded: GuardedWorkspace) -> str:
+async def both_bounce(guarded: GuardedWorkspace, *, status: int = 500) -> str:
     """A rule that pauses two sequences of a domain, of which the service refuses the first; returns the other."""
     other = guarded.remote.add("Spring")
     await guarded.rule(BOTH)
     guarded.sent(100)
     await guarded.bounce(4)
     await guarded.bounce(3, name="Spring", first=100)
-    guarded.remote.fails[guarded.sequence] = 500
+    guarded.remote.fails[guarded.sequence] = status
     assert await guarded.advance() == []
     return other
 
@@ -152,6 +152,36 @@ async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: G
     assert card.title == "Guardrail rule paused Spring"
     assert card.buttons[0].label == "Undo"
     assert guarded.remote.patched == [(other, "paused")]
+
+
+async def test_a_pause_by_a_person_is_not_told_as_the_rules_when_it_is_turned_off(
+    guarded: GuardedWorkspace,
+) -> None:
+    await both_bounce(guarded, status=403)
+    guarded.remote.sequences[guarded.sequence]["status"] = "paused"  # by a person
+    await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
+    (card,) = await guarded.advance(10 * MINUTE)
+    assert card.title == "Guardrail rule paused Spring"
+    assert guardrail_acts.TURNED_OFF in card.text
+
+
+async def test_guard_off_between_two_pauses_stops_the_second(guarded: GuardedWorkspace) -> None:
+    other = guarded.remote.add("Spring")
+    await guarded.rule(BOTH)
+    guarded.sent(100)
+    await guarded.bounce(4)
+    await guarded.bounce(3, name="Spring", first=100)
+    pause = guarded.contexts.clients["default"].pause_sequence
+
+    async def pause_and_turn_off(name: str) -> None:
+        await pause(name)
+        await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
+
+    guarded.contexts.clients["default"].pause_sequence = pause_and_turn_off  # type: ignore[method-assign]
+    (card,) = await guarded.advance(10 * MINUTE)
+    assert card.title == "Guardrail rule paused Q3 founders"
+    assert guarded.remote.sequences[other]["status"] == "active"
+    assert guarded.remote.patched == [(guarded.sequence, "paused")]
 
 
 async def test_a_large_past_is_read_beside_the_event_loop(
