@@ -6,7 +6,6 @@ how the sequences stand, and asks again. Pausing what is paused changes nothing,
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,8 +23,8 @@ from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.domain.guard_records import Incident
 from shared.domain.records import Actor, AuditEntry
-from shared.guardrails.evidence import HORIZON, domain_of
-from shared.guardrails.rule import Rule, Scope
+from shared.guardrails.evidence import HORIZON
+from shared.guardrails.rule import Rule, Scope, subject_key
 from shared.operations import with_workspace
 from shared.operations.context import CommandContext
 from shared.operations.sequences import RESUME_TIMER, pause_one
@@ -96,7 +95,7 @@ class GuardrailActs:
     async def _targets(self, claim: Claim, rule: Rule, known: Sequence[Campaign]) -> Targets:
         able = [one for one in known if one.status == "active" and not rule.excepts(one.label)]
         if rule.scope is Scope.SEQUENCE:
-            chosen = [one for one in able if one.label.casefold() == claim.subject]
+            chosen = [one for one in able if subject_key(one.label) == claim.subject]
             if len(chosen) > 1:
                 return Targets(why_none="Only a suggestion: several active sequences share this name.")
         elif rule.scope is Scope.DOMAIN:
@@ -111,14 +110,9 @@ class GuardrailActs:
     async def _of_domain(self, claim: Claim, able: Sequence[Campaign]) -> list[Campaign]:
         """Those seen on the domain, the ones with most events first: the service does not tell who sends from it."""
         since = self._store.database.clock() - HORIZON
-        seen = await self._store.guardrails.happenings(claim.workspace, since)
-        counts = Counter(
-            one.sequence.casefold()
-            for one in seen
-            if (one.domain.casefold() or domain_of(one.inbox)) == claim.subject
-        )
-        named = [one for one in able if one.label.casefold() in counts]
-        return sorted(named, key=lambda one: -counts[one.label.casefold()])
+        counts = await self._store.guardrails.seen_on(claim.workspace, claim.subject, since)
+        named = [one for one in able if subject_key(one.label) in counts]
+        return sorted(named, key=lambda one: -counts[subject_key(one.label)])
 
     async def resume_interrupted(self, *, is_off: Callable[[Incident], bool]) -> None:
         """Go on with acts whose process died or whose service failed."""

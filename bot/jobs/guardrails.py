@@ -22,7 +22,7 @@ from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog
 from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured
 from shared.guardrails.evidence import HORIZON, Evidence
-from shared.guardrails.rule import Action, Rule, Scope
+from shared.guardrails.rule import Action, Rule, Scope, subject_key
 from shared.operations import with_workspace
 
 EVERY = 30.0
@@ -205,7 +205,7 @@ class GuardrailWatch:
         target = cards.target_of(rule, claim.label)
         if rule.scope is Scope.SEQUENCE:
             known = [
-                s for s in self._accounts[claim.workspace].sequences if s.label.casefold() == claim.subject
+                s for s in self._accounts[claim.workspace].sequences if subject_key(s.label) == claim.subject
             ]
             target = known[0].id if len(known) == 1 else target
         return cards.suggestion(

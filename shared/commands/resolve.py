@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from shared.api.models import Sequence
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Row, Table, Tone, columns, number
+from shared.text.sanitize import visible
 from shared.text.tokenize import CURLY
 
 Line = Callable[[str], str]
@@ -129,7 +130,7 @@ def _fitting(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
 
 
 def _fold(text: str) -> str:
-    return " ".join(text.translate(CURLY).casefold().split())
+    return " ".join(visible(text).translate(CURLY).casefold().split())
 
 
 def _nearest(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:

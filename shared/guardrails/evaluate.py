@@ -19,6 +19,7 @@ from shared.guardrails.rule import (
     quoted,
     show_limit,
     show_window,
+    subject_key,
 )
 from shared.text.formats import UNKNOWN, show_rate
 
@@ -86,7 +87,7 @@ def holding(rule: Rule, evidence: Evidence, *, now: float) -> list[Finding]:
 
 
 def _is_meant(rule: Rule, one: Finding) -> bool:
-    if rule.only and one.subject != rule.only.casefold():
+    if rule.only and one.subject != subject_key(rule.only):
         return False
     return not (rule.except_names and rule.excepts(one.label))
 

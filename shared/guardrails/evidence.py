@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample, Happening
-from shared.guardrails.rule import Metric, Scope
+from shared.guardrails.rule import Metric, Scope, subject_key
 
 DAY = 86_400.0
 HORIZON = 32 * DAY
@@ -143,7 +143,7 @@ class Evidence:
             self._counts[name, scope].setdefault(key, Daily()).add(sample.day, sample.at, value)
 
     def _key(self, scope: Scope, name: str) -> str:
-        key = name.casefold()
+        key = subject_key(name)
         self.labels.setdefault((scope, key), name)
         return key
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from shared.domain.alert_settings import QuietHours
+from shared.text.sanitize import visible
 
 QUOTES = '"“”„«»'
 SPECIAL = re.compile(rf"[\\{QUOTES}]")
@@ -116,10 +117,15 @@ class Rule:
         return ", ".join((f"{_VERBS[self.action]} {subject}{length} when {self.condition}", *limits))
 
     def excepts(self, name: str) -> bool:
-        return name.casefold() in {one.casefold() for one in self.except_names}
+        return subject_key(name) in {subject_key(one) for one in self.except_names}
 
 
 _VERBS = {Action.TELL: "tell about", Action.SUGGEST: "suggest pausing", Action.ACT: "pause"}
+
+
+def subject_key(name: str) -> str:
+    """What two names of one subject have in common; a sentence holds no invisible characters, a sequence's name may."""
+    return visible(name).casefold()
 
 
 def quoted(name: str) -> str:

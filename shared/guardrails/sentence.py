@@ -28,6 +28,7 @@ from shared.guardrails.words import (
     Token,
     tokenize,
 )
+from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration
 
 
@@ -43,7 +44,7 @@ def parse(text: str) -> Rule:
     """The rule that a sentence says. Raises `Misunderstood`, and nothing else, whatever the text."""
     if len(text) > LONGEST:
         raise Misunderstood(f"That is longer than {LONGEST} characters.", nearest=str(EXAMPLE))
-    tokens = tokenize(text)
+    tokens = tokenize(visible(text))
     try:
         return _Reader(tokens).rule()
     except Misunderstood as error:

@@ -11,7 +11,7 @@ from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, col
 from shared.domain.guard_records import GuardRecords
 from shared.guardrails.backtest import Backtest, backtest, charts
 from shared.guardrails.evidence import HORIZON, Evidence
-from shared.guardrails.rule import Action, Rule, Scope
+from shared.guardrails.rule import Action, Rule, Scope, subject_key
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_number, show_time
@@ -69,10 +69,10 @@ async def missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ..
     if not rule.only or rule.scope is not Scope.SEQUENCE:
         return ()
     try:
-        names = [one.label.casefold() for one in await context.client.list_sequences()]
+        names = [subject_key(one.label) for one in await context.client.list_sequences()]
     except OutreachError:
         return ()
-    if rule.only.casefold() in names:
+    if subject_key(rule.only) in names:
         return ()
     return (f"Warning: no sequence is named “{rule.only}”. The rule does nothing until there is one.",)
 

@@ -16,6 +16,7 @@ from shared.operations.context import CommandContext, Place
 from shared.operations.outcome import Outcome, find_sequence, need_records, refused
 from shared.operations.reports.digest import digest_card
 from shared.operations.subscription_card import card_of, policy
+from shared.text.sanitize import visible
 
 
 def _channel(values: Mapping[str, Any], context: CommandContext) -> str:
@@ -148,7 +149,7 @@ def _meant(one: Subscription, values: Mapping[str, Any]) -> bool:
         return True
     filters = ((one.sequence, values["sequence"]), (one.inbox, values["inbox"]))
     return one.event in values["events"] and all(
-        kept.casefold() == texts.casefold() for kept, texts in filters
+        visible(kept).casefold() == visible(texts).casefold() for kept, texts in filters
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -13,6 +14,8 @@ from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.guardrail_schema import incidents, rules, samples, switches
 from bot.store.db.schema import sightings
 from shared.domain.guard_records import ALL, CLOSED, CountSample, Happening, Incident, StoredRule, Switch
+from shared.guardrails.evidence import domain_of
+from shared.guardrails.rule import subject_key
 
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
@@ -97,6 +100,18 @@ class Guardrails(Repository):
         which = (sightings.c.workspace == workspace) & (sightings.c.at >= since)
         query = sa.select(*_HAPPENING).where(which, sightings.c.kind.in_(KINDS)).order_by(sightings.c.at)
         return [Happening(**row._asdict()) for row in tx.execute(query)]
+
+    @reads
+    def seen_on(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
+        """How many of those deliveries each sequence had on a domain, by the key of its name."""
+        s = sightings.c
+        which = (s.workspace == workspace) & (s.at >= since) & s.kind.in_(KINDS)
+        query = sa.select(s.sequence, s.domain, s.inbox, sa.func.count()).where(which)
+        counts: Counter[str] = Counter()
+        for sequence, known, inbox, count in tx.execute(query.group_by(s.sequence, s.domain, s.inbox)):
+            if (subject_key(known) or domain_of(inbox)) == domain:
+                counts[subject_key(sequence)] += count
+        return counts
 
     @reads
     def happened(self, tx: Transaction, since: float) -> Sequence[tuple[int, str, Happening]]:

@@ -35,6 +35,11 @@ def test_the_shape_of_quotes_does_not_count() -> None:
         assert resolve_sequence((*ALL, wait), parse(line).values["target"]) == Resolved(sequence=wait)
 
 
+def test_characters_that_nobody_sees_do_not_count() -> None:
+    hidden = Sequence(id="sq_9", name="Win\u200bback\u202e", status="active", steps=3)
+    assert resolve_sequence([*ALL, hidden], ["winback"]) == Resolved(sequence=hidden)
+
+
 def test_a_whole_name_wins_over_a_longer_one_that_begins_so() -> None:
     assert resolve_sequence(ALL, ["Q3", "CTO"]) == Resolved(sequence=CTOS)
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from shared.domain.alert_settings import QuietHours
 from shared.guardrails.rule import Action, Comparison, Condition, Metric, Rule, Scope, default_name
 from shared.guardrails.sentence import Misunderstood, parse
+from shared.text.sanitize import visible
 
 minutes = st.integers(60, 30 * 1440).map(lambda n: timedelta(minutes=n))
 tenths = st.integers(1, 999).map(lambda n: n / 10)
-names = st.text(min_size=1, max_size=20).filter(str.strip)
+names = st.text(min_size=1, max_size=20).filter(lambda t: t.strip() and visible(t) == t)
 
 
 @st.composite
@@ -238,6 +239,14 @@ def test_what_is_not_understood_is_refused_with_the_nearest_sentence(
         parse(given)
     assert problem in caught.value.problem
     assert caught.value.nearest == nearest
+
+
+def test_invisible_characters_are_no_part_of_a_name() -> None:
+    rule = parse(
+        'tell about sequence "Q3\u202e \u200bfounders\x1b[31m" when bounces > 5 in 1h, except "VIP\u2066"'
+    )
+    assert (rule.only, rule.except_names) == ("Q3 founders", ("VIP",))
+    assert rule.excepts("V\u200bip")
 
 
 def test_a_rule_is_named_after_what_it_watches() -> None:
