@@ -118,7 +118,7 @@ def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
 
 
 def trusted_again(*, footer: str = "") -> Card:
-    """The evidence is fresh and complete again."""
+    """What is known is fresh and complete again."""
     return Card(title="Guardrails can pause again", tone=Tone.GOOD, footer=footer)
 
 

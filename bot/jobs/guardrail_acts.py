@@ -23,7 +23,7 @@ from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.domain.guard_records import Incident
 from shared.domain.records import Actor, AuditEntry
-from shared.guardrails.evidence import HORIZON
+from shared.guardrails.activity import HORIZON
 from shared.guardrails.rule import Rule, Scope, subject_key
 from shared.operations import with_workspace
 from shared.operations.context import CommandContext

@@ -18,10 +18,10 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.domain.guard_records import ALL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog
 from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured
-from shared.guardrails.evidence import HORIZON, Evidence
 from shared.guardrails.rule import Action, Rule, Scope, subject_key
 from shared.operations import with_workspace
 
@@ -43,7 +43,7 @@ Permitted = Callable[[str, str], Awaitable[bool]]
 class Account:
     """What is known of one workspace."""
 
-    evidence: Evidence = field(default_factory=Evidence)
+    activity: Activity = field(default_factory=Activity)
     sequences: Sequence[Campaign] = ()
     seen_at: float = 0.0
     """When the sequences were read."""
@@ -70,7 +70,7 @@ class GuardrailWatch:
 
     def learn(self, workspace: str, samples: Sequence[CountSample]) -> None:
         """Take in counts that this process has just kept."""
-        self._accounts[workspace].evidence.add((), samples)
+        self._accounts[workspace].activity.add((), samples)
 
     def saw(self, workspace: str, sequences: Sequence[Campaign], at: float) -> None:
         account = self._accounts[workspace]
@@ -109,8 +109,8 @@ class GuardrailWatch:
             sampled = await guardrails.sampled(now - HORIZON)
             # Of a large account this takes seconds, in which Slack and the service wait for nothing.
             loaded = await asyncio.to_thread(_gather, self._accounts.keys(), happened, sampled)
-            for name, evidence in loaded.items():
-                self._accounts[name].evidence = evidence
+            for name, activity in loaded.items():
+                self._accounts[name].activity = activity
             self._routed = {number: one.at for number, _, one in happened}
             self._loaded_at = now
         else:
@@ -118,11 +118,11 @@ class GuardrailWatch:
             sampled = await guardrails.sampled(self._read_until - 60)
             for number, workspace, one in happened:
                 if workspace in self._accounts:
-                    self._accounts[workspace].evidence.add((one,))
+                    self._accounts[workspace].activity.add((one,))
                     self._routed[number] = one.at
             for workspace, sample in sampled:
                 if workspace in self._accounts:
-                    self._accounts[workspace].evidence.add((), (sample,))
+                    self._accounts[workspace].activity.add((), (sample,))
         self._read_until = now
         self._routed = {number: at for number, at in self._routed.items() if at > now - 2 * OVERLAP}
 
@@ -140,19 +140,19 @@ class GuardrailWatch:
         open_: Mapping[tuple[str, str, str], Incident],
     ) -> set[tuple[str, str, str]]:
         """Fire what holds and is not under way; returns what holds."""
-        evidence, now = self._accounts[workspace].evidence, self._now
+        activity, now = self._accounts[workspace].activity, self._now
         held: set[tuple[str, str, str]] = set()
         doubts: dict[str, str] = {}
         for name, named in rules.items():
-            why = doubt(named.rule, evidence, now=now) if named.rule.action is Action.ACT else ""
+            why = doubt(named.rule, activity, now=now) if named.rule.action is Action.ACT else ""
             if why:
                 doubts[name] = why
-            for one in holding(named.rule, evidence, now=now):
+            for one in holding(named.rule, activity, now=now):
                 place = (workspace, name, one.subject)
                 held.add(place)
                 if place not in open_ and not why:
                     await self._fire(workspace, named, one)
-        if doubts and evidence.last_poll(at=now) is not None:
+        if doubts and activity.last_poll(at=now) is not None:
             held.add((workspace, DATA, ""))
             if (workspace, DATA, "") not in open_:
                 await self._say_waiting(workspace, doubts)
@@ -268,9 +268,9 @@ def _gather(
     workspaces: Iterable[str],
     happened: Iterable[tuple[int, str, Happening]],
     sampled: Iterable[tuple[str, CountSample]],
-) -> dict[str, Evidence]:
+) -> dict[str, Activity]:
     """What is known of each workspace."""
-    found = {name: Evidence() for name in workspaces}
+    found = {name: Activity() for name in workspaces}
     for _, workspace, one in happened:
         if workspace in found:
             found[workspace].add((one,))

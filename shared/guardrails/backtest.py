@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from shared.domain.card import Chart
+from shared.guardrails.activity import DAY, Activity
 from shared.guardrails.evaluate import Finding, holding, measured
-from shared.guardrails.evidence import DAY, Evidence
 from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope
 
 STEP = 3600.0
@@ -51,7 +51,7 @@ class Backtest:
         return sum(one.bounces for one in self.firings)
 
 
-def backtest(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Backtest:
+def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> Backtest:
     """Replay a time hour by hour, each incident once, within the rule's own limits."""
     seen: dict[str, float] = {}
     today: Counter[int] = Counter()
@@ -59,7 +59,7 @@ def backtest(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Bac
     firings: list[Firing] = []
     now = start
     while now <= end:
-        for one in holding(rule, evidence, now=now):
+        for one in holding(rule, activity, now=now):
             new = now - seen.get(one.subject, float("-inf")) > CLEAR_SECONDS
             seen[one.subject] = now
             if not new:
@@ -69,7 +69,7 @@ def backtest(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Bac
             too_many |= bool(rule.at_once) and rule.scope is Scope.SEQUENCE and len(paused) >= rule.at_once
             if too_many and rule.action is not Action.ACT:
                 continue
-            firing = _firing(rule, evidence, one, now=now, end=end, held_back=too_many)
+            firing = _firing(rule, activity, one, now=now, end=end, held_back=too_many)
             today[int(now // DAY)] += not too_many
             if not too_many:
                 paused[one.subject] = now + _length(rule)
@@ -79,14 +79,14 @@ def backtest(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Bac
 
 
 def _firing(
-    rule: Rule, evidence: Evidence, one: Finding, *, now: float, end: float, held_back: bool
+    rule: Rule, activity: Activity, one: Finding, *, now: float, end: float, held_back: bool
 ) -> Firing:
     sends = bounces = 0
     if rule.action is not Action.TELL and not held_back:
         until = min(end, now + _length(rule))
-        sends = evidence.counted("sends", rule.scope, start=now, end=until).get(one.subject, 0)
+        sends = activity.counted("sends", rule.scope, start=now, end=until).get(one.subject, 0)
         kind = EVENT_OF[Metric.BOUNCES]
-        bounces = evidence.happened(kind, rule.scope, start=now, end=until).get(one.subject, 0)
+        bounces = activity.happened(kind, rule.scope, start=now, end=until).get(one.subject, 0)
     return Firing(
         at=now, label=one.label, subject=one.subject, note=measured(rule.condition, one),
         sends=sends, bounces=bounces, held_back=held_back,
@@ -97,25 +97,25 @@ def _length(rule: Rule) -> float:
     return rule.duration.total_seconds() if rule.duration else OPEN_END
 
 
-def charts(rule: Rule, evidence: Evidence, result: Backtest) -> tuple[Chart, ...]:
+def charts(rule: Rule, activity: Activity, result: Backtest) -> tuple[Chart, ...]:
     """The measured events of each day, for the subjects that the rule would have fired on most."""
     kind = EVENT_OF.get(rule.condition.metric, EVENT_OF[Metric.BOUNCES])
     most = Counter(one.subject for one in result.firings).most_common(CHART_SUBJECTS)
-    subjects = [name for name, _ in most] or _busiest(evidence, rule.scope, kind, result)
+    subjects = [name for name, _ in most] or _busiest(activity, rule.scope, kind, result)
     if not subjects:
         return ()
     days = range(int(result.start // DAY), int(result.end // DAY) + 1)
     values: defaultdict[str, list[float | None]] = defaultdict(list)
     for day in days:
-        counts = evidence.happened(kind, rule.scope, start=day * DAY, end=(day + 1) * DAY)
+        counts = activity.happened(kind, rule.scope, start=day * DAY, end=(day + 1) * DAY)
         for subject in subjects:
             values[subject].append(float(counts.get(subject, 0)))
     word = next((metric for metric, event in EVENT_OF.items() if event == kind), Metric.BOUNCES)
     labels = tuple(f"{datetime.fromtimestamp(day * DAY, UTC):%-d %b}" for day in days)
-    series = tuple((evidence.label(rule.scope, name), tuple(values[name])) for name in subjects)
+    series = tuple((activity.label(rule.scope, name), tuple(values[name])) for name in subjects)
     return (Chart(title=f"{word.capitalize()} a day", labels=labels, series=series),)
 
 
-def _busiest(evidence: Evidence, scope: Scope, kind: str, result: Backtest) -> list[str]:
-    counts = Counter(dict(evidence.happened(kind, scope, start=result.start, end=result.end)))
+def _busiest(activity: Activity, scope: Scope, kind: str, result: Backtest) -> list[str]:
+    counts = Counter(dict(activity.happened(kind, scope, start=result.start, end=result.end)))
     return [name for name, _ in counts.most_common(CHART_SUBJECTS)]

@@ -1,4 +1,4 @@
-"""Where a rule holds at a moment, how far every subject is from it, and whether the evidence is good enough to act. Pure."""
+"""Where a rule holds at a moment, how far every subject is from it, and whether enough is known to act. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from shared.domain.evidence import chance_of_so_few, rate_of
 from shared.domain.guard_records import ALL, Incident, Switch
-from shared.guardrails.evidence import Evidence
+from shared.guardrails.activity import Activity
 from shared.guardrails.rule import (
     EVENT_OF,
     Action,
@@ -64,26 +64,26 @@ class Finding:
         return min(0.99, max(0.0, (value or 0.0) / limit))
 
 
-def evaluate(rule: Rule, evidence: Evidence, *, now: float) -> list[Finding]:
+def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     """Every subject of a rule, those that the rule excepts left out."""
     condition = rule.condition
-    evidence.look_at(now)
+    activity.look_at(now)
     start = now - condition.window.total_seconds()
     match condition.test:
         case Comparison.RATE_ABOVE | Comparison.COUNT_ABOVE:
-            found = _above(rule, evidence, start=start, end=now)
+            found = _above(rule, activity, start=start, end=now)
         case Comparison.LEVEL_BELOW | Comparison.FALL:
-            found = _health(rule, evidence, start=start, end=now)
+            found = _health(rule, activity, start=start, end=now)
         case _:
-            found = _answers(rule, evidence, start=start, end=now)
+            found = _answers(rule, activity, start=start, end=now)
     return [one for one in found if _is_meant(rule, one)]
 
 
-def holding(rule: Rule, evidence: Evidence, *, now: float) -> list[Finding]:
+def holding(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     """The subjects for which the rule holds."""
     if rule.except_hours and rule.except_hours.ends_after(datetime.fromtimestamp(now, UTC)):
         return []
-    return [one for one in evaluate(rule, evidence, now=now) if one.holds]
+    return [one for one in evaluate(rule, activity, now=now) if one.holds]
 
 
 def _is_meant(rule: Rule, one: Finding) -> bool:
@@ -92,33 +92,33 @@ def _is_meant(rule: Rule, one: Finding) -> bool:
     return not (rule.except_names and rule.excepts(one.label))
 
 
-def _above(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Iterable[Finding]:
+def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
     condition = rule.condition
-    counts = evidence.happened(EVENT_OF[condition.metric], rule.scope, start=start, end=end)
+    counts = activity.happened(EVENT_OF[condition.metric], rule.scope, start=start, end=end)
     if condition.test is Comparison.COUNT_ABOVE:
         for key, count in counts.items():
-            label, holds = evidence.label(rule.scope, key), count > condition.limit
+            label, holds = activity.label(rule.scope, key), count > condition.limit
             yield Finding(
                 subject=key, label=label, value=count, limit=condition.limit, count=count, holds=holds
             )
         return
-    sent = evidence.counted("sends", rule.scope, start=start, end=end, generous=True)
+    sent = activity.counted("sends", rule.scope, start=start, end=end, generous=True)
     limit = condition.limit / 100
     for key, sends in sent.items():
         count = counts.get(key, 0)
         enough = sends >= condition.sends
         rate = count / sends if sends else None
         yield Finding(
-            subject=key, label=evidence.label(rule.scope, key), value=rate, limit=limit, count=count,
+            subject=key, label=activity.label(rule.scope, key), value=rate, limit=limit, count=count,
             sends=sends, enough=enough, holds=enough and rate is not None and rate > limit,
         )  # fmt: skip
 
 
-def _answers(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Iterable[Finding]:
+def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
     """Rates from the stats that are to be high: fewer sends are taken for true where readings are sparse."""
     condition = rule.condition
-    sent = evidence.counted("sends", rule.scope, start=start, end=end)
-    answered = evidence.counted(condition.metric, rule.scope, start=start, end=end, generous=True)
+    sent = activity.counted("sends", rule.scope, start=start, end=end)
+    answered = activity.counted(condition.metric, rule.scope, start=start, end=end, generous=True)
     for key, sends in sent.items():
         count, enough = answered.get(key, 0), sends >= condition.sends
         rate = count / sends if sends else None
@@ -128,53 +128,53 @@ def _answers(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Ite
         elif condition.test is Comparison.RATE_BELOW:
             holds = rate is not None and rate < limit
         else:
-            baseline = _baseline(rule, evidence, key, start=start)
+            baseline = _baseline(rule, activity, key, start=start)
             limit *= baseline or 0.0
             holds = rate is not None and baseline is not None and rate < limit
             holds = holds and chance_of_so_few(count, sends, baseline or 0.0) < UNLIKELY
         yield Finding(
-            subject=key, label=evidence.label(rule.scope, key), value=value, limit=limit, count=count,
+            subject=key, label=activity.label(rule.scope, key), value=value, limit=limit, count=count,
             sends=sends, enough=enough, holds=enough and holds,
             is_low=condition.test is not Comparison.SILENCE,
         )  # fmt: skip
 
 
-def _baseline(rule: Rule, evidence: Evidence, key: str, *, start: float) -> float | None:
+def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> float | None:
     """The rate before the window; None: too little was sent then."""
     condition = rule.condition
     begin = start - BASELINE_WINDOWS * condition.window.total_seconds()
-    sends = evidence.counted("sends", rule.scope, start=begin, end=start).get(key, 0)
+    sends = activity.counted("sends", rule.scope, start=begin, end=start).get(key, 0)
     if sends < condition.sends:
         return None
-    return evidence.counted(condition.metric, rule.scope, start=begin, end=start).get(key, 0) / sends
+    return activity.counted(condition.metric, rule.scope, start=begin, end=start).get(key, 0) / sends
 
 
-def _health(rule: Rule, evidence: Evidence, *, start: float, end: float) -> Iterable[Finding]:
+def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
     limit = rule.condition.limit
-    now = evidence.health(rule.scope, at=end)
+    now = activity.health(rule.scope, at=end)
     if rule.condition.test is Comparison.LEVEL_BELOW:
         for key, score in now.items():
-            label = evidence.label(rule.scope, key)
+            label = activity.label(rule.scope, key)
             yield Finding(
                 subject=key, label=label, value=score, limit=limit, holds=score < limit, is_low=True
             )
         return
-    before = evidence.health(rule.scope, at=start)
+    before = activity.health(rule.scope, at=start)
     for key, score in now.items():
         if key in before:
-            fall, label = before[key] - score, evidence.label(rule.scope, key)
+            fall, label = before[key] - score, activity.label(rule.scope, key)
             yield Finding(subject=key, label=label, value=fall, limit=limit, holds=fall >= limit)
 
 
-def doubt(rule: Rule, evidence: Evidence, *, now: float) -> str:
-    """Why the rule must not act now, in words; empty: the evidence is fresh and complete."""
-    last = evidence.last_poll(at=now)
+def doubt(rule: Rule, activity: Activity, *, now: float) -> str:
+    """Why the rule must not act now, in words; empty: what is known is fresh and complete."""
+    last = activity.last_poll(at=now)
     if last is None:
         return "the bot has not read the service yet"
     if now - last > FRESH_SECONDS:
         return f"the bot last read the service on {_clock(last)}"
     window = max(rule.condition.window.total_seconds(), OUTAGE_SECONDS)
-    gap = evidence.outage(start=now - window, end=now)
+    gap = activity.outage(start=now - window, end=now)
     if gap and gap[1] - gap[0] > OUTAGE_SECONDS and rule.condition.metric is not Metric.HEALTH:
         return f"the bot has no data from {_clock(gap[0])} to {_clock(gap[1])}"
     return ""
@@ -229,17 +229,17 @@ class Standing:
 def standing(
     name: str,
     rule: Rule,
-    evidence: Evidence,
+    activity: Activity,
     *,
     incidents: Sequence[Incident] = (),
     switches: Sequence[Switch] = (),
     now: float,
 ) -> Standing:
     """State, last firing and distance to the threshold."""
-    found = evaluate(rule, evidence, now=now)
+    found = evaluate(rule, activity, now=now)
     findings = [one for one in found if one.nearness is not None]
     fired = max((one.began_at for one in incidents if one.rule == name), default=None)
-    state, why = _state(name, rule, evidence, switches=switches, now=now)
+    state, why = _state(name, rule, activity, switches=switches, now=now)
     if rule.only and not found and rule.condition.test is not Comparison.COUNT_ABOVE:
         why = why or f"nothing is known of {quoted(rule.only)}"
     closest = max(findings, key=lambda one: one.nearness or 0.0, default=None)
@@ -250,7 +250,7 @@ _STATES = {Action.TELL: "tells", Action.SUGGEST: "suggests", Action.ACT: "acts"}
 
 
 def _state(
-    name: str, rule: Rule, evidence: Evidence, *, switches: Sequence[Switch], now: float
+    name: str, rule: Rule, activity: Activity, *, switches: Sequence[Switch], now: float
 ) -> tuple[str, str]:
     for switch in switches:
         if switch.rule in {ALL, name} and is_on(switch, now=now):
@@ -258,7 +258,7 @@ def _state(
             if switch.until is None:
                 return "off", who
             return "snoozed", f"until {_clock(switch.until)} {who}".strip()
-    if rule.action is Action.ACT and (why := doubt(rule, evidence, now=now)):
+    if rule.action is Action.ACT and (why := doubt(rule, activity, now=now)):
         return "waits", why
     return _STATES[rule.action], ""
 

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from shared.commands import COMMANDS, CONFIRMED, Invocation, join
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import ALL, StoredRule, Switch
+from shared.guardrails.activity import HORIZON
 from shared.guardrails.catalog import NamedRule, catalog, free_name
 from shared.guardrails.evaluate import Standing, is_on, show_value, standing
-from shared.guardrails.evidence import HORIZON
 from shared.guardrails.rule import Action, Rule
 from shared.guardrails.sentence import parse
 from shared.operations.context import CommandContext
-from shared.operations.guard_backtest import backtest_card, load_evidence, missing_sequence
+from shared.operations.guard_backtest import backtest_card, load_activity, missing_sequence
 from shared.operations.outcome import Outcome, need_records, refused
 from shared.text.formats import UNKNOWN, show_number, show_time
 
@@ -39,12 +39,12 @@ async def guard(invocation: Invocation, context: CommandContext) -> Outcome:
 async def list_rules(context: CommandContext) -> Card:
     """Every rule with its state, its last firing and how near it is to fire again."""
     records, workspace = need_records(context).guardrails, context.workspace.name
-    rules, evidence = await asyncio.gather(_rules(context), load_evidence(records, context))
+    rules, activity = await asyncio.gather(_rules(context), load_activity(records, context))
     now = context.now().timestamp()
     incidents = await records.incidents(workspace, now - HORIZON)
     switches = await records.switches(workspace)
     stands = [
-        standing(one.name, one.rule, evidence, incidents=incidents, switches=switches, now=now)
+        standing(one.name, one.rule, activity, incidents=incidents, switches=switches, now=now)
         for one in rules.values()
     ]
     all_off = next((one for one in switches if one.rule == ALL and is_on(one, now=now)), None)

@@ -9,8 +9,8 @@ from shared.api.errors import OutreachError
 from shared.commands import join
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import GuardRecords
+from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.backtest import Backtest, backtest, charts
-from shared.guardrails.evidence import HORIZON, Evidence
 from shared.guardrails.rule import Action, Rule, Scope, subject_key
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
@@ -20,23 +20,23 @@ LOOK_BACK = timedelta(days=30)
 SHOWN = 8
 
 
-async def load_evidence(records: GuardRecords, context: CommandContext) -> Evidence:
+async def load_activity(records: GuardRecords, context: CommandContext) -> Activity:
     """Everything that is stored of the workspace and that a rule can look at."""
     since = context.now().timestamp() - HORIZON
     happenings, samples = await asyncio.gather(
         records.happenings(context.workspace.name, since), records.samples(context.workspace.name, since)
     )
-    evidence = Evidence()
-    await asyncio.to_thread(evidence.add, happenings, samples)
-    return evidence
+    activity = Activity()
+    await asyncio.to_thread(activity.add, happenings, samples)
+    return activity
 
 
 async def backtest_card(name: str, rule: Rule, context: CommandContext, *, is_new: bool = False) -> Card:
     """What a rule would have done in the last 30 days; a new one can be added from there."""
-    evidence = await load_evidence(need_records(context).guardrails, context)
+    activity = await load_activity(need_records(context).guardrails, context)
     end = context.now().timestamp()
     start = end - LOOK_BACK.total_seconds()
-    result = await asyncio.to_thread(backtest, rule, evidence, start=start, end=end)
+    result = await asyncio.to_thread(backtest, rule, activity, start=start, end=end)
     firings = result.firings
     times = f"{len(firings):,} times" if len(firings) != 1 else "once"
     have = f"have fired {times} in the last 30 days" if firings else "not have fired in the last 30 days"
@@ -47,9 +47,9 @@ async def backtest_card(name: str, rule: Rule, context: CommandContext, *, is_ne
         text=(f"Understood: {rule}.", *await missing_sequence(rule, context), *_summary(rule, result)),
         facts=_facts(rule, result),
         table=_firings(rule, result, context) if firings else None,
-        charts=await asyncio.to_thread(charts, rule, evidence, result),
+        charts=await asyncio.to_thread(charts, rule, activity, result),
         buttons=(Button(label="Add this rule", command=on),) if is_new else (),
-        footer=_reach(evidence, start=start, context=context),
+        footer=_reach(activity, start=start, context=context),
         data=tuple(
             {
                 "at": _moment(one.at).isoformat(),
@@ -121,9 +121,9 @@ def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
     return Table(columns=titles, rows=rows, total=len(result.firings))
 
 
-def _reach(evidence: Evidence, *, start: float, context: CommandContext) -> str:
+def _reach(activity: Activity, *, start: float, context: CommandContext) -> str:
     """Since when something is known, where that is less than was asked."""
-    first = evidence.begins_at()
+    first = activity.begins_at()
     if first is None:
         return "This workspace has no history yet."
     if first > start + 86_400:

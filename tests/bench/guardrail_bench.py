@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from bot.jobs.guardrails import EVERY
 from shared.domain.guard_records import CountSample, Happening
+from shared.guardrails.activity import DAY, Activity
 from shared.guardrails.evaluate import doubt, holding
-from shared.guardrails.evidence import DAY, Evidence
 from shared.guardrails.rule import Rule
 from shared.guardrails.sentence import parse
 from tests.bench.__main__ import Row
@@ -38,7 +38,7 @@ def rules() -> list[Rule]:
     return [parse(sentence) for sentence in sentences]
 
 
-def account(*, now: float) -> Evidence:
+def account(*, now: float) -> Activity:
     """A month of one workspace."""
     today = int(now // DAY)
     scopes = [("sequence", f"Sequence {n}") for n in range(SEQUENCES)]
@@ -61,19 +61,19 @@ def account(*, now: float) -> Evidence:
         for scope, key in scopes
         if scope == "inbox"
     ]
-    known = Evidence()
+    known = Activity()
     known.add(happenings, samples)
     return known
 
 
-def look(known: Iterable[Evidence], wanted: Iterable[Rule], *, now: float) -> int:
+def look(known: Iterable[Activity], wanted: Iterable[Rule], *, now: float) -> int:
     """Evaluate every rule for every workspace, as the job does; how many subjects hold."""
     wanted = list(wanted)
     found = 0
-    for evidence in known:
+    for activity in known:
         for rule in wanted:
-            doubt(rule, evidence, now=now)
-            found += len(holding(rule, evidence, now=now))
+            doubt(rule, activity, now=now)
+            found += len(holding(rule, activity, now=now))
     return found
 
 

@@ -35,9 +35,9 @@ from sandbox.service.campaign import simulation
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.domain.guard_records import StoredRule
+from shared.guardrails.activity import DAY, Activity
 from shared.guardrails.backtest import backtest
 from shared.guardrails.defaults import SHIPPED
-from shared.guardrails.evidence import DAY, Evidence
 from shared.guardrails.rule import Scope
 from shared.guardrails.sentence import parse
 from shared.storage.database import parse_url
@@ -263,16 +263,16 @@ async def calm_month(seed: int, scenario: Path) -> str:
         for seconds in CALM_STEPS:
             await trial.advance(seconds)
             await trial.sampler.sample()
-        evidence = Evidence()
+        activity = Activity()
         guardrails = trial.store.guardrails
-        evidence.add(await guardrails.happenings("default", 0.0), await guardrails.samples("default", 0.0))
+        activity.add(await guardrails.happenings("default", 0.0), await guardrails.samples("default", 0.0))
         end = trial.clock.now
     alarms = [
         f"{name}: {one.label}: {one.note}"
         for name, sentence in SHIPPED.items()
-        for one in backtest(parse(sentence), evidence, start=TUESDAY, end=end).firings
+        for one in backtest(parse(sentence), activity, start=TUESDAY, end=end).firings
     ]
-    sends = sum(evidence.counted("sends", Scope.SEQUENCE, start=TUESDAY, end=end).values())
+    sends = sum(activity.counted("sends", Scope.SEQUENCE, start=TUESDAY, end=end).values())
     return "\n".join((f"| {seed} | {sends:,} | {len(alarms)} |", *alarms))
 
 

@@ -239,7 +239,7 @@ class ServiceFeed:
 
     async def _read_firings(self, records: Records, poller: Poller) -> None:
         """Those of which nothing can be read now stay."""
-        from shared.guardrails.evidence import HORIZON
+        from shared.guardrails.activity import HORIZON
 
         since = self._now().timestamp() - HORIZON
         try:

@@ -14,7 +14,7 @@ from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.guardrail_schema import incidents, rules, samples, switches
 from bot.store.db.schema import sightings
 from shared.domain.guard_records import ALL, CLOSED, CountSample, Happening, Incident, StoredRule, Switch
-from shared.guardrails.evidence import domain_of
+from shared.guardrails.activity import domain_of
 from shared.guardrails.rule import subject_key
 
 SLOT = 900.0

@@ -14,7 +14,7 @@ from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import parse
 from shared.domain.guard_records import Switch
-from shared.guardrails.evidence import Evidence
+from shared.guardrails.activity import Activity
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
 
@@ -165,19 +165,22 @@ async def test_a_pause_by_a_person_is_not_told_as_the_rules_when_it_is_turned_of
     assert guardrail_acts.TURNED_OFF in card.text
 
 
-async def test_guard_off_between_two_pauses_stops_the_second(guarded: GuardedWorkspace) -> None:
+async def test_guard_off_between_two_pauses_stops_the_second(
+    guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = guarded.remote.add("Spring")
     await guarded.rule(BOTH)
     guarded.sent(100)
     await guarded.bounce(4)
     await guarded.bounce(3, name="Spring", first=100)
-    pause = guarded.contexts.clients["default"].pause_sequence
+    client = guarded.contexts.clients["default"]
+    pause = client.pause_sequence
 
     async def pause_and_turn_off(name: str) -> None:
         await pause(name)
         await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
 
-    guarded.contexts.clients["default"].pause_sequence = pause_and_turn_off  # type: ignore[method-assign]
+    monkeypatch.setattr(client, "pause_sequence", pause_and_turn_off)
     (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Q3 founders"
     assert guarded.remote.sequences[other]["status"] == "active"
@@ -188,13 +191,13 @@ async def test_a_large_past_is_read_beside_the_event_loop(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: set[int] = set()
-    add = Evidence.add
+    add = Activity.add
 
     def noted(*given: Any) -> None:
         threads.add(threading.get_ident())
         add(*given)
 
-    monkeypatch.setattr(Evidence, "add", noted)
+    monkeypatch.setattr(Activity, "add", noted)
     await guarded.bounce(3)
     await guarded.watch.check()
     assert threads

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from shared.domain.guard_records import CountSample, Happening
+from shared.guardrails.activity import DAY, Activity
 from shared.guardrails.backtest import backtest, charts
-from shared.guardrails.evidence import DAY, Evidence
 from shared.guardrails.sentence import parse
 
 START = 20_000 * DAY
 
 
-def crisis() -> Evidence:
+def crisis() -> Activity:
     """Ten sends an hour for six days; on the third, from 06:00 to 18:00, half of them bounce."""
-    known = Evidence()
+    known = Activity()
     samples, happenings = [], []
     for hour in range(6 * 24):
         at = START + hour * 3600
@@ -38,7 +38,7 @@ def test_one_incident_fires_once_and_counts_what_a_pause_would_have_prevented() 
 
 def test_a_day_s_limit_holds_back() -> None:
     rule = parse("pause sequence for 1h when bounces > 4 in 1h, at most 1 a day")
-    known = Evidence()
+    known = Activity()
     known.add(
         Happening(at=START + hour * 3600 + n + 1, kind="lead.bounced", sequence="Q3")
         for hour in (1, 6, 12)
@@ -57,5 +57,5 @@ def test_the_chart_shows_the_days_of_what_would_have_fired() -> None:
 
 def test_nothing_known_is_no_firing_and_no_chart() -> None:
     rule = parse("pause sequence when bounces > 5% of at least 50 sends in 24h")
-    result = backtest(rule, Evidence(), start=START, end=START + DAY)
-    assert (result.firings, charts(rule, Evidence(), result)) == ((), ())
+    result = backtest(rule, Activity(), start=START, end=START + DAY)
+    assert (result.firings, charts(rule, Activity(), result)) == ((), ())

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from shared.domain.guard_records import ALL, CountSample, Happening, Incident, Switch
+from shared.guardrails.activity import DAY, Activity
 from shared.guardrails.evaluate import doubt, evaluate, holding, standing
-from shared.guardrails.evidence import DAY, Evidence
 from shared.guardrails.sentence import parse
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC).timestamp()
@@ -39,37 +39,37 @@ def polls(*, until: float = NOW, hours: float = 48, every: float = 300) -> list[
     ][::-1]
 
 
-def evidence(happenings: Iterable[Happening] = (), samples: Iterable[CountSample] = ()) -> Evidence:
-    found = Evidence()
+def activity(happenings: Iterable[Happening] = (), samples: Iterable[CountSample] = ()) -> Activity:
+    found = Activity()
     found.add(happenings, samples)
     return found
 
 
 @pytest.mark.parametrize(("count", "sends"), [(6, 100), (3, 50)])
 def test_a_rate_holds_above_its_share_of_enough_sends(count: int, sends: int) -> None:
-    assert holding(BOUNCES, evidence(bounces(count), sent(sends)), now=NOW)
+    assert holding(BOUNCES, activity(bounces(count), sent(sends)), now=NOW)
 
 
 @pytest.mark.parametrize(("count", "sends"), [(5, 100), (5, 49)])
 def test_a_rate_does_not_hold_at_its_share_or_with_too_few_sends(count: int, sends: int) -> None:
-    assert holding(BOUNCES, evidence(bounces(count), sent(sends)), now=NOW) == []
+    assert holding(BOUNCES, activity(bounces(count), sent(sends)), now=NOW) == []
 
 
 def test_what_is_older_than_the_window_does_not_count() -> None:
-    known = evidence(bounces(50, hours=25), sent(100))
+    known = activity(bounces(50, hours=25), sent(100))
     assert holding(BOUNCES, known, now=NOW) == []
 
 
 def test_sparse_readings_count_more_sends_rather_than_too_few() -> None:
     """Yesterday is known as a whole day only: all of it counts, so that no rate is shown higher than it was."""
     yesterday = CountSample(scope="sequence", key="Q3", day=TODAY - 1, at=TODAY * DAY, sends=900)
-    (one,) = evaluate(BOUNCES, evidence(bounces(8), [yesterday, *sent(100)]), now=NOW)
+    (one,) = evaluate(BOUNCES, activity(bounces(8), [yesterday, *sent(100)]), now=NOW)
     assert (one.sends, one.holds) == (1000, False)
 
 
 def test_a_domain_sums_its_inboxes_and_a_workspace_its_sequences() -> None:
     inboxes = [*sent(60, key="a@acme.com", scope="inbox"), *sent(60, key="b@ACME.com", scope="inbox")]
-    known = evidence(bounces(4) + bounces(4, inbox="b@acme.com"), [*inboxes, *sent(120)])
+    known = activity(bounces(4) + bounces(4, inbox="b@acme.com"), [*inboxes, *sent(120)])
     for subject, rule in (("acme.com", "domain"), ("workspace", "workspace")):
         (one,) = holding(
             parse(f"pause {rule} when bounces > 5% of at least 100 sends in 24h"), known, now=NOW
@@ -78,7 +78,7 @@ def test_a_domain_sums_its_inboxes_and_a_workspace_its_sequences() -> None:
 
 
 def test_exceptions_are_left_out() -> None:
-    known = evidence(bounces(9) + bounces(9, sequence="VIP"), [*sent(100), *sent(100, key="VIP")])
+    known = activity(bounces(9) + bounces(9, sequence="VIP"), [*sent(100), *sent(100, key="VIP")])
     rule = parse(f'{BOUNCES}, except "vip"')
     assert [one.label for one in holding(rule, known, now=NOW)] == ["Q3"]
     only = parse('pause sequence "VIP" when bounces > 5% of at least 50 sends in 24h')
@@ -88,28 +88,28 @@ def test_exceptions_are_left_out() -> None:
 
 def test_a_rule_finds_a_sequence_whose_name_hides_characters() -> None:
     rule = parse('tell about sequence "q3 founders" when bounces > 2 in 24h')
-    known = evidence(bounces(3, sequence="Q3\u200b founders\u202e"))
+    known = activity(bounces(3, sequence="Q3\u200b founders\u202e"))
     assert [one.holds for one in evaluate(rule, known, now=NOW)] == [True]
 
 
 def test_silence_needs_enough_sends_and_not_one_reply() -> None:
     rule = parse("tell when no replies after 200 sends in 7d")
-    assert [one.holds for one in evaluate(rule, evidence((), sent(200)), now=NOW)] == [True]
-    assert [one.holds for one in evaluate(rule, evidence((), sent(199)), now=NOW)] == [False]
-    assert [one.holds for one in evaluate(rule, evidence((), sent(500, replies=1)), now=NOW)] == [False]
+    assert [one.holds for one in evaluate(rule, activity((), sent(200)), now=NOW)] == [True]
+    assert [one.holds for one in evaluate(rule, activity((), sent(199)), now=NOW)] == [False]
+    assert [one.holds for one in evaluate(rule, activity((), sent(500, replies=1)), now=NOW)] == [False]
 
 
 def test_a_rate_is_below_its_baseline_only_where_chance_is_unlikely() -> None:
     rule = parse("tell when positive replies < 50% of baseline over at least 200 sends in 7d")
 
-    def known(now_positive: int, sends: int) -> Evidence:
+    def known(now_positive: int, sends: int) -> Activity:
         past = [
             CountSample(
                 scope="sequence", key="Q3", day=TODAY - n, at=(TODAY - n + 1) * DAY, sends=100, positive=4
             )
             for n in range(9, 30)
         ]
-        return evidence((), [*past, *sent(sends, positive=now_positive)])
+        return activity((), [*past, *sent(sends, positive=now_positive)])
 
     assert [one.holds for one in evaluate(rule, known(1, 250), now=NOW)] == [True]
     assert [one.holds for one in evaluate(rule, known(4, 250), now=NOW)] == [False]  # chance could do that
@@ -121,7 +121,7 @@ def test_health_below_a_score_and_falling() -> None:
         at = NOW - days * DAY
         return CountSample(scope="health", key=inbox, day=int(at // DAY), at=at, health=score)
 
-    known = evidence((), [health(5, 90), health(2, 80), health(1, 70), health(5, 95, "b@acme.com")])
+    known = activity((), [health(5, 90), health(2, 80), health(1, 70), health(5, 95, "b@acme.com")])
     low = evaluate(parse("tell about inbox when health < 75"), known, now=NOW)
     assert {one.label: one.holds for one in low} == {"a@acme.com": True, "b@acme.com": False}
     (fall,) = evaluate(parse("tell about domain when health falls 20 in 3d"), known, now=NOW)
@@ -129,12 +129,12 @@ def test_health_below_a_score_and_falling() -> None:
 
 
 def test_a_rule_doubts_what_is_stale_or_has_a_gap() -> None:
-    assert doubt(BOUNCES, evidence(), now=NOW) == "the bot has not read the service yet"
-    assert doubt(BOUNCES, evidence((), polls()), now=NOW) == ""
-    assert doubt(BOUNCES, evidence((), polls(until=NOW - 1000)), now=NOW).startswith(
+    assert doubt(BOUNCES, activity(), now=NOW) == "the bot has not read the service yet"
+    assert doubt(BOUNCES, activity((), polls()), now=NOW) == ""
+    assert doubt(BOUNCES, activity((), polls(until=NOW - 1000)), now=NOW).startswith(
         "the bot last read the service on"
     )
-    gap = evidence((), [*polls(until=NOW - 5 * 3600, hours=20), *polls(hours=2)])
+    gap = activity((), [*polls(until=NOW - 5 * 3600, hours=20), *polls(hours=2)])
     assert doubt(BOUNCES, gap, now=NOW) == "the bot has no data from 10 Mar 09:30 UTC to 10 Mar 12:35 UTC"
     hour = parse("pause sequence when bounces > 5% of at least 50 sends in 1h")
     assert doubt(hour, gap, now=NOW) == ""  # the gap is before its window
@@ -142,13 +142,13 @@ def test_a_rule_doubts_what_is_stale_or_has_a_gap() -> None:
 
 def test_a_rule_about_something_that_was_never_seen_says_so() -> None:
     rule = parse('tell about sequence "Gone" when bounces > 5% of at least 50 sends in 24h')
-    assert standing("b", rule, evidence(bounces(2), [*sent(100), *polls()]), now=NOW).why == (
+    assert standing("b", rule, activity(bounces(2), [*sent(100), *polls()]), now=NOW).why == (
         'nothing is known of "Gone"'
     )
 
 
 def test_a_standing_tells_state_last_firing_and_the_closest_subject() -> None:
-    known = evidence(bounces(2) + bounces(4, sequence="VIP"), [*sent(100), *sent(100, key="VIP"), *polls()])
+    known = activity(bounces(2) + bounces(4, sequence="VIP"), [*sent(100), *sent(100, key="VIP"), *polls()])
     fired = Incident(
         id=1,
         workspace="w",
@@ -168,4 +168,4 @@ def test_a_standing_tells_state_last_firing_and_the_closest_subject() -> None:
     assert standing("b", BOUNCES, known, switches=[off], now=NOW).state == "off"
     snoozed = Switch(rule="b", by="ann", at=1.0, until=NOW + 60)
     assert standing("b", BOUNCES, known, switches=[snoozed], now=NOW).state == "snoozed"
-    assert standing("b", BOUNCES, evidence(bounces(2), sent(100)), now=NOW).state == "waits"
+    assert standing("b", BOUNCES, activity(bounces(2), sent(100)), now=NOW).state == "waits"

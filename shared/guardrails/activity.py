@@ -82,7 +82,7 @@ class Scores:
 Counter = Mapping[str, int]
 
 
-class Evidence:
+class Activity:
     """Everything known of one workspace. Counts for a moment are computed once and shared by all rules."""
 
     def __init__(self) -> None:
