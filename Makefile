@@ -89,6 +89,7 @@ bench: $(DEV)  ## measured ratios against baselines of the same run
 docs: $(RUN)  ## write manifest.yml and the pages that are made from the tables
 	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
 	@$(BIN)/python -m cli.commands.docs_pages $(INTO)/docs
+	@$(BIN)/python -m tests.copy_page $(INTO)/docs
 
 lock: $(DEV)  ## resolve the locks again (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build -o requirements.lock

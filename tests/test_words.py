@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.copy_page import ROOT, product_files, strings_of
+from tests.copy_page.page import ROOT, product_files, strings_of
 
 BANNED = (
     r"There is no [“']here",

@@ -104,6 +104,10 @@ def alerts(now: datetime) -> dict[str, Card]:
 
 
 def alert_of_kind(kind: str, now: datetime, words: str) -> Alert:
+    """An alert whose every field has a value: those of an example, or `words` again and again."""
+    if words == SHORT:
+        event = Event(kind=kind, **(_LEAD if kind != PAUSED else {}), **_OF_KIND.get(kind, {}))
+        return Alert(id="al_00000000000000000001", event=event, received_at=now - timedelta(minutes=4))
     event = Event(
         kind=kind,
         lead=EventLead(email="ada@acme.example", first_name=words, company=words),
@@ -117,6 +121,22 @@ def alert_of_kind(kind: str, now: datetime, words: str) -> Alert:
         bounce_type="hard",
     )
     return Alert(id="al_00000000000000000001", event=event, received_at=now)
+
+
+_LEAD: dict[str, Any] = {
+    "lead": EventLead(email="ada@acme.example", first_name="Ada", last_name="Lovelace", company="Acme"),
+    "sequence": "Q3 founders",
+    "step": 2,
+    "inbox": "sam@mail.example",
+}
+_OF_KIND: dict[str, dict[str, Any]] = {
+    INTERESTED: {"reply": "Sounds interesting. Can we talk on Tuesday?"},
+    PAUSED: {"domain": "mail.example", "inbox": "sam@mail.example", "reason": "bounce rate above 5%"},
+    "lead.replied": {"reply": "Not now, try again next quarter."},
+    "reply.ooo": {"reply": "I'm out of office until December 1.", "return_date": "2026-12-01"},
+    "lead.bounced": {"bounce_type": "hard"},
+    "lead.unsubscribed": {},
+}
 
 
 def _inboxes(status: str) -> list[Inbox]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from prometheus_client.metrics import MetricWrapperBase
 
 from bot.telemetry import metrics
-from cli.commands.copy_page import copy_page
 from cli.parser.arguments import program_parser
 from cli.parser.shell_commands import PROGRAMS, Program
 from shared.commands import COMMANDS, Command, Face
@@ -120,4 +119,3 @@ if __name__ == "__main__":
     (folder / "commands.md").write_text(commands_page(), encoding="utf-8")
     (folder / "metrics.md").write_text(metrics_page(), encoding="utf-8")
     (folder / "settings.md").write_text(settings_page(), encoding="utf-8")
-    (folder / "copy.md").write_text(copy_page(), encoding="utf-8")

@@ -1,58 +1,68 @@
-"""docs/copy.md: every card, answer, view, help page and sentence of the product, to be read from top to bottom."""
+"""The page of every card, answer, view, help page and sentence of the product, to be read from top to bottom."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from bot.alerts import kinds
-from bot.interactions import specimens
-from bot.interactions.specimens import LONG, SHORT
 from cli.console import card_output
 from cli.console.table_layout import Look
+from cli.parser.arguments import program_parser
+from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, help_card
 from shared.domain.card import Card
 from shared.operations.error_cards import MESSAGES
+from tests.copy_page import bot_cards, dashboard
+from tests.copy_page.answers import answers
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("bot", "cli", "sandbox/slack/pages", "shared", "tui")
-UNREAD = ("bot/store/db/", "bot/store/migrations/", "bot/store/queue/", "cli/bulk/columns.py", "cli/commands/copy_page.py",
+UNREAD = ("bot/store/db/", "bot/store/migrations/", "bot/store/queue/", "cli/bulk/columns.py",
           "bot/interactions/specimens.py", "shared/api/decoding/field_names.py")  # fmt: skip
 """Modules whose strings aren't shown to people: SQL, lists of names, and the specimens above."""
-NOW = datetime(2026, 11, 22, 14, 5, tzinfo=UTC)
 _LOOK = Look(width=None, ascii=False, interactive=False)
 _CODE = re.compile(r"\(\?|\\[dsw]|^[\W\d]*$|\b(?:SELECT|INSERT|UPDATE|PRAGMA|CREATE|SET|ALTER) ")
 _HEAD = """\
 # Every text of the product
 
-Made by `make docs`: cards and views of the bot, help, errors, then every other string by file, with `{…}` for what is
-filled in. Read it when you change a text.
+Made by `make docs` from the program's own renderers, over accounts that are made up: answers, cards and views of the bot,
+help, dashboard, errors, then every other string by file, with `{…}` for what is filled in. Read it when you change a text.
 """
 
 
 def copy_page() -> str:
-    parts = [_HEAD, "## Cards and answers\n", *map(_card_block, _cards().items())]
-    parts += ["## Home, modals and forms\n", *_views()]
-    parts += ["## Help\n", *(_block(help_card(name)) for name in COMMANDS)]
-    parts += ["## Errors\n", *(f"- **{title}**. {cure}" for title, cure in MESSAGES.values()), ""]
+    parts = [_HEAD, "## Answers of commands\n", *_cards(answers().items())]
+    parts += ["## Alerts and what follows them\n", *_cards(bot_cards.alerts().items())]
+    parts += ["## Guardrails\n", *_cards(bot_cards.guardrails())]
+    parts += ["## Clicks, confirmations and refusals\n", *_cards(bot_cards.exchanges())]
+    parts += ["## Home, modals and forms\n", *map(_view, bot_cards.views())]
+    parts += ["## Dashboard\n", *(_fenced(name, text) for name, text in dashboard.reports())]
+    parts += _cards(dashboard.cards())
+    parts += ["## Help\n", *_cards((f"help {name}", help_card(name)) for name in COMMANDS)]
+    parts += ["## Help in a shell\n", *map(_program_help, PROGRAMS)]
+    parts += ["## Errors\n", *(f"- **{title}**. {fix}" for title, fix in MESSAGES.values()), ""]
     parts += ["## Strings by file\n", *_strings()]
     return "\n".join(parts)
 
 
-def _cards() -> Mapping[str, Card]:
-    found = {**specimens.alerts(NOW), **specimens.answers(NOW)}
-    for kind in kinds.KINDS:
-        found[kind] = kinds.card(specimens.alert_of_kind(kind, NOW, SHORT))
-    return {name: card for name, card in found.items() if LONG[:20] not in repr(card)}
+def _cards(named: Iterable[tuple[str, Card]]) -> list[str]:
+    return [_fenced(name, _block(card)) for name, card in named]
 
 
-def _card_block(named: tuple[str, Card]) -> str:
-    name, card = named
-    return f"### {name}\n\n{_block(card)}"
+def _fenced(name: str, text: str) -> str:
+    return f"### {name}\n\n```text\n{text}\n```\n"
+
+
+def _program_help(name: str) -> str:
+    return _fenced(f"outreach {name} --help", program_parser(PROGRAMS[name]).format_help().rstrip())
+
+
+def _view(named: tuple[str, Any]) -> str:
+    name, view = named
+    return _fenced(name, "\n".join(_texts(view)))
 
 
 def _block(card: Card) -> str:
@@ -60,13 +70,7 @@ def _block(card: Card) -> str:
     buttons = " ".join(f"[{button.label}]" for button in card.buttons)
     confirms = [b.confirm for b in card.buttons if b.confirm]
     questions = [f"{one.title} {one.text} [{one.yes}] [{one.no}]" for one in confirms]
-    return "\n".join(["```", *lines, *([buttons] if buttons else []), *questions, "```\n"])
-
-
-def _views() -> Iterator[str]:
-    for one in specimens.specimens(NOW):
-        if one.view is not None and LONG[:20] not in repr(one.view):
-            yield "\n".join([f"### {one.name}\n", "```", *_texts(one.view), "```\n"])
+    return "\n".join([*lines, *([buttons] if buttons else []), *questions])
 
 
 def _texts(node: Any) -> Iterator[str]:

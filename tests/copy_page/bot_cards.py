@@ -1,0 +1,230 @@
+"""The bot's own cards in their main states: reminders, spikes, guardrails, confirmations, Home."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bot.alerts import guardrail_cards, kinds, spike
+from bot.alerts.model import PAUSED, Mark
+from bot.commands import alert_actions, canned_replies, confirmation_cards, sharing
+from bot.commands.command_help import with_form
+from bot.delivery import channel_health
+from bot.interactions import forms, specimens
+from bot.interactions.forms import FormRequest
+from bot.interactions.home_tab import home_view
+from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
+from bot.jobs import auto_resume, reminders, unacknowledged
+from bot.slack import permissions
+from bot.slack.permissions import Person
+from bot.store.alerts.acknowledgements import Unacknowledged
+from bot.store.alerts.claims import ClaimState
+from bot.store.alerts.confirmations import Answered, Verdict
+from bot.store.alerts.reminders import Due
+from bot.store.alerts.spikes import Subject
+from bot.store.alerts.timers import DueTimer
+from shared.api.models import Inbox, Sequence
+from shared.commands import Role, help_card
+from shared.domain.alert_settings import SpikeRule
+from shared.domain.card import Card
+from shared.domain.evidence import Rate
+from shared.domain.guard_records import Incident
+from shared.domain.health import roll_up
+from shared.domain.records import Actor, AuditEntry, Timer
+from shared.guardrails import sentence
+
+NOW = datetime(2026, 11, 22, 14, 5, tzinfo=UTC)
+ANN = Person(id="U1", name="ann", zone="UTC")
+BODY = json.dumps(
+    {"event": "reply.interested", "sequence": "Q3 founders", "step": 2, "reply": "Can we talk on Tuesday?",
+     "lead": {"email": "ada@acme.example", "first_name": "Ada", "last_name": "Lovelace", "company": "Acme"}}
+).encode()  # fmt: skip
+AWAY = BODY.replace(b"reply.interested", b"reply.ooo")
+
+
+def alerts() -> Mapping[str, Card]:
+    """Alerts in every state, and what is posted about them later."""
+    found = {
+        name: card for name, card in specimens.alerts(NOW).items() if specimens.LONG[:20] not in repr(card)
+    }
+    for kind in kinds.KINDS:
+        one = specimens.alert_of_kind(kind, NOW, specimens.SHORT)
+        found[kind], found[f"{kind}, condensed"] = kinds.card(one), kinds.condensed(one)
+    paused = specimens.alert_of_kind(PAUSED, NOW - timedelta(hours=2), specimens.SHORT)
+    found["paused domain, acknowledged"] = kinds.card(replace(paused, acknowledged=Mark(name="ann", at=NOW)))
+    found["paused domain, reported again"] = kinds.again(paused, at=NOW)
+    found["reply, updated"] = kinds.turned(specimens.alert_of_kind("lead.replied", NOW, specimens.SHORT))
+    return {**found, **dict(_reminders()), **dict(_spikes())}
+
+
+def _due(what: str, body: bytes = BODY) -> Due:
+    return Due(
+        alert_id="al_1", workspace="acme", channel="C1", mention="", what=what, by="ann", body=body, bundled=False,
+        waiting_since=NOW.timestamp() - 1800, received_at=NOW.timestamp() - 1800, round=1,
+        claimed_by="U1", claimed_name="ann", claimed_at=NOW.timestamp() - 7200,
+    )  # fmt: skip
+
+
+def _reminders() -> Iterator[tuple[str, Card]]:
+    now = NOW.timestamp()
+    for what in ("remind", "escalate", "back", "unfinished"):
+        yield f"reminder: {what}", reminders.reminder_card(_due(what), now=now)
+        yield f"reminder: {what}, six together", reminders.summary_card([_due(what)] * 6, now=now)
+    yield "reminder: out of office", reminders.reminder_card(_due("back", AWAY), now=now)
+    yield (
+        "reminder: paused domain",
+        unacknowledged.reminder_card(
+            Unacknowledged(
+                alert_id="al_2", workspace="acme", domain="mail.example", channel="C1", received_at=now - 3600, round=1
+            ),
+            now=now,
+        ),
+    )  # fmt: skip
+    ended = DueTimer(
+        id=1, token=1, workspace="acme", attempts=1,
+        timer=Timer(kind="resume", key="sq_1", due_at=NOW,
+                    payload={"name": "Q3 founders", "by": "ann", "reason": "bounces are high"}),
+    )  # fmt: skip
+    yield "pause ended", auto_resume.resumed_card(auto_resume.Tally(done=[ended], resumed=[ended]))
+    yield (
+        "two pauses ended",
+        auto_resume.resumed_card(auto_resume.Tally(done=[ended] * 2, resumed=[ended] * 2)),
+    )
+    yield (
+        "pause ended, sequence deleted",
+        auto_resume.resumed_card(auto_resume.Tally(done=[ended], gone=[ended])),
+    )
+
+
+def _spikes() -> Iterator[tuple[str, Card]]:
+    rule, since = SpikeRule(), NOW.timestamp() - 1200
+    bounces = spike.Figure(kind="lead.bounced", count=14, share=Rate(part=14, sends=180))
+    opt_outs = spike.Figure(kind="lead.unsubscribed", count=6, share=None, spikes=False)
+    domain, sequence = (
+        Subject(scope="domain", name="mail.example"),
+        Subject(scope="sequence", name="Q3 founders"),
+    )
+    yield (
+        "spike of a domain",
+        spike.spike_card(
+            domain,
+            (bounces, opt_outs),
+            rule=rule,
+            since=since,
+            workspace="acme",
+            sequences=(("Q3 founders", 14),),
+        ),
+    )
+    yield (
+        "spike of a sequence",
+        spike.spike_card(sequence, (replace(opt_outs, spikes=True),), rule=rule, since=since),
+    )
+    yield "spike, merged", spike.merged_card(sequence, ["lead.bounced"], onto="mail.example")
+    yield "spike, over", spike.over_card(domain, ["lead.bounced"], since=since, now=NOW.timestamp())
+
+
+def guardrails() -> Iterator[tuple[str, Card]]:
+    """What guardrails post."""
+    rule = sentence.parse("pause sequence for 4h when bounces > 5% of at least 50 sends in 24h")
+    incident = Incident(
+        id=1, workspace="acme", rule="bounces-5", sentence=str(rule), action="pause", subject="q3 founders",
+        label="Q3 founders", began_at=NOW.timestamp(), held_at=NOW.timestamp(),
+        note="6.0% ± 6.5 bounces (6 of 100 sends) in 24h", resumes_at=NOW.timestamp() + 14_400,
+    )  # fmt: skip
+    yield "guardrail paused", guardrail_cards.paused(incident, ["Q3 founders"], undo="q_1")
+    yield (
+        "guardrail paused several",
+        guardrail_cards.paused(
+            replace(incident, label="mail.example", resumes_at=None), ["Q3 founders", "Spring"],
+            undo="q_1", left=["Autumn"], failed=["Winter"],
+        ),
+    )  # fmt: skip
+    yield (
+        "guardrail did not pause",
+        guardrail_cards.not_paused(incident, "Someone else had already paused it."),
+    )
+    yield "guardrail suggests", guardrail_cards.suggestion(
+        "bounces-5", rule, "Q3 founders", incident.note, target="sq_1",
+        why="Only a suggestion: the rule has reached its limit of 3 a day.",
+    )  # fmt: skip
+    yield "guardrail notifies", guardrail_cards.notice("health-60", rule, "Q3 founders", incident.note)
+    yield "guardrails wait", guardrail_cards.waiting(["bounces-5"], "the counts are 40 min old")
+    yield "guardrails can pause again", guardrail_cards.trusted_again()
+
+
+def exchanges() -> Iterator[tuple[str, Card]]:
+    """What clicks, confirmations and refusals answer."""
+    yield "greeting", canned_replies.GREETING
+    for name, card in (("outdated button", canned_replies.UNKNOWN), ("message without an alert", canned_replies.NO_ALERT),
+                       ("line that needs an alert", canned_replies.WHICH_ALERT), ("unknown sender", canned_replies.NOBODY),
+                       ("not to be shared", sharing.REFUSAL), ("alert deleted", alert_actions.GONE)):  # fmt: skip
+        yield name, card
+    claim = ClaimState(
+        alert_id="al_1", workspace="acme", body=BODY, received_at=0, by="", name="", at=None, changed=True
+    )
+    taken = replace(claim, by="U2", name="ben", at=NOW.timestamp() - 60, changed=False)
+    for verb in ("claim", "takeover", "release", "wake", "done", "dismiss", "reopen"):
+        yield f"after {verb}", alert_actions.changed_card(verb, claim, until=NOW)
+    for name, state in (("claimed by another", taken), ("claimed by you", replace(taken, by="U1")),
+                        ("done already", replace(taken, handled_name="ben", handled_at=NOW.timestamp())),
+                        ("changed meanwhile", replace(claim, changed=False))):  # fmt: skip
+        yield name, alert_actions.unchanged_card(state, ANN, now=NOW, zone=UTC)
+    yield "snooze", alert_actions.snooze_choices("al_1", now=NOW, zone=UTC)
+    yield "not interested", alert_actions.reason_choices("al_1")
+    yield "whole reply", alert_actions.whole_reply(claim)
+    entry = AuditEntry(at=NOW, actor=Actor(name="ben", face="slack"), workspace="acme", command="resume sq_1",
+                       result="Q3 founders (sq_1) is active again")  # fmt: skip
+    for verdict in (Verdict.LATE, Verdict.GIVEN, Verdict.NOT_YOURS, Verdict.UNKNOWN):
+        yield (
+            f"confirmation: {verdict}",
+            confirmation_cards.not_confirmed(Answered(verdict=verdict), zone=UTC).card,
+        )
+    moved = Answered(verdict=Verdict.MOVED, moved={"sq_1": entry})
+    yield "undo after a later change", confirmation_cards.not_confirmed(moved, zone=UTC).card
+    guest = Person(id="U3", name="eve", is_guest=True)
+    yield "no permission, guest", permissions.refusal(guest, "“pause”")
+    yield "no permission, role", permissions.refusal(ANN, "“doctor”", needed=Role.ADMIN, can="Who can: @ben.")
+    yield "no permission, channel", permissions.refusal(ANN, "“pause”", here=True)
+    for error in ("not_in_channel", "is_archived", "channel_not_found", "token_revoked", "fatal_error"):
+        yield f"channel rejects posts: {error}", channel_health._broken("#sales", error)
+    yield "channel accepts posts again", channel_health._recovered("#sales")
+    yield "help with a form", with_form(help_card("pause"), "pause")
+
+
+def views() -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Forms, modals and Home."""
+    several = FormRequest(channel="C1", workspace="emea", workspaces=("emea", "apac"))
+    for verb in ("pause", "subscribe", "add", "guard"):
+        yield f"form: {verb}", forms.form_view(verb, several)
+    yield "modal: working", forms.answer_view(canned_replies.ON_ITS_WAY)
+    yield "modal: answer", forms.answer_view(alert_actions.reason_choices("al_1"))
+    yield "Home: loading", home_view.loading()
+    yield "Home: closed", home_view.closed(canned_replies.OUTSIDE)
+    yield "Home: unknown person", home_view.closed(canned_replies.UNKNOWN_PERSON)
+    empty = HomeState(now=NOW, workspaces=("acme",), viewed_workspace="acme", waiting=(), claims=(),
+                      domains={"acme": ()}, sequences={"acme": ()})  # fmt: skip
+    yield "Home: empty account", home_view.view(empty)
+    trouble = HomeState(
+        now=NOW, workspaces=("acme",), viewed_workspace="acme", problem="The service: not reachable"
+    )
+    yield "Home: nothing known", home_view.view(trouble)
+    inboxes = [Inbox(email=f"{name}@mail.example", health_score=score, daily_limit=40, status="active")
+               for name, score in (("ann", 62.0), ("sam", 95.0), ("eve", None))]  # fmt: skip
+    waiting = Waiting(alert="al_1", lead="Ada Lovelace at Acme", sequence="Q3 founders",
+                      since=NOW - timedelta(minutes=12), workspace="acme", link="https://slack.example/1")  # fmt: skip
+    full = HomeState(
+        now=NOW, workspaces=("acme",), viewed_workspace="acme", waiting=(waiting,), claims=(waiting,),
+        paused=(Paused(domain="mail.example", since=NOW - timedelta(hours=3), workspace="acme"),),
+        domains={"acme": roll_up(inboxes)},
+        sequences={"acme": [Sequence(id="sq_1", name="Q3 founders", status="active"),
+                            Sequence(id="sq_2", name="Spring", status="paused")]},
+    )  # fmt: skip
+    yield "Home: one workspace", home_view.view(full)
+    yield "Home: one workspace, a reader", home_view.view(replace(full, may_change=False))
+    yield (
+        "Home: two workspaces",
+        home_view.view(replace(full, workspaces=("acme", "globex"), viewed_workspace="")),
+    )
