@@ -7,7 +7,7 @@ BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
 TESTS := -n 4 --dist worksteal --ignore=tests/e2e -p no:schemathesis
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile
 
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
