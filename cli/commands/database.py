@@ -10,6 +10,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import sqlalchemy as sa
 from sqlalchemy.engine import URL
 
 from bot.store.db import migrate
@@ -56,7 +57,10 @@ def _status(url: URL, *, as_json: bool) -> int:
 def _state(url: URL) -> migrate.SchemaState:
     if url.get_backend_name() == "sqlite" and not _path(url).exists():
         return migrate.SchemaState()
-    engine = open_engine(url, pool_size=1)
+    return _read_state(open_engine(url, pool_size=1))
+
+
+def _read_state(engine: sa.Engine) -> migrate.SchemaState:
     try:
         with engine.connect() as connection:
             return migrate.read_state(connection)
@@ -98,7 +102,8 @@ def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
         raise exit_codes.Failed(
             f"{target} already exists. Use another file name, or add --yes to overwrite it."
         )
-    _copy(source, target)
+    with closing(sqlite3.connect(source)) as database:
+        _copy(database, target)
     card_output.show(Card(title=f"Backed up to {target}", tone=Tone.GOOD))
     return exit_codes.DONE
 
@@ -114,10 +119,13 @@ def _restore(url: URL, source: Path) -> int:
         text: tuple[str, ...] = ()
         if target.exists():
             kept = target.with_name(f"{target.name}.replaced-{datetime.now(UTC):%Y%m%d%H%M%S%f}")
-            _copy(target, kept)
+            with closing(sqlite3.connect(target)) as replaced:
+                _copy(replaced, kept)
             text = (f"What was there before is kept as {kept}.",)
         # They belong to the file that is replaced, and would be read into the new one.
-        _copy(source, target, stale=[target.with_name(target.name + ending) for ending in ("-wal", "-shm")])
+        stale = [target.with_name(target.name + ending) for ending in ("-wal", "-shm")]
+        with closing(_open_backup(source)) as backup:
+            _copy(backup, target, stale=stale)
     card_output.show(Card(title=f"Restored from {source}", tone=Tone.GOOD, text=text))
     return exit_codes.DONE
 
@@ -126,23 +134,34 @@ def _must_be_usable(source: Path) -> None:
     if not source.is_file():
         raise exit_codes.Failed(f"There is no file {source}.")
     try:
-        with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            intact = connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        with closing(_open_backup(source)) as backup:
+            intact = backup.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     except sqlite3.Error:
         intact = False
-    state = _state(URL.create("sqlite", database=str(source))) if intact else migrate.SchemaState()
+    opened = sa.create_engine("sqlite://", creator=lambda: _open_backup(source))
+    state = _read_state(opened) if intact else migrate.SchemaState()
     if not state.revision:
         raise exit_codes.Failed(f"{source} is not an intact backup of the bot's database.")
     state.check()
 
 
-def _copy(source: Path, target: Path, *, stale: Iterable[Path] = ()) -> None:
+def _open_backup(file: Path) -> sqlite3.Connection:
+    """Opened without a write, so a read-only file or disk will do, whatever mode the file is in.
+
+    `immutable` is for files that no process has open (https://www.sqlite.org/uri.html): those without a journal.
+    """
+    journals = (file.with_name(file.name + ending) for ending in ("-wal", "-journal"))
+    how = "mode=ro" if any(one.exists() for one in journals) else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True)
+
+
+def _copy(old: sqlite3.Connection, target: Path, *, stale: Iterable[Path] = ()) -> None:
     """By SQLite's online backup, so that a copy of a database in use is whole; `stale` goes when it is complete."""
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     # In a folder of several users another might have put a link, or a file of his own, in its place.
     os.close(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
     try:
-        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(fresh)) as new:
+        with closing(sqlite3.connect(fresh)) as new:
             old.backup(new)
             new.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it
         for one in stale:

@@ -91,7 +91,7 @@ def test_a_restore_that_fails_leaves_what_was_there(
         connect = sqlite3.connect
 
         def full(path: Any, *more: Any, **named: Any) -> sqlite3.Connection:
-            if str(path) == str(backup):
+            if str(path).endswith(f"/.outreach.db.{os.getpid()}"):
                 raise sqlite3.OperationalError("database or disk is full")
             opened: sqlite3.Connection = connect(path, *more, **named)
             return opened
@@ -102,6 +102,23 @@ def test_a_restore_that_fails_leaves_what_was_there(
         assert file.with_name(file.name + "-wal").exists()
     assert timers() == {"sq_1", "sq_2"}
     assert offline.run("database", "restore", str(backup)).code == 0
+    assert timers() == {"sq_1"}
+
+
+def test_a_restore_only_reads_the_backup(offline: Shell, tmp_path: Path) -> None:
+    """It may be on a read-only disk, and is needed again if this restore was not the last."""
+    set_timer("sq_1")
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    for backup in (folder / "copied.db", folder / "backup.db"):
+        assert offline.run("database", "backup", str(backup)).code == 0
+    with closing(sqlite3.connect(folder / "copied.db")) as copied:  # as `cp` leaves the bot's own file
+        copied.execute("PRAGMA journal_mode=WAL")
+    for backup in (folder / "copied.db", folder / "backup.db"):
+        before = backup.read_bytes()
+        assert offline.run("database", "restore", str(backup)).code == 0
+        assert backup.read_bytes() == before
+    assert {file.name for file in folder.iterdir()} == {"copied.db", "backup.db"}
     assert timers() == {"sq_1"}
 
 
