@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.bulk import checkpoint
-from cli.bulk.audit import record
 from cli.bulk.checkpoint import Tally
 from cli.bulk.columns import Assignment, Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
@@ -78,14 +77,14 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
                 repeated += digest in seen
                 seen.add(digest)
             show(ProgressUpdate(count=sendable + refused, what="rows", part=batch.position / found.size))
-    _show_trial(sendable, refused, shown, repeated=repeated, as_json=as_json)
-    return exit_codes.DONE
+    card = _trial_card(sendable, refused, shown, repeated=repeated)
+    return card_output.answer(card, as_json=as_json)
 
 
 async def _import(options: Namespace, found: Survey, assignments: Sequence[Assignment]) -> int:
     from cli.bulk.batch_sender import Run, open_report
     from cli.console.interactive import attended, confirm, stopping
-    from cli.console.resources import named_sequence
+    from cli.console.resources import named_sequence, record
     from shared.api.http.rate_limit import Priority
     from shared.operations.context import open_client
     from shared.settings import Need, load
@@ -119,8 +118,8 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
             if not complete:
                 raise exit_codes.Interrupted(_resumable(run.tally))
             journal.close()
-    _show_result(run.tally, sequence=sequence.label, report=str(report.path), as_json=options.json)
-    return exit_codes.DONE
+    card = _result_card(run.tally, sequence=sequence.label, report=str(report.path))
+    return card_output.answer(card, as_json=options.json)
 
 
 async def _with_resume_hint(run: Run, sending: Awaitable[bool]) -> bool:
@@ -154,28 +153,18 @@ def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
     card_output.show(card, stream=sys.stderr)
 
 
-def _show_trial(
-    sendable: int, refused: int, shown: Sequence[Outcome], *, repeated: int, as_json: bool
-) -> None:
-    """What `--dry-run` found, to stdout."""
-    if as_json:
-        card_output.print_data([{"sendable": sendable, "refused": refused, "repeated": repeated}])
-        return
+def _trial_card(sendable: int, refused: int, shown: Sequence[Outcome], *, repeated: int) -> Card:
     twice = f"{show_number(repeated, 'row')} repeat an earlier address; the service skips them."
-    card = Card(
+    return Card(
         title=f"{sendable:,} leads can be sent, {refused:,} rows can't",
         tone=Tone.WARN if refused else Tone.GOOD,
         text=("Nothing was sent.", *((twice,) if repeated else ())),
         table=_refusals(shown, total=refused),
+        data=({"sendable": sendable, "refused": refused, "repeated": repeated},),
     )
-    card_output.show(card)
 
 
-def _show_result(tally: Tally, *, sequence: str, report: str, as_json: bool) -> None:
-    """What became of the rows, to stdout."""
-    if as_json:
-        card_output.print_data([{**asdict(tally), "sequence": sequence, "report": report}])
-        return
+def _result_card(tally: Tally, *, sequence: str, report: str) -> Card:
     facts = [
         Fact(label="Added", value=f"{tally.added:,}", tone=Tone.GOOD),
         Fact(label="Skipped", value=f"{tally.skipped:,}"),
@@ -188,12 +177,12 @@ def _show_result(tally: Tally, *, sequence: str, report: str, as_json: bool) -> 
     else:
         count = f"{tally.added:,}" if tally.added else "None"
         title = f"{count} of {tally.rows:,} rows added to {sequence}"
-    card = Card(
+    return Card(
         title=title,
         tone=Tone.WARN if tally.refused else Tone.GOOD,
         facts=(*facts, Fact(label="Report", value=report)),
+        data=({**asdict(tally), "sequence": sequence, "report": report},),
     )
-    card_output.show(card)
 
 
 def _refusals(shown: Sequence[Outcome], *, total: int) -> Table | None:

@@ -8,11 +8,11 @@ from argparse import Namespace
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from cli.bulk.audit import record
 from cli.bulk.checkpoint import HEADING
 from cli.console import card_output, exit_codes
 from cli.console.interactive import confirm, stopping
 from cli.console.progress import ProgressUpdate, progress_bar
+from cli.console.resources import named_sequence, record
 from shared.api.client import OutreachClient
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
@@ -43,7 +43,6 @@ def added_addresses(report: Path) -> frozenset[str]:
 
 
 async def _undo(options: Namespace, added: frozenset[str]) -> int:
-    from cli.console.resources import named_sequence
     from shared.operations.context import open_client
     from shared.settings import Need, load
 
@@ -66,11 +65,7 @@ async def _undo(options: Namespace, added: frozenset[str]) -> int:
         text=(f"{missing:,} of them were no longer in {sequence.label}.",) if missing else (),
         data=({"removed": removed, "missing": missing},),
     )
-    if options.json:
-        card_output.print_data(card.data or ())
-    else:
-        card_output.show(card)
-    return exit_codes.DONE
+    return card_output.answer(card, as_json=options.json)
 
 
 async def _remove(

@@ -18,7 +18,7 @@ from bot.store.db.lock import sole_owner
 from cli.console import card_output, exit_codes
 from shared.domain.card import Card, Fact, Tone
 from shared.settings import load
-from shared.storage.database import open_engine
+from shared.storage.database import temporary_engine
 
 
 def run(options: Namespace) -> int:
@@ -40,32 +40,33 @@ def run(options: Namespace) -> int:
 def _status(url: URL, *, as_json: bool) -> int:
     shown = url.render_as_string(hide_password=True)
     state = _state(url)
-    if as_json:
-        data = {"database": shown, "schema": state.revision, "newest": migrate.HEAD, "made_by": state.made_by}
-        card_output.print_data([data])
-    else:
-        facts = [
-            Fact(label="Database", value=shown),
-            Fact(label="Schema", value=_standing(state), tone=_tone(state)),
-        ]
-        if state.made_by:
-            facts.append(Fact(label="Made by version", value=state.made_by))
-        card_output.show(Card(title="The bot's database", tone=_tone(state), facts=tuple(facts)))
-    return exit_codes.FAILED if state.is_newer else exit_codes.DONE
+    facts = [
+        Fact(label="Database", value=shown),
+        Fact(label="Schema", value=_standing(state), tone=_tone(state)),
+    ]
+    if state.made_by:
+        facts.append(Fact(label="Made by version", value=state.made_by))
+    data: dict[str, object] = {
+        "database": shown,
+        "schema": state.revision,
+        "newest": migrate.HEAD,
+        "made_by": state.made_by,
+    }
+    card = Card(title="The bot's database", tone=_tone(state), facts=tuple(facts), data=(data,))
+    code = card_output.answer(card, as_json=as_json)
+    return exit_codes.FAILED if state.is_newer else code
 
 
 def _state(url: URL) -> migrate.SchemaState:
     if url.get_backend_name() == "sqlite" and not _path(url).exists():
         return migrate.SchemaState()
-    return _read_state(open_engine(url, pool_size=1))
+    with temporary_engine(url) as engine:
+        return _read_state(engine)
 
 
 def _read_state(engine: sa.Engine) -> migrate.SchemaState:
-    try:
-        with engine.connect() as connection:
-            return migrate.read_state(connection)
-    finally:
-        engine.dispose()
+    with engine.connect() as connection:
+        return migrate.read_state(connection)
 
 
 def _standing(state: migrate.SchemaState) -> str:
@@ -84,14 +85,10 @@ def _tone(state: migrate.SchemaState) -> Tone:
 
 def _upgrade(url: URL) -> int:
     before = _state(url).revision
-    engine = open_engine(url, pool_size=1)
-    try:
+    with temporary_engine(url) as engine:
         migrate.upgrade(engine)
-    finally:
-        engine.dispose()
     text = "already the newest" if before == migrate.HEAD else f"upgraded from {before or 'empty'}"
-    card_output.show(Card(title=f"The schema is at {migrate.HEAD}: {text}", tone=Tone.GOOD))
-    return exit_codes.DONE
+    return card_output.answer(Card(title=f"The schema is at {migrate.HEAD}: {text}", tone=Tone.GOOD))
 
 
 def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
@@ -104,8 +101,7 @@ def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
         )
     with closing(sqlite3.connect(source)) as database:
         _copy(database, target)
-    card_output.show(Card(title=f"Backed up to {target}", tone=Tone.GOOD))
-    return exit_codes.DONE
+    return card_output.answer(Card(title=f"Backed up to {target}", tone=Tone.GOOD))
 
 
 def _restore(url: URL, source: Path) -> int:
@@ -126,8 +122,7 @@ def _restore(url: URL, source: Path) -> int:
         stale = [target.with_name(target.name + ending) for ending in ("-wal", "-shm")]
         with closing(_open_backup(source)) as backup:
             _copy(backup, target, stale=stale)
-    card_output.show(Card(title=f"Restored from {source}", tone=Tone.GOOD, text=text))
-    return exit_codes.DONE
+    return card_output.answer(Card(title=f"Restored from {source}", tone=Tone.GOOD, text=text))
 
 
 def _must_be_usable(source: Path) -> None:
@@ -138,7 +133,7 @@ def _must_be_usable(source: Path) -> None:
             intact = backup.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     except sqlite3.Error:
         intact = False
-    opened = sa.create_engine("sqlite://", creator=lambda: _open_backup(source))
+    opened = sa.create_engine("sqlite://", creator=lambda: _open_backup(source), poolclass=sa.NullPool)
     state = _read_state(opened) if intact else migrate.SchemaState()
     if not state.revision:
         raise exit_codes.Failed(f"{source} is not an intact backup of the bot's database.")

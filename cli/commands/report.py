@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from cli.commands.run_command import line
 from cli.console import card_output, exit_codes
-from cli.console.resources import open_records, write_private
+from cli.console.resources import open_context, write_private
 from shared.client_report.logo import read_brand
 from shared.client_report.model import ClientReport, report_data, without_leads
 from shared.client_report.page import page
 from shared.commands import parse
-from shared.domain.records import Actor
-from shared.operations.context import CommandContext, local_zone, open_client
 from shared.operations.reports.report import read_report, summary
 from shared.settings import Need, Settings, load
 
@@ -58,15 +54,5 @@ def _write(text: str, options: Namespace) -> None:
 
 
 async def _read(values: Mapping[str, object], settings: Settings, *, workspace: str | None) -> ClientReport:
-    chosen = settings.workspace(workspace)
-    async with open_client(settings, chosen) as client, open_records(settings) as records:
-        context = CommandContext(
-            workspace=chosen,
-            client=client,
-            actor=Actor(name=getpass.getuser(), face="shell"),
-            records=records,
-            now=lambda: datetime.now(UTC),
-            settings=settings,
-            zone=local_zone(),
-        )
+    async with open_context(settings, settings.workspace(workspace)) as context:
         return await read_report(values, context)

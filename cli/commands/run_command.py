@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import getpass
 import io
 import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
@@ -70,26 +68,17 @@ def _quoted(word: str) -> str:
 
 async def _answer(invocation: Invocation, options: Namespace) -> Card:
     from cli.console.progress import ProgressUpdate, progress_bar
-    from cli.console.resources import open_records
+    from cli.console.resources import open_context
     from shared import operations
-    from shared.domain.records import Actor
-    from shared.operations.context import CommandContext, local_zone, open_client
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
-    workspace = settings.workspace(invocation.workspace)
-    async with open_client(settings, workspace) as client, open_records(settings) as records:
-        context = CommandContext(
-            workspace=workspace,
-            client=client,
-            actor=Actor(name=getpass.getuser(), face="shell"),
-            records=records,
-            now=lambda: datetime.now(UTC),
+    async with open_context(settings, settings.workspace(invocation.workspace)) as opened:
+        context = replace(
+            opened,
             confirmed=getattr(options, "yes", False),
             limit=getattr(options, "limit", None),
             pages_searched=PAGES_SEARCHED,
-            settings=settings,
-            zone=local_zone(),
             find_place=place_finder(settings),
         )
         with (

@@ -13,16 +13,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from bot.store import Store, open_store
+from bot.store import Store
 from bot.store.slack_teams import SlackTeam, SlackTeams
 from bot.store.webhooks import SecretCipher
 from cli.console import card_output, exit_codes
+from cli.console.resources import audit_entry, open_bot_store
 from shared.domain.card import Card, Row, Table, Tone, columns
-from shared.domain.records import Actor, AuditEntry, RecordsUnavailable
 from shared.settings import Settings, load
-from shared.storage.database import DatabaseUnusable
 from shared.text.formats import show_number
 from shared.text.slack_ids import TEAM
 
@@ -38,32 +35,24 @@ def run(options: Namespace) -> int:
 
 @asynccontextmanager
 async def _open(settings: Settings, client_id: str) -> AsyncIterator[tuple[Store, SlackTeams]]:
-    try:
-        async with open_store(settings.database) as store:
-            yield store, SlackTeams(store.database, SecretCipher(settings.secret_keys), client_id=client_id)
-    except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
-        place = settings.database.render_as_string(hide_password=True)
-        raise exit_codes.Failed(f"The database {place} can't be used: {fault}") from None
+    async with open_bot_store(settings) as store:
+        yield store, SlackTeams(store.database, SecretCipher(settings.secret_keys), client_id=client_id)
 
 
 async def _list(settings: Settings, client_id: str, options: Namespace) -> int:
     async with _open(settings, client_id) as (_, teams):
         known = await teams.all()
-    if options.json:
-        card_output.print_data([_data(team) for team in known])
-        return exit_codes.DONE
     rows = tuple(
         Row(cells=(team.id, team.name, _shown(team), team.problem or f"{_when(team):%-d %b %Y}"))
         for team in known
     )
-    card_output.show(
-        Card(
-            title=show_number(len(known), "Slack workspace"),
-            table=Table(columns=columns("Id", "Name", "Can view", "Installed"), rows=rows) if rows else None,
-            footer="A workspace installs the bot at its /slack/install page.",
-        )
+    card = Card(
+        title=show_number(len(known), "Slack workspace"),
+        table=Table(columns=columns("Id", "Name", "Can view", "Installed"), rows=rows) if rows else None,
+        footer="A workspace installs the bot at its /slack/install page.",
+        data=tuple(_data(team) for team in known),
     )
-    return exit_codes.DONE
+    return card_output.answer(card, as_json=options.json)
 
 
 async def _allow(settings: Settings, client_id: str, options: Namespace) -> int:
@@ -74,10 +63,11 @@ async def _allow(settings: Settings, client_id: str, options: Namespace) -> int:
     async with _open(settings, client_id) as (store, teams):
         found = await _installed(teams, team)
         await teams.allow(team, workspace)
-        await _record(store, workspace, f"slack-teams allow {team}", "allowed")
+        await store.records.record(audit_entry(workspace, f"slack-teams allow {team}", "allowed"))
     text = "People there can view it, and full members can change it. `[roles]` sets permissions."
-    card_output.show(Card(title=f"{found.name} can now view @{workspace}", tone=Tone.GOOD, text=(text,)))
-    return exit_codes.DONE
+    return card_output.answer(
+        Card(title=f"{found.name} can now view @{workspace}", tone=Tone.GOOD, text=(text,))
+    )
 
 
 async def _remove(settings: Settings, client_id: str, options: Namespace) -> int:
@@ -87,18 +77,17 @@ async def _remove(settings: Settings, client_id: str, options: Namespace) -> int
             workspace = options.workspace
             if not await teams.disallow(team, workspace):
                 raise exit_codes.Failed(f"{team} had no access to @{workspace}")
-            await _record(store, workspace, f"slack-teams remove {team}", "disallowed")
+            await store.records.record(audit_entry(workspace, f"slack-teams remove {team}", "disallowed"))
             title = f"{team} no longer has access to @{workspace}"
             text = "Its subscriptions, digests and unsent alerts for that workspace were removed."
         else:
             found = await _installed(teams, team)
             await teams.remove(team)
             for workspace in found.workspaces:
-                await _record(store, workspace, f"slack-teams remove {team}", "removed")
+                await store.records.record(audit_entry(workspace, f"slack-teams remove {team}", "removed"))
             title = f"{found.name} was removed"
             text = "Its token, subscriptions, digests and unsent alerts were removed. Remove the app in Slack, too."
-    card_output.show(Card(title=title, tone=Tone.GOOD, text=(text,)))
-    return exit_codes.DONE
+    return card_output.answer(Card(title=title, tone=Tone.GOOD, text=(text,)))
 
 
 def _named_team(options: Namespace) -> str:
@@ -112,18 +101,6 @@ async def _installed(teams: SlackTeams, team: str) -> SlackTeam:
     if team not in known:
         raise exit_codes.Failed(f"{team} has not installed the bot; its /slack/install page does that")
     return known[team]
-
-
-async def _record(store: Store, workspace: str, command: str, result: str) -> None:
-    """Who may see a workspace is for its audit."""
-    entry = AuditEntry(
-        at=datetime.now(UTC),
-        actor=Actor(name="shell"),
-        workspace=workspace,
-        command=command,
-        result=result,
-    )
-    await store.records.record(entry)
 
 
 def _when(team: SlackTeam) -> datetime:

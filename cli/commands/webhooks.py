@@ -13,19 +13,16 @@ from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
-from sqlalchemy.exc import SQLAlchemyError
-
-from bot.store import open_store
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from cli.console import card_output, exit_codes
 from cli.console.interactive import confirm, stopping
+from cli.console.resources import open_bot_store
 from shared.api.errors import Uncertain
 from shared.api.models import EVENT_KINDS, EventKind, Subscription
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import RecordsUnavailable
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
-from shared.storage.database import DatabaseUnusable
 from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable
 from shared.text.formats import show_number
 
@@ -45,30 +42,18 @@ def run(options: Namespace) -> int:
 async def _open_subscriptions(settings: Settings) -> AsyncIterator[WebhookSubscriptions]:
     """The subscriptions in the bot's database, which has been written: a secret is shown only once."""
     try:
-        async with open_store(settings.database) as store:
+        async with open_bot_store(settings) as store:
             await store.instance.id()
             subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
             await subscriptions.import_file(settings.state_dir / FILE_NAME)
             yield subscriptions
     except WebhookFileUnreadable as fault:
         raise exit_codes.Failed(str(fault)) from None
-    except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
-        place = settings.database.render_as_string(hide_password=True)
-        raise exit_codes.Failed(f"The database {place} can't be used: {_reason(fault)}") from None
-
-
-def _reason(fault: Exception) -> str:
-    if isinstance(fault, OSError):
-        return exit_codes.os_error_text(fault)
-    return str(getattr(fault, "orig", None) or fault).partition("\n")[0]
 
 
 async def _list(workspace: Workspace, settings: Settings, options: Namespace) -> int:
     async with _open_subscriptions(settings) as subscriptions:
         kept = await subscriptions.list(workspace.name)
-    if options.json:
-        card_output.print_data([_data(s, show_secret=options.show_secret) for s in kept])
-        return exit_codes.DONE
     configured = len(workspace.webhook_secrets)
     rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events))) for s in kept)
     card = Card(
@@ -76,9 +61,9 @@ async def _list(workspace: Workspace, settings: Settings, options: Namespace) ->
         text=(f"{configured} more secrets come from the settings.",) if configured else (),
         table=Table(columns=columns("Id", "URL", "Events"), rows=rows) if rows else None,
         footer="Subscriptions made with `outreach webhooks create`; the service can't list them.",
+        data=tuple(_data(s, show_secret=options.show_secret) for s in kept),
     )
-    card_output.show(card)
-    return exit_codes.DONE
+    return card_output.answer(card, as_json=options.json)
 
 
 async def _forget(workspace: Workspace, settings: Settings, options: Namespace) -> int:
@@ -94,12 +79,10 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
         secrets = f"the secrets of {', '.join(f'{one} ({known[one].url})' for one in ids)}"
         confirm(f"Forget {secrets}? Deliveries signed with them will be rejected with 401.", yes=options.yes)
         await subscriptions.forget(workspace.name, ids)
-    if options.json:
-        card_output.print_data([_data(known[one], show_secret=False) for one in ids])
-    else:
-        text = "Running bots start rejecting its deliveries within seconds. The service keeps sending them until you remove the subscription there."
-        card_output.show(Card(title=f"Forgot {', '.join(ids)}", tone=Tone.GOOD, text=(text,)))
-    return exit_codes.DONE
+    text = "Running bots start rejecting its deliveries within seconds. The service keeps sending them until you remove the subscription there."
+    data = tuple(_data(known[one], show_secret=False) for one in ids)
+    card = Card(title=f"Forgot {', '.join(ids)}", tone=Tone.GOOD, text=(text,), data=data)
+    return card_output.answer(card, as_json=options.json)
 
 
 async def _create(workspace: Workspace, settings: Settings, options: Namespace) -> int:
@@ -113,11 +96,7 @@ async def _create(workspace: Workspace, settings: Settings, options: Namespace) 
     async with _open_subscriptions(settings) as subscriptions:
         _must_be_new(await subscriptions.list(workspace.name), url, insisted=options.yes)
         made = await _subscribe(subscriptions, workspace, settings, url=url, events=events)
-    if options.json:
-        card_output.print_data([_data(made, show_secret=options.show_secret)])
-    else:
-        card_output.show(_card(made, show_secret=options.show_secret))
-    return exit_codes.DONE
+    return card_output.answer(_card(made, show_secret=options.show_secret), as_json=options.json)
 
 
 async def _subscribe(
@@ -199,6 +178,7 @@ def _card(made: Subscription, *, show_secret: bool) -> Card:
             Fact(label="Events", value=", ".join(made.events)),
             Fact(label="Secret", value=secret),
         ),
+        data=(_data(made, show_secret=show_secret),),
     )
 
 

@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from cli.console import exit_codes
 from cli.console.table_layout import Look, lay_out, shortened
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.csv_cells import csv_cell
@@ -41,6 +42,15 @@ def show(card: Card, *, stream: TextIO | None = None) -> None:
     console = _Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
     for line in render(card, look_of(out, console)):
         console.print(line)
+
+
+def answer(card: Card, *, as_json: bool = False) -> int:
+    """Show the card, or with `--json` print its data; returns the exit code."""
+    if as_json:
+        print_data(card.data or ())
+    else:
+        show(card)
+    return exit_codes.DONE
 
 
 def print_data(data: Sequence[Mapping[str, object]]) -> None:

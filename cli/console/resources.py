@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import os
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cli.console import exit_codes
 from shared.api.http.rate_limit import Priority
 from shared.commands.resolve import Resolved, resolve_sequence
-from shared.domain.records import Records, RecordsUnavailable
+from shared.domain.records import Actor, AuditEntry, Records, RecordsUnavailable
 from shared.text.tokenize import join
 
 if TYPE_CHECKING:
+    from bot.store import Store
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
-    from shared.settings import Settings
+    from shared.operations.context import CommandContext
+    from shared.settings import Settings, Workspace
 
 
 async def named_sequence(client: OutreachClient, name: str, *, command: tuple[str, ...]) -> Sequence:
@@ -58,15 +62,70 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
             store = await stack.enter_async_context(open_store(settings.database))
             records: Records = store.records
         except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
-            records = cast("Records", _Unopened(_reason(fault)))
+            text = _reason(fault)
+            known = text.startswith("The bot's database")
+            unopened = _Unopened(text if known else f"The bot's database can't be opened: {text}")
+            records = cast("Records", unopened)
         yield records
+
+
+@contextlib.asynccontextmanager
+async def open_bot_store(settings: Settings) -> AsyncIterator[Store]:
+    """The bot's database; raises `Failed` where it can't be used."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from bot.store import open_store
+    from shared.storage.database import DatabaseUnusable
+
+    try:
+        async with open_store(settings.database) as store:
+            yield store
+    except (SQLAlchemyError, DatabaseUnusable, RecordsUnavailable, OSError) as fault:
+        place = settings.database.render_as_string(hide_password=True)
+        raise exit_codes.Failed(f"The database {place} can't be used: {_reason(fault)}") from None
 
 
 def _reason(fault: Exception) -> str:
     if isinstance(fault, OSError):
-        return f"The bot's database can't be opened: {exit_codes.os_error_text(fault)}"
-    text = str(getattr(fault, "orig", None) or fault).partition("\n")[0]
-    return text if text.startswith("The bot's database") else f"The bot's database can't be opened: {text}"
+        return exit_codes.os_error_text(fault)
+    return str(getattr(fault, "orig", None) or fault).partition("\n")[0]
+
+
+@contextlib.asynccontextmanager
+async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
+    """What a command run from a shell reads and changes."""
+    from shared.operations.context import CommandContext, local_zone, open_client
+
+    async with open_client(settings, workspace) as client, open_records(settings) as records:
+        yield CommandContext(
+            workspace=workspace,
+            client=client,
+            actor=_actor(),
+            records=records,
+            now=lambda: datetime.now(UTC),
+            settings=settings,
+            zone=local_zone(),
+        )
+
+
+def _actor() -> Actor:
+    return Actor(name=getpass.getuser(), face="shell")
+
+
+def audit_entry(workspace: str, command: str, result: str) -> AuditEntry:
+    """What this shell's user changed."""
+    return AuditEntry(
+        at=datetime.now(UTC), actor=_actor(), workspace=workspace, command=command, result=result
+    )
+
+
+async def record(settings: Settings, workspace: Workspace, command: str, result: str) -> None:
+    """Write a change to the audit; a database that can't be reached is named on stderr and undoes nothing."""
+    async with open_records(settings) as records:
+        try:
+            await records.record(audit_entry(workspace.name, command, result))
+        except RecordsUnavailable as fault:
+            exit_codes.print_error(f"not in the audit: {fault}")
 
 
 def write_private(path: Path, text: str) -> None:

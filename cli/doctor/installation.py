@@ -18,7 +18,7 @@ from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.domain.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
 from shared.settings.channels import old_ids
-from shared.storage.database import connection_advice, open_engine
+from shared.storage.database import connection_advice, temporary_engine
 
 DATABASE_CURE = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
 
@@ -77,8 +77,7 @@ async def database(settings: Settings) -> list[Finding]:
 
 def _try_out(settings: Settings) -> tuple[Mapping[str, int], Mapping[str, str]]:
     """Returns how many timed pauses wait in each workspace, and the new ids of channels by their old ones."""
-    engine = open_engine(settings.database, pool_size=1)
-    try:
+    with temporary_engine(settings.database) as engine:
         with engine.connect() as connection, connection.begin() as transaction:
             connection.execute(sa.text("CREATE TABLE outreach_doctor (n INTEGER)"))
             transaction.rollback()
@@ -95,5 +94,3 @@ def _try_out(settings: Settings) -> tuple[Mapping[str, int], Mapping[str, str]]:
                 {row.workspace: row.waiting for row in connection.execute(query)},
                 {row.old: row.new for row in connection.execute(moved)} if moved is not None else {},
             )
-    finally:
-        engine.dispose()

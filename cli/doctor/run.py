@@ -25,11 +25,8 @@ def run(options: Namespace) -> int:
     if options.shapes:
         return _show_shapes(options)
     findings = asyncio.run(_all(options))
-    if options.json:
-        card_output.print_data([_data(finding) for finding in findings])
-    else:
-        card_output.show(_card(findings))
-    return exit_codes.FAILED if any(f.tone is Tone.BAD for f in findings) else exit_codes.DONE
+    code = card_output.answer(_card(findings), as_json=options.json)
+    return exit_codes.FAILED if any(f.tone is Tone.BAD for f in findings) else code
 
 
 async def _all(options: Namespace) -> list[Finding]:
@@ -74,6 +71,7 @@ def _card(findings: Sequence[Finding]) -> Card:
         title=f"{len(findings) - failed - doubts} passed, {show_number(doubts, 'warning')}, {failed} failed",
         tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
         facts=tuple(_fact(finding) for finding in findings),
+        data=tuple(_data(finding) for finding in findings),
     )
 
 
@@ -94,22 +92,13 @@ def _data(finding: Finding) -> dict[str, object]:
 
 def _show_shapes(options: Namespace) -> int:
     shapes = asyncio.run(_shapes(options))
-    lines = [
-        {"endpoint": endpoint, "shape": line} for endpoint in shapes for line in sorted(shapes[endpoint])
-    ]
-    if options.json:
-        card_output.print_data(lines)
-        return exit_codes.DONE
-    rows = tuple(Row(cells=(line["endpoint"], line["shape"])) for line in lines)
+    lines = [(endpoint, line) for endpoint in shapes for line in sorted(shapes[endpoint])]
+    rows = tuple(Row(cells=line) for line in lines)
+    data = tuple({"endpoint": endpoint, "shape": line} for endpoint, line in lines)
     text = ("Paths and types of the responses, never a value. Safe to share with the maintainers.",)
-    card_output.show(
-        Card(
-            title="Response format of the service",
-            text=text,
-            table=Table(columns=columns("Endpoint", "Shape"), rows=rows),
-        )
-    )
-    return exit_codes.DONE
+    table = Table(columns=columns("Endpoint", "Shape"), rows=rows)
+    card = Card(title="Response format of the service", text=text, table=table, data=data)
+    return card_output.answer(card, as_json=options.json)
 
 
 async def _shapes(options: Namespace) -> Mapping[str, Collection[str]]:

@@ -90,6 +90,16 @@ def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
     return engine
 
 
+@contextmanager
+def temporary_engine(url: URL) -> Iterator[sa.Engine]:
+    """An engine for a look, disposed of with the block."""
+    engine = open_engine(url, pool_size=1)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
 def _open_postgresql(url: URL, *, pool_size: int) -> sa.Engine:
     from shared.storage.postgresql import DEFAULTS, BoundedConnection, must_be_unicode
 

@@ -49,13 +49,11 @@ def blames_values(error: Exception) -> bool:
 
 def unreachable(url: URL) -> str:
     """Why the database cannot be connected to; empty when it can."""
-    engine = database.open_engine(url, pool_size=1)
     try:
-        engine.connect().close()
+        with database.temporary_engine(url) as engine:
+            engine.connect().close()
     except sa.exc.SQLAlchemyError as error:
         return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
-    finally:
-        engine.dispose()
     return ""
 
 
