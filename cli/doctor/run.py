@@ -30,7 +30,6 @@ def run(options: Namespace) -> int:
 
 
 async def _all(options: Namespace) -> list[Finding]:
-    """All checks at once, told in the same order every time."""
     settings, findings = installation.configuration(options.config)
     if settings is None:
         return findings
@@ -94,7 +93,9 @@ def _show_shapes(options: Namespace) -> int:
     shapes = asyncio.run(_shapes(options))
     lines = [(endpoint, line) for endpoint in shapes for line in sorted(shapes[endpoint])]
     rows = tuple(Row(cells=line) for line in lines)
-    data = tuple({"endpoint": endpoint, "shape": line} for endpoint, line in lines)
+    data: tuple[dict[str, object], ...] = tuple(
+        {"endpoint": endpoint, "shape": line} for endpoint, line in lines
+    )
     text = ("Paths and types of the responses, never a value. Safe to share with the maintainers.",)
     table = Table(columns=columns("Endpoint", "Shape"), rows=rows)
     card = Card(title="Response format of the service", text=text, table=table, data=data)
