@@ -216,7 +216,6 @@ async def open_bot(
 
 @asynccontextmanager
 async def _heartbeat(store: Store) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-    """Show in the database that this bot runs, until it ends."""
     process = f"{os.getpid()}-{token_hex(4)}"
     await store.instance.beat(process)
     try:

@@ -68,7 +68,6 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
         yield
 
 
@@ -146,7 +145,6 @@ async def _changed_settings(
 
 
 async def _when_reachable(settings: Settings, gate: RequestGate, serving: asyncio.Task[None]) -> Settings:
-    """The settings, once their database can be opened; meanwhile requests are answered 503."""
     reason = await asyncio.to_thread(unreachable, settings.database)
     if reason and not serving.done():
         gate.open(unavailable)

@@ -37,7 +37,6 @@ def card(alert: Alert) -> Card:
 
 
 def _address(alert: Alert) -> tuple[Fact, ...]:
-    """The address, which opens an answer in the reader's mail program."""
     email = alert.event.lead.email
     return (Fact(label="From", value=email, url=answer_link(alert.event)),) if email else ()
 
@@ -61,7 +60,6 @@ def _tone(alert: Alert) -> Tone:
 
 
 def _status_line(alert: Alert) -> tuple[str, ...]:
-    """One line that says whose move it is."""
     if alert.handled and alert.closed_reason:
         return (f"Closed by @{alert.handled.name}: not interested ({alert.closed_reason})",)
     if alert.handled:

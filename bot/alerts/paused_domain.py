@@ -111,7 +111,6 @@ def _summary(alert: Alert) -> tuple[str, ...]:
 
 
 def _advice(alert: Alert) -> str:
-    """What to do, by what is known of the cause."""
     seen: Mapping[str, int] = alert.standing.get("counts", {})
     given = (alert.event.reason or "").casefold()
     if (
@@ -163,7 +162,6 @@ def _opt_outs(counts: Mapping[str, int]) -> str:
 
 
 def _sequences(standing: Mapping[str, Any]) -> str:
-    """All that sent from the domain, with the bounces and opt-outs of each."""
     troubles = dict(standing.get("troubles", ()))
     others = [name for name in standing.get("sequences", ()) if name not in troubles]
     counted = [f"{clip(name, length=40)} {count:,}" for name, count in troubles.items()]
@@ -204,7 +202,6 @@ def _buttons(alert: Alert) -> tuple[Button, ...]:
 
 
 def _pausing(alert: Alert, domain: str) -> tuple[Button, ...]:
-    """All of its sequences, which asks first; or one of them."""
     names = alert.standing.get("sequences", ())
     label = f"Pause all {len(names)} …" if len(names) > 1 else "Pause all …"
     every = Button(label=label, command=line_of(alert, "pause", f"domain:{domain}"), tone=Tone.BAD)

@@ -57,7 +57,6 @@ def _stage(*, well: bool, sends: bool) -> str:
 
 
 def _row(inbox: Inbox, *, tone: Tone, known: Mapping[str, Any] | None, past: Past) -> dict[str, Any]:
-    """An inbox as it stands; what it was the day before stays as it was first found."""
     health, limit = past.get(inbox.email, (None, None))
     return {
         "address": inbox.email,

@@ -66,7 +66,6 @@ def _without_metadata(body: Mapping[str, Any]) -> Body:
 
 
 def key_of(message: Mapping[str, Any]) -> str:
-    """The key that a message without metadata carries; empty: none."""
     ids = (str(block.get("block_id") or "") for block in message.get("blocks") or ())
     return next((name.removeprefix(KEY) for name in ids if name.startswith(KEY)), "")
 
@@ -106,7 +105,6 @@ def _older(block: Block) -> Block:
 
 
 def _points(block: Block) -> Iterator[str]:
-    """A line for each series over time, or for each bar."""
     chart = block["chart"]
     if chart["type"] == "line":
         for series in chart["series"]:

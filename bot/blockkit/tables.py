@@ -112,7 +112,6 @@ def rest(table: Table | None) -> str:
 
 
 def shown(cell: str | float | None) -> str:
-    """A cell's words."""
     if cell is None:
         return "–"
     return cell if isinstance(cell, str) else f"{cell:,.10g}"
@@ -128,7 +127,6 @@ def draw_lines(table: Table, *, rows: int, remaining: bool = False) -> Block:
 
 
 def _line(table: Table, row: Row) -> dict[str, Any]:
-    """The first cell, and what the others say: figures with what they count."""
     first, *others = row.cells
     named = [
         f"{_label(column)} {shown(cell)}".strip()

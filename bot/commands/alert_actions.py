@@ -127,7 +127,6 @@ def released(before: ClaimState, *, actor: Actor) -> Trace:
 
 
 def taken_over(before: ClaimState, *, actor: Actor) -> Trace:
-    """The thread's note about a takeover; it mentions the person who had it."""
     card = Card(title=f"Taken over by @{actor.name}", text=(f"@{before.name} had claimed it.",))
     return Trace(note=rendering.write_note(card), mention=_mention(before))
 

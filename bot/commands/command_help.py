@@ -56,7 +56,6 @@ def _group(title: str, names: tuple[str, ...], context: CommandContext) -> str:
 
 
 def _line(command: Command) -> str:
-    """One or two lines on a phone; `help COMMAND` has the arguments."""
     return f"`{command.name}`  {command.summary}"
 
 

@@ -132,7 +132,6 @@ class CommandDispatcher:
     async def _act(
         self, verb: str, rest: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
     ) -> Answer:
-        """An act on an alert, and the line that goes with it, if any."""
         alert, _, then = rest.partition(THEN)
         done = await self._act_on_alert(verb, alert, person, channel=channel)
         if then.partition(" ")[0] != "open":  # what changes something is announced, and stands alone
@@ -142,7 +141,6 @@ class CommandDispatcher:
     async def _look_at(
         self, verb: str, alert: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
     ) -> Answer:
-        """The lead of an alert, or its whole reply, for people who may view leads here."""
         state = await self._store.alerts.find(alert)
         line = line_of_lead(state, several=self._several) if state else ""
         if state is None or not line or not await self._access.is_shown(alert):

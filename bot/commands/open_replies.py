@@ -21,7 +21,6 @@ class OpenReplies:
     links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 
     async def __call__(self, context: CommandContext, _: Person) -> Answer:
-        """One page of them, each with a button that claims it and shows the page again."""
         waiting = await waiting_replies(context)
         if not waiting:
             return Answer(card=Card(title="No unclaimed replies", tone=Tone.GOOD))

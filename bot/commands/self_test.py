@@ -31,7 +31,6 @@ class SelfTest:
     socket_mode: SocketMode | None
 
     async def __call__(self, context: CommandContext, _: Person) -> Answer:
-        """The card for `doctor`."""
         checks = (
             self._api(context),
             self._slack(),

@@ -80,7 +80,6 @@ class DeliveryWorker:
         """What Slack last refused or why it cannot be reached; empty after a success."""
 
     def note_lost_token(self, error: str) -> None:
-        """Slack says that the token is worth nothing any more."""
         self.slack_error = error
 
     async def run(self) -> None:
@@ -244,7 +243,6 @@ def with_backoff(outcome: Outcome, *, attempts: int) -> Outcome:
 
 
 def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
-    """Count a delivery, and log it by the name that its messages carry."""
     write = log.warning if decision.problem else log.info
     write(
         "delivery",

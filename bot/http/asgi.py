@@ -43,7 +43,6 @@ class AsgiApp:
         self._pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http":
             return
         path, method = scope["path"], scope["method"]
@@ -101,7 +100,6 @@ class RequestGate:
         self._idle.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         await self._open.wait()
         self._active += 1
         self._idle.clear()

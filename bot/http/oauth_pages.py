@@ -184,7 +184,6 @@ class OAuthPages:
         )
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        """One visit."""
         query = scope.get("query_string") or b""
         answer = _page("That address is too long", "Start again at /slack/install.", status=400)
         if len(query) <= MOST_QUERY:

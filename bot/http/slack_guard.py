@@ -39,7 +39,6 @@ class SlackGuard:
         self._verifier = SignatureVerifier(signing_secret)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let through what has the form of a signed request."""
         headers = signed_headers(scope["headers"])
         if headers is None:
             return await answer(send, 401)

@@ -195,7 +195,6 @@ class WebhookReceiver:
         """By workspace and reason: when it was logged last, and how many refusals since."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, *, workspace: str) -> None:
-        """Answer one delivery."""
         group: CommitGroup | None = None
         try:
             status, group = await self._accept(scope, receive, workspace)

@@ -46,7 +46,6 @@ def read_form(view: Mapping[str, Any]) -> FormInput | None:
 
 
 def _value(fields: Mapping[str, Any]) -> Any:
-    """The one value of a block, whatever element holds it."""
     for field in fields.values():
         if field.get("selected_options") is not None:
             return [one["value"] for one in field["selected_options"]]

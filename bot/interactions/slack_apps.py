@@ -80,7 +80,6 @@ class SlackApps:
         slack: WebApi,
         socket_mode: SocketMode | None,
     ) -> Listeners:
-        """What hears all that one Slack workspace says."""
         lifecycle = self.lifecycle_of(directory)
         lifecycle.register(app)
         modals = Modals(contexts, directory, slack, changed=self.alert_changed)

@@ -42,7 +42,6 @@ def line_about(line: str, alert: ClaimState | None, *, several: bool) -> str:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """The verb, also where it is two words, and the rest."""
     text = line.strip()
     for phrase, verb in _PHRASES.items():
         if re.match(rf"{phrase}\b", text, re.IGNORECASE):

@@ -120,7 +120,6 @@ class CardRefresher:
         return await self._store.subjects.update(one.alert_id, _json(state), note=note, recovered=recovered)
 
     async def _sends(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> int:
-        """What was sent from the domain in the week before its pause."""
         client = self._contexts.clients[workspace]
         last = rendering.moment(one.received_at).date()
         rows = await client.stats(group_by="inbox", start=last - timedelta(days=7), end=last)

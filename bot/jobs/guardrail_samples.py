@@ -157,7 +157,6 @@ def _health(inbox: Inbox, *, day: date, at: float) -> CountSample:
 def _summed(
     scope: str, names: Mapping[str, str], rows: Sequence[StatsRow], *, day: date, at: float
 ) -> list[CountSample]:
-    """One sample by name: the service may group by ids, and two sequences may share a name."""
     found: dict[str, list[int]] = {}
     for row in rows:
         name = names.get(row.group, row.group)

@@ -170,7 +170,6 @@ class SpikeWatch:
         return news
 
     async def _merge(self, workspace: str, spikes: Sequence[Spike], reading: Reading, *, onto: str) -> bool:
-        """Another card counts the same events: these only point to it."""
         news = False
         for dedupe in sorted({spike.dedupe for spike in spikes}):
             subject = next(spike.subject for spike in spikes if spike.dedupe == dedupe)
@@ -181,7 +180,6 @@ class SpikeWatch:
         return news
 
     async def _sent(self, workspace: str) -> Mapping[tuple[str, str], int]:
-        """The sends of yesterday and today by domain and by sequence, under its id and its name."""
         client = self._contexts.clients[workspace]
         day = service_day(client, now=datetime.now(UTC))
         before = day - timedelta(days=1)

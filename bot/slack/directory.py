@@ -57,7 +57,6 @@ class UserDirectory:
 
     @property
     def team(self) -> str:
-        """The team whose people these are, where there are several."""
         return self._slack.team
 
     async def find(self, user: str, *, name: str = "") -> Person:
@@ -216,7 +215,6 @@ class UserDirectory:
         return str(info.get("permalink") or "")
 
     async def display_name(self, who: str) -> str:
-        """Whom a mention of the settings calls: `@ann`, `@sales-aes`, or everybody there."""
         return "everyone in the channel" if who == "here" else await self._display_name(who)
 
     async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:

@@ -41,7 +41,6 @@ class Teams:
         return self._known
 
     def forget(self) -> None:
-        """Read them again next time."""
         self._read_at = float("-inf")
 
     async def find(self, team: str) -> SlackTeam | None:

@@ -147,7 +147,6 @@ class WebApi:
         return {**on_the_wire(body, team=team), "token": await self._token_of(team)}
 
     async def check(self, *, seconds: float = SECONDS) -> None:
-        """Ask whether Slack answers, and takes the token where there is one."""
         await self.call("auth.test" if self._token_of is None else "api.test", seconds=seconds)
 
     async def server_time(self) -> float:

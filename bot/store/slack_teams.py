@@ -99,7 +99,6 @@ class SlackTeams(Repository):
 
     @writes
     def allow(self, tx: Transaction, team: str, workspace: str) -> None:
-        """Let a team see an outreach workspace."""
         tx.execute(tx.insert_once(slack_team_workspaces), {"team": team, "workspace": workspace})
 
     @writes

@@ -113,7 +113,6 @@ class WebhookSubscriptions(Repository):
 
     @writes
     def forget(self, tx: Transaction, workspace: str, ids: Sequence[str]) -> None:
-        """Remove subscriptions of a workspace and their secrets."""
         c = webhook_subscriptions.c
         tx.execute(sa.delete(webhook_subscriptions).where((c.workspace == workspace) & c.id.in_(ids)))
 

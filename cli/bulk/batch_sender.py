@@ -64,7 +64,6 @@ async def _settle_oldest(under_way: deque[_UnderWay], settle: Settle) -> None:
 
 
 async def _outcomes(batch: Batch, *, add: Add, sent_before: int) -> list[Outcome]:
-    """Of all rows of a batch, in the order of the file."""
     if not batch.leads:
         return list(batch.refusals)
     added = await _added(batch.leads, add=add, again=batch.leads[0].row <= sent_before)

@@ -114,7 +114,6 @@ def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) 
 
 
 def _ask(answers: Answers, name: str, question: str, *, secret: bool = False, optional: bool = False) -> None:
-    """One answer; Enter takes the one that was given before."""
     before = answers.get(name, "")
     hint = " (Enter: as before)" if before else ""
     while not (answer := _read(question + hint, secret=secret) or before) and not optional:

@@ -76,7 +76,6 @@ def sandbox(options: Namespace) -> int:
 
 
 def slack_standin(options: Namespace) -> int:
-    """The Slack stand-in alone, for any bot."""
     return _serving(_serve_slack_standin(options))
 
 
@@ -92,7 +91,6 @@ def _serving(work: Coroutine[Any, Any, None]) -> int:
 
 
 def _settings(options: Namespace) -> Settings:
-    """Settings whose named workspace exists."""
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))

@@ -29,7 +29,6 @@ ProgressCallback = Callable[[ProgressUpdate], None]
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[ProgressCallback]:
-    """What to call with each update, as fits stderr."""
     began = time.monotonic()
     with _bar(began) if sys.stderr.isatty() else _lines(began) as show:
         yield show

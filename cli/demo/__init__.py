@@ -46,7 +46,6 @@ async def _show(
     headless: bool,
     seconds: float | None,
 ) -> None:
-    """Return when the dashboard is left, a signal asks for the end, or the time is over."""
     if headless:
         print(json.dumps(dict(installation.announcement)), flush=True)
     tasks: set[asyncio.Task[object]] = {

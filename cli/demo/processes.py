@@ -52,7 +52,6 @@ async def running(
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
-    """Ask a child to end, insist after a while, and close its pipes."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()

@@ -94,7 +94,6 @@ class Verifier:
         return [line for message in found["messages"] if (line := self._note_message(message))]
 
     async def _try_command(self) -> None:
-        """Type a slash command as a person would, and record how long its answer took."""
         began = time.perf_counter()
         body = {"text": "/outreach status", "wait": 10, "answers": 1, "user": "ben", "channel": "sales"}
         async with self._installation.http.post(f"{self._slack}/command", json=body) as answer:
@@ -142,7 +141,6 @@ class Verifier:
 
 
 def _percentiles(seconds: Sequence[float]) -> str:
-    """The nearest-rank p50 and p99 in milliseconds."""
     ranked = sorted(seconds)
     if not ranked:
         return "p50 –, p99 –"

@@ -107,7 +107,6 @@ class _DatabaseContents:
 
 
 async def _look(settings: Settings) -> _DatabaseContents:
-    """Read without bringing the schema up to date: the doctor changes nothing."""
     shown = settings.database.render_as_string(hide_password=True)
     try:
         database = await asyncio.to_thread(Database, settings.database)

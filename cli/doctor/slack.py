@@ -150,7 +150,6 @@ async def _way_in(slack: SlackSettings) -> Finding:
 
 
 async def _connection(settings: Settings) -> Finding:
-    """What the running bot says of its connection."""
     check, own = "Slack connection", f"http://{settings.host}:{settings.port}/readyz"
     try:
         timeout = aiohttp.ClientTimeout(total=SECONDS)
@@ -178,7 +177,6 @@ def _client(slack: SlackSettings, token: str) -> AsyncWebClient:
 
 
 async def _asked(check: str, call: Awaitable[Any], *, cure: str) -> tuple[Any, Finding | None]:
-    """Slack's answer, or what is wrong instead."""
     try:
         return await call, None
     except SlackApiError as refusal:

@@ -64,7 +64,6 @@ async def trial(slack: SlackSettings, channel: str) -> AsyncIterator[Finding]:
 
 
 def _card(title: str) -> Card:
-    """A card with a table and a chart, in which an older workspace shows itself."""
     table = Table(
         columns=(Column(title="Check"), Column(title="Value", numeric=True)), rows=(Row(cells=("Rows", 1)),)
     )

@@ -26,7 +26,6 @@ def read_program(program: Program, line: Line) -> Namespace:
 
 
 def read_command(command: Command, line: Line) -> Namespace:
-    """The options of a command of the table; `words` is what Slack would be told after the verb."""
     return command_parser(command).parse_intermixed_args(list(line.around))
 
 

@@ -35,7 +35,6 @@ def split(arguments: Sequence[str]) -> Line:
 
 
 def names_workspace(argument: str) -> bool:
-    """Whether it is `@NAME`."""
     return len(argument) > 1 and argument[0] == "@" and argument[1:].replace("-", "_").isidentifier()
 
 
@@ -44,5 +43,4 @@ def offered(command: Command) -> bool:
 
 
 def words() -> tuple[str, ...]:
-    """Every word that may follow `outreach`."""
     return (*(name for name, command in COMMANDS.items() if offered(command)), *PROGRAMS)

@@ -237,7 +237,6 @@ class _Router:
 
 @contextlib.asynccontextmanager
 async def _running(work: Any, *, name: str) -> Any:
-    """A task that ends with its block."""
     task = asyncio.create_task(work, name=name)
     try:
         yield task

@@ -144,7 +144,6 @@ class SlackStandIn:
 
 
 def _routes(workspace: Workspace) -> list[web.RouteDef]:
-    """What each workspace has of its own."""
     transfers = Transfers(workspace)
     return [
         web.post("/actions/{team}/{number}/{key}", transfers.respond),

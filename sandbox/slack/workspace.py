@@ -236,12 +236,10 @@ class Workspace:
         self.feed.publish("reset", {})
 
     def change_world(self, contents: seed.Contents) -> None:
-        """Start over with other people and channels."""
         self.contents = contents
         self.reset()
 
     async def close(self) -> None:
-        """End the events under way, and every connection."""
         await asyncio.gather(*(one.delivery.close() for one in self.installations))
         await asyncio.gather(*(one.sockets.close() for one in self.installations))
         self.feed.close()

@@ -50,5 +50,4 @@ class Workspaces:
         return first
 
     def of_app(self, installation: Installation) -> list[Workspace]:
-        """The workspaces that may install an app."""
         return [one for one, known in self.installations() if known.app == installation.app]

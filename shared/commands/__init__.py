@@ -54,7 +54,6 @@ class Invocation:
 
     @property
     def changes(self) -> bool:
-        """Whether it may change something, with these arguments."""
         reads = self.command.reads
         return self.command.changes and not (reads and reads(self.values))
 

@@ -301,7 +301,6 @@ def clip(word: Token) -> str:
 
 
 def _checked(rule: Rule) -> Rule:
-    """The rule, if its values make sense together."""
     condition = rule.condition
     rates = {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}
     if condition.test in rates and not 0 < condition.limit < 100:

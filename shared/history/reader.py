@@ -100,7 +100,6 @@ class SeriesQuery:
         return found | {intern(name): self._course(value, ()) for name, value in held.items()}
 
     def _course(self, held: float | None, moved: Iterable[tuple[int, float | None]]) -> tuple[float, ...]:
-        """Each sample holds until the next; nothing from before the first, at most `points` values."""
         start, step = self.start.timestamp(), (self.end - self.start).total_seconds() / self.points
         values = [held] * self.points
         for at, value in moved:
@@ -124,7 +123,6 @@ class SeriesQuery:
         return chosen.where(self._which(key), samples.c.at == last.scalar_subquery())
 
     def _moved(self, key: str | None) -> sa.Select[str, int, float, float, float]:
-        """The last sample of each bucket, with the bucket's extremes."""
         start, end = int(self.start.timestamp()), int(self.end.timestamp())
         width = max((end - start) // max(self.points, 1), 1)
         bucket = (samples.c.at - start) // width

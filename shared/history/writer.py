@@ -156,7 +156,6 @@ class Writer:
         connection.execute(sa.insert(snapshots).values(workspace=snapshot.workspace, at=at, body=body))
 
     def _cover(self, connection: sa.Connection, workspace: str, at: int) -> None:
-        """Extend the current reading period, or start a new one after a gap."""
         c = covered.c
         noted = self._covered_at.get(workspace)
         if noted is not None and 0 <= at - noted < COVER_EVERY:

@@ -58,7 +58,6 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
 async def _newest(
     context: CommandContext, *, sequence_id: str | None, status: LeadStatus | None
 ) -> tuple[list[Lead], bool]:
-    """The newest leads, and whether there are more."""
     limit = context.limit or PAGE
     urgency = Priority.INTERACTIVE if limit <= PAGE else Priority.NORMAL
     shown: list[Lead] = []
@@ -142,7 +141,6 @@ async def _sequence_id(reply: LeadReply | None, context: CommandContext) -> str 
 
 
 async def _only_replied(who: str, reply: LeadReply, result: Search, context: CommandContext) -> Card:
-    """What a delivery said about a lead that the service didn't list."""
     return Card(
         title=" at ".join(filter(None, (reply.lead or who, reply.company))),
         tone=Tone.UNKNOWN,

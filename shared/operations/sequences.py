@@ -223,7 +223,6 @@ def _done(
 
 
 def _data(sequence: Sequence, status: str, *, until: datetime | None = None) -> tuple[dict[str, object], ...]:
-    """For `--json`: the sequence with its new status."""
     return ({**as_dict(sequence), "status": status, "paused_until": until and until.isoformat()},)
 
 

@@ -43,7 +43,6 @@ async def subscriptions(invocation: Invocation, context: CommandContext) -> Card
 
 
 async def _digests(context: CommandContext, channel: str) -> str:
-    """When its digests come, of which workspace."""
     names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
     times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
     texts = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
@@ -92,7 +91,6 @@ async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
 
 
 async def _sequence_name(invocation: Invocation, context: CommandContext) -> str | Outcome:
-    """The name that deliveries carry, or the question which sequence is meant."""
     words = invocation.values["sequence"]
     if not words:
         return ""

@@ -74,7 +74,6 @@ def _block(card: Card) -> str:
 
 
 def _texts(node: Any) -> Iterator[str]:
-    """The texts of a view in their order."""
     if isinstance(node, dict):
         text = node.get("text")
         if isinstance(text, str):

@@ -99,7 +99,6 @@ class HomeTab:
             return None
 
     async def _read_state(self, person: Person, one: Workspace | None, *, refresh: bool) -> HomeState:
-        """Everything about one workspace, or what is urgent in all of them; read again if the person `asked`."""
         known = tuple(self._contexts.settings.workspaces.values())
         shown = (one,) if one else known
         for workspace in shown if refresh or one else ():
@@ -140,7 +139,6 @@ class HomeTab:
         return {workspace.name: answer for workspace, answer in pairs if answer is not None}
 
     async def _waiting(self, workspaces: Sequence[Workspace]) -> Sequence[Waiting]:
-        """Over all of them, who has waited longest first."""
         found = [
             (workspace.name, reply)
             for workspace in workspaces
@@ -194,7 +192,6 @@ def _claimed(one: ClaimState, *, link: str, page: str) -> Waiting:
 
 
 async def _attempt(refresh: Awaitable[T], problem: list[BaseException]) -> T | None:
-    """The answer; a failure is kept, to be told, and hides nothing else."""
     try:
         return await refresh
     except (OutreachError, RecordsUnavailable, TimeoutError) as error:
@@ -203,7 +200,6 @@ async def _attempt(refresh: Awaitable[T], problem: list[BaseException]) -> T | N
 
 
 def _describe(problem: Sequence[BaseException]) -> str:
-    """The first thing that went wrong, and how many more did."""
     if not problem:
         return ""
     first = problem[0]

@@ -76,7 +76,6 @@ def _head(standing: HomeState) -> list[Block]:
 
 
 def _choice(standing: HomeState) -> Block:
-    """A menu of the workspaces."""
     names = [name for name in standing.workspaces if len(name) <= LONGEST][: OPTIONS - 1]
     offered = [_option("All workspaces", f"home {ALL}"), *(_option(name, f"home @{name}") for name in names)]
     value = f"home @{standing.viewed_workspace}" if standing.viewed_workspace else f"home {ALL}"
@@ -148,8 +147,6 @@ def _paused(standing: HomeState) -> list[Block]:
 
 
 def _workspaces(standing: HomeState) -> list[Block]:
-    """A line for each, the most urgent first."""
-
     def urgency(name: str) -> tuple[int, int, str]:
         rank = WORST_FIRST.index(_tone(name, standing))
         return rank, -_count(standing.waiting, name), name.casefold()

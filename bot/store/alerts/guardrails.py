@@ -63,7 +63,6 @@ class Guardrails(Repository):
 
     @reads
     def switches(self, tx: Transaction, workspace: str) -> Sequence[Switch]:
-        """What is off or snoozed in a workspace, and the switch of all."""
         which = switches.c.workspace.in_((workspace, ALL))
         return [_read_switch(row) for row in tx.execute(sa.select(switches).where(which))]
 
@@ -89,14 +88,12 @@ class Guardrails(Repository):
 
     @reads
     def incidents(self, tx: Transaction, workspace: str, since: float) -> Sequence[Incident]:
-        """Those that began since then, the newest first."""
         which = (incidents.c.workspace == workspace) & (incidents.c.began_at >= since)
         query = sa.select(incidents).where(which).order_by(incidents.c.id.desc())
         return [read_incident(row) for row in tx.execute(query)]
 
     @reads
     def happenings(self, tx: Transaction, workspace: str, since: float) -> Sequence[Happening]:
-        """The deliveries of a workspace that rules count."""
         which = (sightings.c.workspace == workspace) & (sightings.c.at >= since)
         query = sa.select(*_HAPPENING).where(which, sightings.c.kind.in_(KINDS)).order_by(sightings.c.at)
         return [Happening(**row._asdict()) for row in tx.execute(query)]
@@ -125,7 +122,6 @@ class Guardrails(Repository):
 
     @reads
     def samples(self, tx: Transaction, workspace: str, since: float) -> Sequence[CountSample]:
-        """The counts of a workspace, the oldest first."""
         which = (samples.c.workspace == workspace) & (samples.c.at >= since)
         query = sa.select(*_SAMPLE).where(which).order_by(samples.c.at)
         return [CountSample(**row._asdict()) for row in tx.execute(query)]

@@ -96,13 +96,11 @@ class Incidents(Repository):
 
     @reads
     def open(self, tx: Transaction) -> Sequence[Incident]:
-        """Those that are not over, of every workspace."""
         query = sa.select(incidents).where(incidents.c.ended_at.is_(None)).order_by(incidents.c.id)
         return [read_incident(row) for row in tx.execute(query)]
 
     @reads
     def timed(self, tx: Transaction) -> Sequence[Incident]:
-        """Those whose pauses end by a timer that has not fired yet."""
         under_way = (incidents.c.resumes_at > tx.now) & (incidents.c.state == "done")
         return [read_incident(row) for row in tx.execute(sa.select(incidents).where(under_way))]
 

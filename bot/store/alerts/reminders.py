@@ -98,7 +98,6 @@ def _nudge(tx: Transaction, *, nudges: int, after: float | None) -> Sequence[str
 
 
 def _nudge_claimer(tx: Transaction, *, after: float | None) -> Sequence[str]:
-    """Replies that were claimed so long ago and aren't marked done, once each."""
     if after is None:
         return ()
     which = (

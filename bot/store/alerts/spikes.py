@@ -62,7 +62,6 @@ class Tallies:
     open: Sequence[Spike]
 
     def kinds(self, dedupe: str) -> Sequence[str]:
-        """The kinds that a card names."""
         return [spike.kind for spike in self.open if spike.dedupe == dedupe]
 
 

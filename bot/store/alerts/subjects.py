@@ -45,7 +45,6 @@ class Subjects(Repository):
 
     @reads
     def workspaces(self, tx: Transaction) -> Sequence[str]:
-        """Those with alerts that are watched."""
         open_, paused = _watched(tx.now)
         column = sa.select(alerts.c.workspace)
         return tx.scalars(sa.union(column.where(open_), column.where(paused))).all()

@@ -83,7 +83,6 @@ class Timers(Repository):
 
     @writes
     def postpone(self, tx: Transaction, firing: DueTimer, *, seconds: float) -> None:
-        """Try again later what could not be done."""
         mine = (timers.c.id == firing.id) & (timers.c.token == firing.token)
         tx.execute(sa.update(timers).where(mine).values(due_at=tx.now + seconds, lease_until=None))
 

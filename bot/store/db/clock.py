@@ -17,7 +17,6 @@ class SteadyClock:
         self._lock = threading.Lock()
 
     def __call__(self) -> float:
-        """The time now."""
         with self._lock:
             wall = self._wall()
             self._undone += max(0.0, self._last - wall)

@@ -97,7 +97,6 @@ def _route_singly(
 
 
 def _news(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
-    """Up to `limit` pending deliveries, with the subscriptions of their workspaces."""
     found = dedupe.gather(tx, limit=limit)
     subscribed: defaultdict[str, list[Subscription]] = defaultdict(list)
     if found:
@@ -168,7 +167,6 @@ def _count_events(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Deci
 
 
 def _leads(decided: Sequence[tuple[PendingDelivery, Decision]]) -> Sequence[adopt.Mention]:
-    """The leads of the new deliveries."""
     return [
         adopt.Mention(
             delivery=row.id,

@@ -121,7 +121,6 @@ class Outbox(Repository):
 
     @writes
     def plan(self, tx: Transaction, workspace: str, planned: PlannedPost) -> None:
-        """Plan a message of the bot's own."""
         plan(tx, planned, workspace=workspace)
 
     @reads

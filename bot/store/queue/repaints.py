@@ -98,7 +98,6 @@ class Repaints(Repository):
 
     @writes
     def postpone(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
-        """Try this message again later."""
         _postpone(tx, message, seconds)
 
     @reads

@@ -80,12 +80,10 @@ def closed_for(row: Any, *, now: float) -> float:
 
 
 def free(row: Any, pace: Pace, *, burst: int, now: float) -> int:
-    """How many calls may be made now, of a burst of so many."""
     return max(0, math.floor(burst - _ahead(row, now=now) / pace.period + 1e-6))
 
 
 def wait_for_one(row: Any, pace: Pace, *, burst: int, now: float) -> float:
-    """Seconds until one call may be made."""
     return max(closed_for(row, now=now), _ahead(row, now=now) - (burst - 1) * pace.period, 0.0)
 
 
@@ -124,7 +122,6 @@ def fail(tx: Transaction, key: str, *, first: float = FIRST_PAUSE, longest: floa
 
 
 def succeed(tx: Transaction, key: str) -> None:
-    """A call went through: failures before it count no more."""
     failed = (slack_limits.c.key == key) & (slack_limits.c.failures > 0)
     tx.execute(sa.update(slack_limits).where(failed).values(failures=0, closed_until=0.0))
 
@@ -165,7 +162,6 @@ def _paced(row: Any, *, now: float) -> PacedTeam:
 
 
 def note_posts(tx: Transaction, paced: Mapping[str, PacedTeam], channels: Iterable[str]) -> None:
-    """Note a post in each of these channels, where they are paced."""
     counts = Counter(split_id(channel)[0] for channel in channels)
     for team, one in paced.items():
         take(tx, one.row, one.row.key, POSTS, count=counts[team])

@@ -91,7 +91,6 @@ def unknown_timers(workspace: str, now: float) -> sa.Select[Any]:
 
 
 def unclaimed(workspace: str) -> sa.Select[int, float | None]:
-    """The number of unclaimed interested replies, and when the oldest arrived."""
     return sa.select(sa.func.count(), sa.func.min(alerts.c.received_at)).where(is_unclaimed(workspace))
 
 

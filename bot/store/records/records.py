@@ -297,7 +297,6 @@ class CommandRecords(Repository):
 
     @reads
     def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
-        """The timers of a kind, the next first."""
         query = sa.select(timers).where(timers.c.workspace == workspace, timers.c.kind == kind)
         return [read_timer(row) for row in tx.execute(query.order_by(timers.c.due_at))]
 

@@ -37,12 +37,10 @@ def day_of(moment: float) -> int:
 
 
 def date_of(moment: float) -> dt.date:
-    """The UTC date of a moment."""
     return dt.datetime.fromtimestamp(moment, dt.UTC).date()
 
 
 def day_number(date: dt.date) -> int:
-    """The number of a date, as `day_of` counts."""
     return date.toordinal() - _EPOCH
 
 

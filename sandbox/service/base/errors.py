@@ -108,6 +108,5 @@ def field_of(location: tuple[int | str, ...]) -> str:
 
 
 async def refuse(request: Request, error: Exception) -> Response:
-    """The exception handler for `ApiError`."""
     assert isinstance(error, ApiError)
     return response_of(error)

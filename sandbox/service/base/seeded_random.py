@@ -15,7 +15,6 @@ _TWO = struct.Struct("<2Q48x")
 
 
 def rolls(*key: object) -> tuple[float, ...]:
-    """Eight independent numbers in [0, 1) for one key."""
     digest = hashlib.blake2b(repr(key).encode(), digest_size=64).digest()
     return tuple(word * _UNIT for word in _EIGHT.unpack(digest))
 
@@ -26,13 +25,11 @@ def two_rolls(*key: object) -> tuple[float, float]:
 
 
 def roll(*key: object) -> float:
-    """One number in [0, 1) for a key."""
     digest = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") * _UNIT
 
 
 def pick(options: Sequence[T], at: float) -> T:
-    """The option that a roll in [0, 1) falls on."""
     return options[min(int(at * len(options)), len(options) - 1)]
 
 

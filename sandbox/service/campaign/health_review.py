@@ -100,7 +100,6 @@ def _first_slot(inbox: Row[Any], state: InboxState, *, seed: int, at: float) -> 
 
 
 def _declare_healthy(connection: Connection) -> None:
-    """A domain is healthy again when none of its inboxes is warming or resting."""
     still = select(inboxes.c.domain_pk).where(inboxes.c.status != "active")
     connection.execute(
         update(domains)

@@ -61,7 +61,6 @@ def _compose(kind: str, texts: dict[str, list[str]], chances: tuple[float, ...])
 
 
 def _spell(date: dt.date, texts: dict[str, list[str]], chance: float) -> str:
-    """The date as it is written in that language."""
     month = texts["months"][date.month - 1]
     return pick(texts["dates"], chance).format(
         d=date.day,

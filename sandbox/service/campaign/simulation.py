@@ -89,7 +89,6 @@ class Simulation:
             await asyncio.sleep(0)
 
     def start_over(self) -> None:
-        """The account has been created anew."""
         self._reached = 0.0
 
 

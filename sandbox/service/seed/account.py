@@ -72,7 +72,6 @@ def seed_again(connection: Connection, *, speed: float) -> None:
 
 
 def _issue_keys(connection: Connection, seed: int) -> None:
-    """One live key for each workspace, and a revoked one."""
     rows = [
         {"key": api_key(seed, workspace.name), "workspace_pk": workspace.pk, "revoked": False}
         for workspace in connection.execute(select(schema.workspaces).order_by(schema.workspaces.c.pk))

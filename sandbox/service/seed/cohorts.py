@@ -39,7 +39,6 @@ class Cohort:
         return len(self.sent_on)
 
     def kept(self, since: int) -> bool:
-        """Whether its leads are still there: under way, or with something to count since that day."""
         return self.next_on is not None or self.sent_on[-1] + _LATE_DAYS >= since
 
     def due_at(self, window: Window) -> float | None:

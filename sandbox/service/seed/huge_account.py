@@ -172,7 +172,6 @@ class _HugeAccount:
         self._first_inbox = min(self._emails)
 
     def _play(self) -> None:
-        """Draw who responded, and let their responses take effect."""
         chance = random.Random(self._seed)
         for cohort in self._cohorts:
             self._play_cohort(cohort, chance)
@@ -218,7 +217,6 @@ class _HugeAccount:
                     self._past.settle(history, one.kind, steps=plan.steps, cell=cell, at=at + one.delay)
 
     def _person(self, serial: int) -> Person:
-        """Somebody as `_LEADS` makes them."""
         first = FIRST[(serial * 16807 + self._seed) % 65537 % len(FIRST)]
         last = LAST[(serial * 40692 + self._seed) % 65539 % len(LAST)]
         email = f"{plain(first)}{serial}@lead{serial % 40009}.example"

@@ -55,7 +55,6 @@ def page(spec: dict[str, Any], *, source: str) -> str:
 
 
 def _operations(spec: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Each endpoint with its method, then each delivery."""
     for path, methods in spec["paths"].items():
         for method, operation in methods.items():
             yield method.upper(), path, operation
@@ -65,7 +64,6 @@ def _operations(spec: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]
 
 
 def _rows(operation: dict[str, Any]) -> Iterator[str]:
-    """The parameters, bodies and answers of an operation, a table row each."""
     for one in operation.get("parameters", ()):
         where = f"{one['in']}{', required' if one.get('required') else ''}"
         yield _row(one["name"], one["schema"], f"{where}. {one.get('description', '')}")
@@ -77,7 +75,6 @@ def _rows(operation: dict[str, Any]) -> Iterator[str]:
 
 
 def _row(name: str, schema: dict[str, Any], note: str) -> str:
-    """A shape is a link to a named one, or its JSON."""
     reference = html.escape(schema.get("$ref", "").rpartition("/")[2])
     kept = {key: value for key, value in schema.items() if key not in {"title", "description"}}
     inline = f"<code>{html.escape(json.dumps(kept))}</code>" if kept else ""

@@ -50,7 +50,6 @@ class FastReads:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         found = self._answers.get(scope["path"]) if scope["method"] == "GET" else None
         if found is None:
             await self._app(scope, receive, send)

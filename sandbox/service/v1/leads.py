@@ -168,7 +168,6 @@ def _blocked(connection: Connection, *, workspace: int, emails: list[str]) -> se
 
 
 def _found(connection: Connection, column: Any, wanted: set[str], where: Any) -> set[str]:
-    """Those of the values that a column has."""
     found, values = set[str](), sorted(wanted)
     for start in range(0, len(values), _AT_ONCE):
         some = select(column).where(where, column.in_(values[start : start + _AT_ONCE]))

@@ -171,7 +171,6 @@ def _operations(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _complete(path: str, operation: dict[str, Any]) -> None:
-    """Add the examples and headers of one operation."""
     operation["responses"].pop("422", None)
     for parameter in operation.get("parameters", ()):
         example = _PARAMETERS.get((parameter["in"], path, parameter["name"]))

@@ -22,7 +22,6 @@ class RequestGuard:
         self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
         endpoint = endpoint_of(scope)
 
         async def metered(message: Message) -> None:

@@ -107,7 +107,6 @@ def subscriptions_due(connection: Connection, *, now: float, real: float) -> lis
 
 
 def count_due(connection: Connection, *, now: float) -> int:
-    """How many deliveries are due or under way."""
     return int(connection.execute(_DUE, {"now": now}).scalar_one())
 
 

@@ -107,7 +107,6 @@ class DeliverySender:
         self.wake()
 
     async def _work(self, session: aiohttp.ClientSession, subscription: int) -> None:
-        """Carry one subscriber's deliveries until none is due."""
         while True:
             batch = await self._storage.write(
                 partial(

@@ -24,7 +24,6 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:\S+")
 
 
 def url(value: Any, at: str) -> Iterator[str]:
-    """An absolute address of at most 3,000 characters."""
     yield from string(3000, 1)(value, at)
     if isinstance(value, str) and not _URL.fullmatch(value):
         yield problem("must be a valid URL", at)
@@ -42,7 +41,6 @@ def plain(max_length: int) -> Rule:
 
 
 def text(max_length: int) -> Rule:
-    """A plain_text or mrkdwn object."""
     return by_type(_texts(max_length))
 
 

@@ -24,7 +24,6 @@ def plain_text(
 
 
 def buttons(blocks: list[dict[str, Any]]) -> list[str]:
-    """The texts of all buttons, in order."""
     return [str(one["text"]["text"]) for one in _nodes(blocks) if one.get("type") in _CLICKABLE]
 
 

@@ -183,7 +183,6 @@ async def shortcut(workspace: Workspace, body: Body) -> Json:
 
 
 def _offering(workspace: Workspace, callback_id: str) -> str | None:
-    """The app whose manifest has a shortcut, None where nobody's has."""
     for one in workspace.installations:
         if any(known.get("callback_id") == callback_id for known in one.settings.shortcuts):
             return one.app.id

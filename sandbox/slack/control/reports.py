@@ -101,7 +101,6 @@ def app(one: Installation) -> Json:
 
 
 def identity(one: Installation) -> Json:
-    """The ids of an app and of its bot."""
     app = one.app
     bot = {"bot_id": app.bot_id, "bot_user": app.user, "bot_name": app.handle}
     return {"name": app.name, "id": app.id, **bot}

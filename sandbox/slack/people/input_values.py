@@ -66,7 +66,6 @@ def _unknown(blocks: list[Json]) -> InvalidActionError:
 
 
 def names(blocks: list[Json]) -> set[str]:
-    """What the elements go by: action ids and texts."""
     return {name for _, element in elements(blocks) for name in _names(element)}
 
 

@@ -59,7 +59,6 @@ class People:
         return channel
 
     def app_of(self, view: Json) -> Installation:
-        """The app that opened a view."""
         return next(one for one in self._installations if one.app.id == view["app_id"])
 
     def app_of_message(self, message: Message) -> Installation:

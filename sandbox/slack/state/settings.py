@@ -28,7 +28,6 @@ class Clock:
         self._ahead += seconds
 
     def reset(self) -> None:
-        """Back to the present, for a stand-in that starts over."""
         self._ahead = 0.0
 
 

@@ -42,5 +42,4 @@ class Transcript:
         self.entries.append(entry)
 
     def withdraw(self, entry: Entry) -> None:
-        """Take back an act that turned out impossible."""
         self.entries = deque((one for one in self.entries if one is not entry), maxlen=MAX_ENTRIES)

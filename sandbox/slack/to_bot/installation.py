@@ -31,7 +31,6 @@ class Installation:
     rate_limiter: RateLimiter = field(default_factory=RateLimiter)
 
     def kept(self) -> Self:
-        """A copy of what a reset returns to."""
         return replace(self, settings=replace(self.settings))
 
     def restore(self, kept: Self) -> None:

@@ -79,7 +79,6 @@ class Call:
 
     @property
     def bot(self) -> str:
-        """The id of the user that the app's bot is."""
         return self.by.app.user
 
     @property

@@ -13,7 +13,6 @@ _KINDS = {"public_channel", "private_channel", "im", "mpim"}
 
 @method("conversations.info", channel_scope="channels:read", tier=3)
 def info(call: Call) -> Json:
-    """One conversation."""
     channel = call.channel()
     return {"channel": channel.to_slack(viewer=call.bot)}
 
@@ -62,7 +61,6 @@ def of_user(call: Call) -> Json:
 
 @method("conversations.members", channel_scope="channels:read", tier=4)
 def members(call: Call) -> Json:
-    """Who is in a conversation."""
     channel = call.channel()
     page, cursor = page_of(channel.members, call, default=100, max_limit=999)
     return {"members": page, "response_metadata": {"next_cursor": cursor}}

@@ -127,7 +127,6 @@ def team_info(call: Call) -> Json:
 
 @method("emoji.list", scope="emoji:read", tier=2)
 def emoji_list(call: Call) -> Json:
-    """The workspace's own emoji, of which it has none."""
     return {"emoji": {}, "cache_ts": f"{call.workspace.clock.now():.6f}"}
 
 

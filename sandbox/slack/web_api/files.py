@@ -99,7 +99,6 @@ def _known(call: Call) -> Json:
 
 @method("files.info", scope="files:read", tier=4)
 def files_info(call: Call) -> Json:
-    """One file."""
     return {"file": file_object(_known(call), origin=call.workspace.origin), "comments": []}
 
 

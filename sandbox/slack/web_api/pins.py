@@ -148,13 +148,11 @@ def bookmarks_edit(call: Call) -> Json:
 
 @method("bookmarks.list", scope="bookmarks:read", tier=3)
 def bookmarks_list(call: Call) -> Json:
-    """The links of a channel."""
     return {"bookmarks": [dict(one) for one in _place(call).bookmarks]}
 
 
 @method("bookmarks.remove", scope="bookmarks:write", tier=2)
 def bookmarks_remove(call: Call) -> Json:
-    """Take a link away."""
     channel, found = _bookmark(call)
     channel.bookmarks.remove(found)
     return {}

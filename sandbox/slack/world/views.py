@@ -100,7 +100,6 @@ class Views:
         return checked(view, kind=kind, check=self._world.block_problems)
 
     def top(self, user: str) -> Json | None:
-        """The modal in front of `user`."""
         stack = self._world.stacks.get(user) or []
         return self._world.views[stack[-1]] if stack else None
 
@@ -169,7 +168,6 @@ class Views:
         return fresh
 
     def home(self, user: str, app: App) -> Json | None:
-        """What an app's Home tab shows `user`."""
         return self._world.views.get(self._world.homes.get((user, app), ""))
 
     def publish(self, user: str, view: Any, *, app: App) -> Json:

@@ -92,7 +92,6 @@ class Reader:
         return found
 
     def knows(self, item: Any) -> bool:
-        """Whether the object holds anything of this vocabulary."""
         return isinstance(item, dict) and any(value is not None for value in self.read(item).values())
 
     def _plan(self, outline: Outline, item: Mapping[str, Any]) -> Plan:

@@ -60,7 +60,6 @@ class Http:
         self._base_url = base_url
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
 
     async def exchange(

@@ -120,7 +120,6 @@ async def _claims(context: CommandContext, *, since: datetime) -> Sequence[Claim
 
 
 async def _arrivals(context: CommandContext, period: Period) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Deliveries by kind, in a period and in the one before."""
     records, name = need_records(context), context.workspace.name
     return await records.arrivals(name, *period.span), await records.arrivals(name, *period.before.span)
 
@@ -175,7 +174,6 @@ def _within(claims: Sequence[ClaimTime] | None, period: Period) -> list[ClaimTim
 
 
 def _medians(named: Iterable[tuple[str, ClaimTime]]) -> str:
-    """The fastest first, five at most."""
     groups: defaultdict[str, list[ClaimTime]] = defaultdict(list)
     for name, one in named:
         groups[name].append(one)

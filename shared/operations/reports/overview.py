@@ -174,7 +174,6 @@ def _today(part: Part[StatsRow], expected: Span | None) -> tuple[Fact, ...]:
 
 
 def _unclaimed(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, ...]:
-    """Unclaimed interested replies; what cannot be told is said under Alerts."""
     if part.value is None:
         return ()
     known = part.value
