@@ -26,8 +26,7 @@ class SandboxOptions:
 class Sandbox:
     """The service and the stand-in while the block runs; `announcement` is what scripts need to know.
 
-    Raises:
-        ValueError: an option has a value that cannot be; the sentence names what would be right.
+    Raises `ValueError`: an option has a value that cannot be; the sentence names what would be right.
     """
 
     def __init__(self, options: SandboxOptions | None = None) -> None:

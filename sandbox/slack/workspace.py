@@ -118,8 +118,7 @@ class Workspace:
     def installation(self, name: Any = None) -> Installation:
         """An app by its name, its id or its bot's; the first one where none is named.
 
-        Raises:
-            InvalidActionError: there is no such app.
+        Raises `InvalidActionError`: there is no such app.
         """
         if not name:
             return self.first
@@ -137,8 +136,7 @@ class Workspace:
 
         Its bot joins the channels of `joins`, or those in which the first app's bot is.
 
-        Raises:
-            InvalidActionError: it has no name, or that of another app or person, or joins a channel that is not there.
+        Raises `InvalidActionError`: it has no name, or that of another app or person, or joins a channel that is not there.
         """
         name = name or _name_of(manifest)
         handle = App(id="", bot_id="", user="", name=name).handle

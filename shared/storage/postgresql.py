@@ -27,8 +27,7 @@ def must_be_unicode(connection: psycopg.Connection[Any]) -> None:
 
     https://www.postgresql.org/docs/current/multibyte.html
 
-    Raises:
-        psycopg.OperationalError: Its encoding is SQL_ASCII; the connection is closed.
+    Raises `psycopg.OperationalError`: its encoding is SQL_ASCII; the connection is closed.
     """
     if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
         name = connection.info.dbname

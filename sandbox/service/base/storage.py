@@ -44,8 +44,7 @@ class Storage:
     async def open(self) -> None:
         """Connect, and create the tables that are missing.
 
-        Raises:
-            ValueError: the database cannot be opened, or another process has the file.
+        Raises `ValueError`: the database cannot be opened, or another process has the file.
         """
         try:
             if self.shared:

@@ -154,8 +154,7 @@ class EventRequest:
 def trigger(connection: Connection, request: EventRequest, *, workspace: int, seed: int, at: float) -> int:
     """Let an event happen; how many times it did. Leads that run out are replaced by strangers.
 
-    Raises:
-        NotFound: there is no such lead, sequence or domain, or nothing in the workspace to send from.
+    Raises `NotFound`: there is no such lead, sequence or domain, or nothing in the workspace to send from.
     """
     if request.kind == "domain.paused":
         return _pause_domains(connection, request, workspace=workspace, at=at)

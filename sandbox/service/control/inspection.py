@@ -80,11 +80,7 @@ def deliveries_by_state(connection: Connection) -> dict[str, Any]:
 
 
 def number_of(connection: Connection, table: Table, name: str, *, field: str) -> int:
-    """The row of the workspace or domain of a name.
-
-    Raises:
-        BadRequest: there is none of that name.
-    """
+    """The row of the workspace or domain of a name. Raises `BadRequest`: there is none of that name."""
     found = connection.execute(select(table.c.pk).where(table.c.name == name)).scalar()
     if found is None:
         raise BadRequest(f"There is no {field} {name!r}.", field=field)

@@ -60,8 +60,7 @@ def list_leads(
 ) -> tuple[list[str], str | None]:
     """A page of leads as JSON texts, newest first, and where the next page begins (document: GET /leads).
 
-    Raises:
-        NotFound: the sequence is not in this workspace.
+    Raises `NotFound`: the sequence is not in this workspace.
     """
     where: dict[str, Any] = {"before": _before(cursor), "room": limit + 1}
     if sequence_id is None:
@@ -81,11 +80,7 @@ def _before(cursor: str | None) -> int:
 
 
 def sequence_number(connection: Connection, sequence_id: str, *, workspace: int) -> int:
-    """The row of a sequence of this workspace.
-
-    Raises:
-        NotFound: there is none, or it is another workspace's.
-    """
+    """The row of a sequence of this workspace. Raises `NotFound`: there is none, or it is another workspace's."""
     number = ids.decode("sq", sequence_id)
     if number is not None and connection.execute(_MINE, {"pk": number, "workspace": workspace}).first():
         return number
@@ -117,8 +112,7 @@ def add_leads(
 ) -> dict[str, Any]:
     """Add leads; duplicates and blocklisted addresses are skipped and reported (document: POST /leads).
 
-    Raises:
-        NotFound: the sequence is not in this workspace.
+    Raises `NotFound`: the sequence is not in this workspace.
     """
     sequence = sequence_number(connection, sequence_id, workspace=workspace)
     # One writer at a time in a workspace, so that numbers become visible in order and no page misses a lead.
@@ -178,8 +172,7 @@ def _found(connection: Connection, column: Any, wanted: set[str], where: Any) ->
 def remove_lead(connection: Connection, lead_id: str, *, workspace: int) -> dict[str, Any]:
     """Remove the lead's address from every sequence; events and counts stay (document: DELETE /leads/{id}).
 
-    Raises:
-        NotFound: the lead is not in this workspace.
+    Raises `NotFound`: the lead is not in this workspace.
     """
     number = ids.decode("ld", lead_id)
     lead = None

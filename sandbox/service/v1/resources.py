@@ -47,8 +47,7 @@ def change_sequence(
 ) -> dict[str, Any]:
     """Pause or resume (document: PATCH /sequences/{id}).
 
-    Raises:
-        NotFound: the sequence is not in this workspace.
+    Raises `NotFound`: the sequence is not in this workspace.
     """
     number = sequence_number(connection, sequence_id, workspace=workspace)
     changed = update(sequences).where(sequences.c.pk == number).values(status=status).returning(*sequences.c)

@@ -13,8 +13,7 @@ _URL_LENGTH = 2_048
 def check_url(url: str) -> str:
     """The address as given, if deliveries may go there.
 
-    Raises:
-        BadRequest: it isn't a URL, or leads into a private network.
+    Raises `BadRequest`: it isn't a URL, or leads into a private network.
     """
     try:
         parts = urlsplit(url)

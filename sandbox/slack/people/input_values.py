@@ -46,8 +46,7 @@ def elements(blocks: list[Json]) -> Iterator[tuple[Json, Json]]:
 def find(blocks: list[Json], wanted: Json) -> tuple[Json, Json]:
     """The element with an `action_id` (in the block of a `block_id`), or the button with a `text`.
 
-    Raises:
-        InvalidActionError: there is none; those that there are are listed.
+    Raises `InvalidActionError`: there is none; those that there are are listed.
     """
     action_id, block_id, text = (wanted.get(name) for name in ("action_id", "block_id", "text"))
     for block, element in elements(blocks):

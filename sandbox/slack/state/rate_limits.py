@@ -22,8 +22,7 @@ class RateLimiter:
     def take(self, key: str, *, rate: float, burst: int, now: float) -> None:
         """Take a token; `rate` tokens come back in a second, up to `burst`, and a rate of 0 refuses nothing.
 
-        Raises:
-            SlackError: ratelimited, with the whole seconds after which to come back.
+        Raises `SlackError`: ratelimited, with the whole seconds after which to come back.
         """
         if rate <= 0:
             return
@@ -40,8 +39,7 @@ class RateLimiter:
         An app may post "several hundred messages per minute" over all channels, beside one a second in each
         (https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting).
 
-        Raises:
-            SlackError: ratelimited.
+        Raises `SlackError`: ratelimited.
         """
         if settings.messages_per_second <= 0:
             return
@@ -54,8 +52,7 @@ class RateLimiter:
 
         Without a tier, and with a factor of 0, nothing is refused.
 
-        Raises:
-            SlackError: ratelimited.
+        Raises `SlackError`: ratelimited.
         """
         if tier is not None:
             calls = CALLS_PER_MINUTE[tier] * factor

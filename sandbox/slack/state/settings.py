@@ -68,8 +68,7 @@ class AppSettings:
     def read_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Let a manifest's commands, shortcuts, events, scopes and redirect URLs take effect, all of them or none.
 
-        Raises:
-            InvalidActionError: a part of it has a shape that no manifest has.
+        Raises `InvalidActionError`: a part of it has a shape that no manifest has.
         """
         features = given.section(manifest, "features")
         scopes = given.section(manifest, "oauth_config", "scopes").get("bot")

@@ -123,8 +123,7 @@ class Scenario(_Entry):
 def read(scenario: str | Path) -> str:
     """The name of a built-in scenario, or the text of a scenario file.
 
-    Raises:
-        ValueError: there is none, or the file is invalid; every mistake is listed.
+    Raises `ValueError`: there is none, or the file is invalid; every mistake is listed.
     """
     if scenario in NAMES:
         return str(scenario)
