@@ -118,9 +118,7 @@ class Service:
         exits.callback(listener.close)
         exits.push_async_callback(self._storage.close)
         await self._storage.open()
-        created = await self._storage.write_in_thread(
-            lambda connection: seed_account(connection, self._options)
-        )
+        created = await self._storage.write_in_thread(seed_account, self._options)
         if created and scenarios.load(self._options.scenario).account != "huge":
             self._first_day = await self._storage.copy()
         await self._restore()
@@ -147,7 +145,7 @@ class Service:
             stood = clock.at(min(time.time(), clock.real + 2 * _BEAT))
             virtual = max(until, stood, self._created_at)
             clock = Clock(real=time.time(), virtual=virtual, speed=self._options.speed)
-            await self._storage.write(lambda connection: simulation.set_clock(connection, clock))
+            await self._storage.write(simulation.set_clock, clock)
         self._clock = clock
 
     async def _read_clock(self) -> Clock:
@@ -160,7 +158,7 @@ class Service:
 
         Returns how many deliveries are still under way after `_PATIENCE`.
         """
-        await self._storage.write(lambda connection: simulation.set_clock(connection, clock))
+        await self._storage.write(simulation.set_clock, clock)
         self._clock = clock
         while not await self._simulation.advance(clock, exactly=True):  # noqa: ASYNC110 -- another process is at it
             await asyncio.sleep(_TICK / 10)
@@ -171,7 +169,7 @@ class Service:
         if not self._storage.shared:
             now = time.time()
             stands = Clock(real=now, virtual=self._clock.at(now), speed=speed)
-            await self._storage.write(lambda connection: simulation.set_clock(connection, stands))
+            await self._storage.write(simulation.set_clock, stands)
 
     async def _start_over(self) -> None:
         """The account as it was when it was created, clock included; subscriptions and deliveries are gone."""
@@ -179,11 +177,11 @@ class Service:
             await self._storage.restore(self._first_day)
         else:
             speed = self._options.speed
-            await self._storage.write(lambda connection: seed_again(connection, speed=speed))
+            await self._storage.write(seed_again, speed=speed)
         await self._sender.stop_workers()  # whatever they were sending is dropped
         created = await self._storage.read(simulation.simulated_until)
         self._clock = Clock(real=time.time(), virtual=created, speed=self._options.speed)
-        await self._storage.write(lambda connection: simulation.set_clock(connection, self._clock))
+        await self._storage.write(simulation.set_clock, self._clock)
         self._simulation.start_over()
         self.state.totals = Totals()
         self.state.keys = await self._storage.read(simulation.live_keys)

@@ -7,7 +7,7 @@ import concurrent.futures
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event
 from sqlalchemy.dialects import postgresql, sqlite
@@ -17,8 +17,10 @@ from sqlalchemy.pool import StaticPool
 
 from sandbox.service.base import schema
 
+P = ParamSpec("P")
 T = TypeVar("T")
-Work = Callable[[Connection], T]
+Work = Callable[Concatenate[Connection, P], T]
+"""What is done in a transaction; `read` and the others hand on the arguments that it takes besides."""
 
 _THREADS = 8
 _CLOSED = "Another process has this SQLite file; several processes can share a postgresql:// database."
@@ -71,42 +73,44 @@ class Storage:
         """A number that every change makes another; None where other processes change the store, too."""
         return None if self._connection is None else changes_through(self._connection)
 
-    async def read(self, work: Work[T]) -> T:
+    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._connection is not None:
-            return work(self._connection)
-        return await self._in_thread(work)
+            return work(self._connection, *args, **kwargs)
+        return await self._in_thread(work, *args, **kwargs)
 
-    async def read_in_batches(self, work: Callable[[Connection], Iterator[list[T]]]) -> list[T]:
+    async def read_in_batches(
+        self, work: Work[P, Iterator[list[T]]], *args: P.args, **kwargs: P.kwargs
+    ) -> list[T]:
         """Read much: between two parts the loop serves others, but nobody writes, so that the parts fit together."""
         if self._connection is None:
             return await self._in_thread(
-                lambda connection: [row for part in work(connection) for row in part]
+                lambda connection: [row for part in work(connection, *args, **kwargs) for row in part]
             )
         found: list[T] = []
         async with self._write_lock:
-            for part in work(self._connection):
+            for part in work(self._connection, *args, **kwargs):
                 if found:
                     await asyncio.sleep(0)
                 found += part
         return found
 
-    async def write(self, work: Work[T]) -> T:
+    async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run statements as one transaction: all of them hold, or none does."""
         if self._connection is not None:
             async with self._write_lock:
                 with _transaction(self._connection):
-                    return work(self._connection)
-        return await self._in_thread(work)
+                    return work(self._connection, *args, **kwargs)
+        return await self._in_thread(work, *args, **kwargs)
 
-    async def write_in_thread(self, work: Work[T]) -> T:
+    async def write_in_thread(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Write for seconds rather than microseconds, in a thread; nothing else may use the store meanwhile."""
         if self._connection is None:
-            return await self._in_thread(work)
+            return await self._in_thread(work, *args, **kwargs)
         connection = self._connection
 
         def transaction() -> T:
             with _transaction(connection):
-                return work(connection)
+                return work(connection, *args, **kwargs)
 
         running = asyncio.create_task(asyncio.to_thread(transaction), name="sandbox-long-write")
         try:
@@ -133,10 +137,10 @@ class Storage:
         async with self._write_lock:
             kept.backup(driver_of(self._connection))
 
-    async def _in_thread(self, work: Work[T]) -> T:
+    async def _in_thread(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         def transaction() -> T:
             with self._engine.begin() as connection:
-                return work(connection)
+                return work(connection, *args, **kwargs)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, transaction)
 

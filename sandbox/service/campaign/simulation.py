@@ -80,9 +80,7 @@ class Simulation:
         if not self._storage.shared and not exactly and until < self._reached + QUANTUM:
             return True
         while True:
-            more = await self._storage.write(
-                lambda connection: _slice(connection, until=until, exactly=exactly)
-            )
+            more = await self._storage.write(_slice, until=until, exactly=exactly)
             if more is not True:
                 self._reached = await self._storage.read(simulated_until)
                 return more is False

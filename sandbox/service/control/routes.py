@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query
@@ -194,7 +193,7 @@ def _add_event_routes(router: APIRouter, control: Control) -> None:
         await control.clock()  # another process may have moved it on
         made = 0
         while made < request.count:
-            go = await storage.write(partial(_trigger, request=request, first=made, control=control))
+            go = await storage.write(_trigger, request=request, first=made, control=control)
             control.sender.wake()
             made += go
             if go < _AT_ONCE:
@@ -207,11 +206,7 @@ def _add_event_routes(router: APIRouter, control: Control) -> None:
         email: Annotated[str, Query(max_length=254)], workspace: str = "acme"
     ) -> dict[str, list[dict[str, Any]]]:
         """What ever happened to an address, also after its removal."""
-        return {
-            "data": await storage.read(
-                lambda it: inspection.history(it, email=email.lower(), workspace=workspace)
-            )
-        }
+        return {"data": await storage.read(inspection.history, email=email.lower(), workspace=workspace)}
 
 
 def _trigger(connection: Connection, *, request: EventBody, first: int, control: Control) -> int:
@@ -284,7 +279,7 @@ def _add_setting_routes(router: APIRouter, control: Control) -> None:
     async def change_keys(change: KeyChange) -> dict[str, Any]:
         """Issue a key for a workspace, or revoke one."""
         made = await control.state.storage.write(
-            lambda it: inspection.change_key(it, workspace=change.workspace, revoke=change.revoke)
+            inspection.change_key, workspace=change.workspace, revoke=change.revoke
         )
         control.state.keys = await control.state.storage.read(simulation.live_keys)
         return made
@@ -304,7 +299,7 @@ def _add_delivery_routes(router: APIRouter, control: Control) -> None:
     @router.get("/subscriptions")
     async def list_subscriptions(workspace: str | None = None) -> dict[str, Any]:
         """Who has subscribed to what; secrets stay secret."""
-        return {"data": await storage.read(lambda it: inspection.list_subscriptions(it, workspace=workspace))}
+        return {"data": await storage.read(inspection.list_subscriptions, workspace=workspace)}
 
     @router.get("/deliveries")
     async def list_deliveries(
@@ -313,23 +308,19 @@ def _add_delivery_routes(router: APIRouter, control: Control) -> None:
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ) -> dict[str, Any]:
         """The newest deliveries, with their bodies."""
-        return {
-            "data": await storage.read(
-                lambda it: inspection.list_deliveries(it, state=state, kind=kind, limit=limit)
-            )
-        }
+        return {"data": await storage.read(inspection.list_deliveries, state=state, kind=kind, limit=limit)}
 
     @router.get("/deliveries/{id}/attempts")
     async def list_attempts(id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
         """Every attempt of a delivery."""
         number = _delivery(id)
-        return {"data": await storage.read(lambda it: inspection.list_attempts(it, number))}
+        return {"data": await storage.read(inspection.list_attempts, number)}
 
     @router.post("/deliveries/{id}/replay")
     async def replay(id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
         """Send a delivery again, byte for byte, whatever became of it."""
         number, now = _delivery(id), control.state.now()
-        if not await storage.write(lambda it: inspection.replay(it, number, now=now)):
+        if not await storage.write(inspection.replay, number, now=now):
             raise NotFound("There is no such delivery.")
         control.sender.wake()
         return {"id": id, "state": "pending"}

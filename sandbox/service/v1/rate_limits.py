@@ -73,7 +73,7 @@ class Limiter:
             self._spent[key], wait = rule(self._spent.get(key, ()), now)
             return wait
         name = f"{self._form} {key}"
-        return await self._storage.write(lambda connection: _spend(connection, name, rule=rule, now=now))
+        return await self._storage.write(_spend, name, rule=rule, now=now)
 
 
 def _spend(

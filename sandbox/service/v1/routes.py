@@ -82,14 +82,12 @@ def _add_reads(router: APIRouter, state: ApiState) -> None:
     async def list_leads(request: Request, query: Annotated[schemas.LeadQuery, Query()]) -> Response:
         """List leads, newest first, paginated by cursor."""
         items, cursor = await state.storage.read(
-            lambda connection: leads.list_leads(
-                connection,
-                workspace=request.scope["workspace"],
-                sequence_id=query.sequence_id,
-                status=query.status,
-                limit=query.limit,
-                cursor=query.cursor,
-            )
+            leads.list_leads,
+            workspace=request.scope["workspace"],
+            sequence_id=query.sequence_id,
+            status=query.status,
+            limit=query.limit,
+            cursor=query.cursor,
         )
         return state.dialect.page(items, cursor=cursor, asked=query.cursor)
 
@@ -97,16 +95,14 @@ def _add_reads(router: APIRouter, state: ApiState) -> None:
     async def list_sequences(request: Request) -> Response:
         """List the sequences of the workspace with their status and step count."""
         workspace = request.scope["workspace"]
-        items = await state.storage.read(lambda it: resources.list_sequences(it, workspace=workspace))
+        items = await state.storage.read(resources.list_sequences, workspace=workspace)
         return state.dialect.listing("sequences", items)
 
     @router.get("/inboxes", response_model=schemas.Inboxes, tags=["inboxes"])
     async def list_inboxes(request: Request) -> Response:
         """List connected inboxes with health score, daily limit and status."""
         workspace = request.scope["workspace"]
-        items = await state.storage.read_in_batches(
-            lambda it: resources.list_inboxes(it, workspace=workspace)
-        )
+        items = await state.storage.read_in_batches(resources.list_inboxes, workspace=workspace)
         return state.dialect.listing("inboxes", items)
 
     @router.get("/stats", response_model=schemas.Stats, tags=["stats"])
@@ -115,13 +111,11 @@ def _add_reads(router: APIRouter, state: ApiState) -> None:
         first, last = resources.date_range(query.start, query.end, now=state.now())
         workspace = request.scope["workspace"]
         items = await state.storage.read_in_batches(
-            lambda it: state.totals.read(
-                it,
-                workspace=workspace,
-                grouping=query.group_by,
-                first=day_number(first),
-                last=day_number(last),
-            )
+            state.totals.read,
+            workspace=workspace,
+            grouping=query.group_by,
+            first=day_number(first),
+            last=day_number(last),
         )
         return state.dialect.listing("stats", items)
 
@@ -131,13 +125,11 @@ def _add_changes(router: APIRouter, state: ApiState) -> None:
     async def add_leads(request: Request, body: schemas.NewLeads) -> Response:
         """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
         added = await state.storage.write(
-            lambda connection: leads.add_leads(
-                connection,
-                workspace=request.scope["workspace"],
-                sequence_id=body.sequence_id,
-                new=body.leads,
-                now=state.now(),
-            )
+            leads.add_leads,
+            workspace=request.scope["workspace"],
+            sequence_id=body.sequence_id,
+            new=body.leads,
+            now=state.now(),
         )
         return Json(added, status_code=201)
 
@@ -145,11 +137,7 @@ def _add_changes(router: APIRouter, state: ApiState) -> None:
     async def remove_lead(request: Request, id: LeadId) -> Response:  # noqa: A002 -- the document's parameter
         """Remove the lead from all sequences; its reply history is kept."""
         workspace = request.scope["workspace"]
-        return state.dialect.done(
-            await state.storage.write(
-                lambda connection: leads.remove_lead(connection, id, workspace=workspace)
-            )
-        )
+        return state.dialect.done(await state.storage.write(leads.remove_lead, id, workspace=workspace))
 
     @router.patch("/sequences/{id}", response_model=schemas.Sequence, responses=_MISSING, tags=["sequences"])
     async def change_sequence(
@@ -160,9 +148,7 @@ def _add_changes(router: APIRouter, state: ApiState) -> None:
         """Pause or resume a sequence."""
         workspace = request.scope["workspace"]
         return state.dialect.done(
-            await state.storage.write(
-                lambda it: resources.change_sequence(it, id, workspace=workspace, status=body.status)
-            )
+            await state.storage.write(resources.change_sequence, id, workspace=workspace, status=body.status)
         )
 
     @router.post("/webhooks", status_code=201, response_model=schemas.Subscribed, tags=["webhooks"])
@@ -170,9 +156,7 @@ def _add_changes(router: APIRouter, state: ApiState) -> None:
         """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
         url, workspace = check_url(body.url), request.scope["workspace"]
         made = await state.storage.write(
-            lambda it: resources.subscribe(
-                it, workspace=workspace, url=url, events=list(body.events), now=state.now()
-            )
+            resources.subscribe, workspace=workspace, url=url, events=list(body.events), now=state.now()
         )
         return Json(made, status_code=201)
 

@@ -69,7 +69,7 @@ class DeliverySender:
         ends = time.monotonic() + seconds
         while True:
             self.wake()
-            due = await self._storage.read(partial(delivery_queue.count_due, now=now))
+            due = await self._storage.read(delivery_queue.count_due, now=now)
             if not due or time.monotonic() >= ends:
                 return due
             await asyncio.sleep(_SETTLE_POLL)
@@ -91,9 +91,7 @@ class DeliverySender:
 
     async def _start_workers(self, session: aiohttp.ClientSession) -> None:
         now = self._now()
-        waiting = await self._storage.read(
-            lambda it: delivery_queue.subscriptions_due(it, now=now, real=time.time())
-        )
+        waiting = await self._storage.read(delivery_queue.subscriptions_due, now=now, real=time.time())
         for subscription in waiting:
             if subscription not in self._workers:
                 worker = asyncio.create_task(
@@ -109,19 +107,17 @@ class DeliverySender:
     async def _work(self, session: aiohttp.ClientSession, subscription: int) -> None:
         while True:
             batch = await self._storage.write(
-                partial(
-                    delivery_queue.claim,
-                    subscription=subscription,
-                    now=self._now(),
-                    real=time.time(),
-                    room=_BATCH,
-                )
+                delivery_queue.claim,
+                subscription=subscription,
+                now=self._now(),
+                real=time.time(),
+                room=_BATCH,
             )
             if not batch:
                 return
             slots = asyncio.Semaphore(AT_ONCE)
             done = await asyncio.gather(*(self._attempt(session, due, slots) for due in batch))
-            await self._storage.write(partial(delivery_queue.record, made=done))
+            await self._storage.write(delivery_queue.record, made=done)
 
     async def _attempt(self, session: aiohttp.ClientSession, due: Due, slots: asyncio.Semaphore) -> Attempt:
         async with slots:
