@@ -73,7 +73,9 @@ class TeamApps:
             log.warning("database unavailable", error=str(error))
             return BoltResponse(status=503)
         app = self._app(team) if team and team.token else None
-        if app is None and event.get("type") == "channel_id_changed":  # limits of its channels must hold later, too
+        if (
+            app is None and event.get("type") == "channel_id_changed"
+        ):  # limits of its channels must hold later, too
             return await self._moved(team_id, event)
         if app is None:
             return self._refuse(team_id, team, body)
