@@ -73,7 +73,7 @@ def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[
         "OUTREACH_BASE_URL": announced["base_url"],
         "OUTREACH_API_KEY": announced["api_keys"][ACCOUNT],
         "OUTREACH_ALERT_CHANNEL": announced["slack_alert_channel"],
-        "OUTREACH_DATABASE_URL": f"sqlite:///{folder / 'outreach.db'}",
+        "OUTREACH_STATE_DIR": str(folder),
         "OUTREACH_PORT": str(port),
         "OUTREACH_POLL_SECONDS": str(POLL_SECONDS),
         "SLACK_BOT_TOKEN": announced["slack_bot_token"],

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -44,7 +45,10 @@ TOO_WIDE = """() => [...document.querySelectorAll('.app, .content, .block, .scro
     .map(one => `${one.className}: ${one.scrollWidth} > ${one.clientWidth}, ${one.textContent.slice(0, 60)}`)"""
 
 
-def test_a_short_demo_loses_nothing_and_says_so() -> None:
+def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     began = time.monotonic()
     demo = Demo("--for", "20")
     assert time.monotonic() - began < 10, "ready within five seconds on an idle machine"
@@ -55,6 +59,7 @@ def test_a_short_demo_loses_nothing_and_says_so() -> None:
     assert not [
         child for child in demo.family if child.is_running() and child.status() != psutil.STATUS_ZOMBIE
     ]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
