@@ -123,7 +123,7 @@ def test_every_other_command_of_the_pages_names_targets_and_files_that_exist(wor
     own = [word for word in words if word.startswith(("deploy/", "docs/")) or word.endswith(".lock")]
     assert [word for word in own if not (ROOT / word).exists()] == []
     assert words[0] in {"make", "python3", "/opt/outreach/bin/pip", "apt", "git", "cd", "cp", "install", "systemctl",
-                        "systemd-sysusers", "api", "api()", "curl", "V1=http://127.0.0.1:8000/v1"}  # fmt: skip
+                        "systemd-sysusers", "outreach()", "api", "api()", "curl", "V1=http://127.0.0.1:8000/v1"}  # fmt: skip
 
 
 @pytest.mark.parametrize("block", blocks("yaml"), ids=lambda block: block.page.name)
