@@ -22,6 +22,7 @@ from typing import IO
 from cli.console import exit_codes
 from cli.console.interactive import stopping
 from cli.console.progress import ProgressUpdate, progress_bar
+from cli.console.resources import is_device, named_sequence
 from shared.api.client import OutreachClient
 from shared.api.http.rate_limit import Priority
 from shared.api.models import LeadStatus
@@ -39,12 +40,8 @@ def run(options: Namespace) -> int:
         raise exit_codes.WrongUsage("name the format for stdout: --format csv or --format jsonl")
     if form is None:
         raise exit_codes.WrongUsage(f"{options.file} has no known ending: add --format csv or --format jsonl")
-    if str(options.file) == STDOUT:
-        with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
-            options.file = Path(folder) / f"leads.{form}"
-            asyncio.run(_export(options, as_csv=form == "csv"))
-            with options.file.open(encoding="utf-8") as written:
-                shutil.copyfileobj(written, sys.stdout)
+    if str(options.file) == STDOUT or is_device(options.file):
+        _export_through(options, form)
         return exit_codes.DONE
     if not options.file.absolute().parent.is_dir():
         raise exit_codes.Failed(f"no such folder: {options.file.absolute().parent}")
@@ -55,8 +52,20 @@ def run(options: Namespace) -> int:
     return exit_codes.DONE
 
 
+def _export_through(options: Namespace, form: str) -> None:
+    """To stdout, or to a device or pipe, which are written to only once all leads are there."""
+    target = options.file
+    with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
+        options.file = Path(folder) / f"leads.{form}"
+        asyncio.run(_export(options, as_csv=form == "csv"))
+        with options.file.open(encoding="utf-8") as written, contextlib.ExitStack() as stack:
+            to_stdout = str(target) == STDOUT
+            shutil.copyfileobj(
+                written, sys.stdout if to_stdout else stack.enter_context(target.open("w", encoding="utf-8"))
+            )
+
+
 async def _export(options: Namespace, *, as_csv: bool) -> int:
-    from cli.console.resources import named_sequence
     from shared.operations.context import open_client
     from shared.settings import Need, load
 

@@ -95,6 +95,8 @@ def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
     """Copy the database while the bot goes on; whole, or not at all."""
     if not source.exists():
         raise exit_codes.Failed(f"There is no database at {source} yet.")
+    if target.exists() and not target.is_file():
+        raise exit_codes.Failed(f"{target} isn't a file. Name the file that the backup should become.")
     if target.exists() and not overwrite:
         raise exit_codes.Failed(
             f"{target} already exists. Use another file name, or add --yes to overwrite it."

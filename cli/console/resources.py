@@ -128,8 +128,16 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
             exit_codes.print_error(f"not in the audit: {fault}")
 
 
+def is_device(path: Path) -> bool:
+    """Whether this is a device, a pipe or an open file of this process: written to, and never replaced."""
+    return path.exists() and (path.parent in {Path("/dev"), Path("/dev/fd")} or not path.is_file())
+
+
 def write_private(path: Path, text: str) -> None:
     """Write the file whole or not at all, on disk before this returns, readable for its owner alone."""
+    if is_device(path):
+        path.write_text(text, encoding="utf-8")
+        return
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with os.fdopen(

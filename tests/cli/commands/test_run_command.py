@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 import time
 from typing import Any
@@ -63,6 +64,30 @@ def test_the_data_is_csv_too_and_goes_into_a_private_file(shell: Shell) -> None:
 def test_a_dash_is_stdout_and_no_file(shell: Shell) -> None:
     told = shell.run("sequences", "--csv", "-o", "-")
     assert (told.code, told.out) == (0, shell.run("sequences", "--csv").out)
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (("sequences", "--csv", "-o", "PIPE"), "id,name"),
+        (("export", "PIPE", "--format", "csv", "--status", "interested"), "id,email"),
+    ],
+    ids=lambda words: words[0] if isinstance(words, tuple) else "",
+)
+def test_a_pipe_or_device_is_written_to_and_not_replaced(
+    shell: Shell, words: tuple[str, ...], begins: str
+) -> None:
+    """As root, `-o /dev/null` would otherwise leave a file in its place."""
+    path = shell.home / "pipe"
+    os.mkfifo(path)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        result = shell.run(*(word.replace("PIPE", str(path)) for word in words))
+        assert (result.code, result.out) == (0, ""), result.err
+        assert os.read(reading, 1 << 16).decode().startswith(begins)
+    finally:
+        os.close(reading)
+    assert path.is_fifo()
 
 
 def test_a_change_has_data_with_the_sequences_new_status(shell: Shell) -> None:
