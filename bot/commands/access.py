@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -59,12 +60,16 @@ class Access:
         return find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC
 
     async def _permalink(self, alert: str) -> str:
-        place = (await self._contexts.store.alerts.messages([alert])).get(alert)
+        known = await self._contexts.store.alerts.messages([alert], team=self._directory.team)
+        place = known.get(alert)
         return await self._directory.permalink(*place) if place else ""
 
     def in_own_team(self, invocation: Invocation) -> Invocation:
         """The line with the channel that it names in the team where it was said; raises `UsageError` for another's."""
         named, own = invocation.values.get("channel"), self._directory.team
+        if own:  # as the audit keeps it
+            line = _CHANNEL.sub(lambda match: f"<#{in_team(own, match[1])}>", invocation.line)
+            invocation = replace(invocation, line=line)
         if not named or not own:
             return invocation
         team, name = split_id(named)
@@ -134,6 +139,7 @@ def actor_of(person: Person, channel: str) -> Actor:
     return Actor(name=person.name, id=person.id, face="slack", channel=channel)
 
 
+_CHANNEL = re.compile(r"<#([A-Z0-9]+)>")
 _ELSEWHERE = Card(
     title="This channel isn't in this Slack workspace",
     tone=Tone.WARN,

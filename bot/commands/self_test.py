@@ -85,6 +85,8 @@ class SelfTest:
 
     async def _channel(self, context: CommandContext) -> Fact:
         channel = context.workspace.alert_channel
+        if context.team and not (channel and context.may_name(channel)):
+            return Fact(label="Alert channel", value="none in this Slack workspace; a channel can subscribe")
         if not channel:
             return _bad("Alert channel", "not set. Set OUTREACH_ALERT_CHANNEL.")
         try:

@@ -11,6 +11,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.outcomes import ChannelRefused, Outcome, Settled
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
+from shared.text.slack_ids import split_id
 
 _FIXES = {
     "not_in_channel": "Invite the bot: /invite @outreach.",
@@ -44,8 +45,10 @@ class ChannelHealth:
         return PlannedPost(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
-        others = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
-        candidates = [self._settings.routes.fallback, *others]
+        """Where the settings say, else an alert channel of the same Slack workspace: another may be another client's."""
+        alerts = [workspace.alert_channel or "" for workspace in self._settings.workspaces.values()]
+        near = [channel for channel in alerts if split_id(channel)[0] == split_id(broken)[0]]
+        candidates = [self._settings.routes.fallback, *near]
         return next((channel for channel in candidates if channel and channel != broken), None)
 
 

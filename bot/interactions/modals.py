@@ -231,6 +231,6 @@ class Modals:
         return found if found and found.workspace in self._contexts.settings.workspaces else None
 
     async def links(self, alerts: Sequence[str]) -> dict[str, str]:
-        places = await self._store.alerts.messages(alerts)
+        places = await self._store.alerts.messages(alerts, team=self._directory.team)
         found = await asyncio.gather(*(self._directory.permalink(*place) for place in places.values()))
         return dict(zip(places, found, strict=True))

@@ -16,6 +16,7 @@ from shared.domain.records import Actor, Records
 from shared.domain.recurrence import find_zone
 from shared.settings import Settings, Workspace
 from shared.storage.rate_budget import SharedBudget, budget_key
+from shared.text.slack_ids import split_id
 
 if TYPE_CHECKING:
     import httpx
@@ -88,6 +89,10 @@ class CommandContext:
     """The address of an alert's card, for faces that can lead there; empty where there is none."""
     find_place: Callable[[str], Awaitable[Place]] = take_as_is
     """Whether a channel exists and takes posts; only Slack knows."""
+
+    def may_name(self, channel: str) -> bool:
+        """Whether a channel belongs where the command was given; another team's is nobody's business here."""
+        return self.team in {"", split_id(channel)[0]}
 
     def allows(self, command: Command) -> bool:
         return self.role.includes(command.role) if self.permits is None else self.permits(command)

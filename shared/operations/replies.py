@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from shared.commands import COMMANDS, Invocation
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
@@ -10,6 +10,7 @@ from shared.domain.records import Actor, AuditEntry, OpenReply
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_number, show_span, show_time
+from shared.text.slack_ids import hide_other_teams
 
 OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Sequence", "Message")
 PAGE = 15
@@ -55,7 +56,8 @@ async def waiting_replies(context: CommandContext) -> list[OpenReply]:
 
 async def audit(_: Invocation, context: CommandContext) -> Card:
     """`audit`: the newest changes first; what was refused changed nothing, and is shown apart."""
-    entries = await need_records(context).audit(context.workspace.name, context.limit or AUDITED)
+    known = await need_records(context).audit(context.workspace.name, context.limit or AUDITED)
+    entries = [_without_other_teams(one, context.team) for one in known]
     changes = [one for one in entries if not _is_refused(one)][: context.limit or AUDIT_CHANGES]
     refusals = [one for one in entries if _is_refused(one)][: context.limit or AUDIT_REFUSALS]
     shown = {id(one) for one in (*changes, *refusals)}
@@ -89,6 +91,12 @@ async def audit(_: Invocation, context: CommandContext) -> Card:
             if id(e) in shown
         ),
     )
+
+
+def _without_other_teams(entry: AuditEntry, team: str) -> AuditEntry:
+    actor = replace(entry.actor, channel=hide_other_teams(entry.actor.channel, team=team))
+    command, result = (hide_other_teams(text, team=team) for text in (entry.command, entry.result))
+    return replace(entry, actor=actor, command=command, result=result)
 
 
 def _is_refused(entry: AuditEntry) -> bool:

@@ -7,6 +7,8 @@ token an id stands alone, `C0123`; where several Slack workspaces installed the 
 
 from __future__ import annotations
 
+import re
+
 TEAM = r"T[A-Z0-9]{2,20}"
 """The pattern of a team's id."""
 
@@ -25,6 +27,18 @@ def split_id(name: str) -> tuple[str, str]:
 def bare(name: str) -> str:
     """The id within the team, as Slack knows it."""
     return split_id(name)[1]
+
+
+def hide_other_teams(text: str, *, team: str) -> str:
+    """A text without the ids of other teams; an empty `team` has no others."""
+
+    def hidden(match: re.Match[str]) -> str:
+        return match[0] if match["team"] == team else "(another Slack workspace)"
+
+    return _SCOPED.sub(hidden, text) if team else text
+
+
+_SCOPED = re.compile(rf"(?:<[#@])?(?<![\w/])(?P<team>{TEAM})/[A-Z0-9]+(?:\|[^>]*)?>?")
 
 
 def is_user(name: str) -> bool:

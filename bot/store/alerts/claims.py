@@ -173,9 +173,13 @@ class Alerts(Repository):
         return _read(tx, found[0]) if len(found) == 1 else None
 
     @reads
-    def messages(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
-        """Channel and `ts` of each alert's message, as far as it was posted."""
+    def messages(
+        self, tx: Transaction, ids: Sequence[str], *, team: str = ""
+    ) -> Mapping[str, tuple[str, str]]:
+        """Channel and `ts` of each alert's message, in this team where there are several, as far as it was posted."""
         where = posts.c.alert_id.in_(ids) & (posts.c.ts != "") & (posts.c.kind == "alert")
+        if team:
+            where &= posts.c.channel.startswith(f"{team}/", autoescape=True)
         query = (
             sa.select(posts.c.alert_id, posts.c.channel, posts.c.ts).where(where).order_by(posts.c.id.desc())
         )

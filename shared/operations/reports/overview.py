@@ -201,14 +201,15 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
     last = f"{show_span(now - known.last_delivery_at)} ago" if known.last_delivery_at else "none so far"
     tone = Tone.BAD if known.dead else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
-    if known.broken_channels:
-        text = ", ".join(f"{channel} ({error})" for channel, error in known.broken_channels.items())
+    own = {name: error for name, error in known.broken_channels.items() if context.may_name(name)}
+    if own:
+        text = ", ".join(f"{channel} ({error})" for channel, error in own.items())
         facts.append(Fact(label="Channels that reject posts", value=text, tone=Tone.BAD))
     if known.unknown_timers:
         text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version; upgrade the bot"
         facts.append(Fact(label="Timers", value=text, tone=Tone.WARN))
     orphaned = known.orphaned_timers(context.settings.declared_workspaces) if context.settings else {}
-    if orphaned:
+    if orphaned and not context.team:  # they may have been another team's
         facts.append(
             Fact(label="Timed pauses of unknown workspaces", value=orphan_note(orphaned), tone=Tone.WARN)
         )
