@@ -36,7 +36,7 @@ async def _all(options: Namespace) -> list[Finding]:
     if options.post:
         from cli.doctor import slack_trial  # late: it posts as the bot does, with the bot's own code
 
-        return [*findings, *await listed(slack_trial.trial(settings.slack, options.post))]
+        return [*findings, *await listed(slack_trial.trial(settings, options.post))]
     named = options.workspace
     workspaces = (settings.workspace(named),) if named else tuple(settings.workspaces.values())
     checked = await asyncio.gather(

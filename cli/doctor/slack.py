@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -16,8 +19,10 @@ from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, SlackSettings
 from shared.text.network_errors import describe_network_error
 from shared.text.sanitize import visible
+from shared.text.slack_ids import split_id
 
 if TYPE_CHECKING:
+    from bot.slack.web_api import WebApi
     from bot.store.slack_teams import SlackTeam
 
 SECONDS = 10
@@ -39,60 +44,100 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     yield finding or good("Slack token", f"{_text(answer, 'user')} in {_text(answer, 'team')}")
     if answer is None:
         return
-    from cli.doctor import slack_checks  # late: drawing one of everything takes most of the bot
+    from bot.app import set_channels  # late: these take most of the bot
+    from bot.slack.web_api import open_web_api
+    from cli.doctor import slack_checks
 
     yield scopes(answer.headers.get("x-oauth-scopes"))
     async for drawn in slack_checks.drawings(client):
         yield drawn
     if slack.config_token is not None:
         yield await slack_checks.app_manifest(client, slack.config_token.get_secret_value())
-    async for place in _channels(slack, slack.bot_token.get_secret_value(), settings):
-        yield place
+    async with open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "") as api:
+        for channel in sorted(set_channels(settings)):
+            yield await _channel(api, channel)
     yield await _way_in(slack)
     if slack.app_token is not None:
         yield await _connection(settings)
 
 
 async def _installed(settings: Settings, client_id: str) -> AsyncIterator[Finding]:
-    """Each Slack workspace that installed the bot, and the way in."""
+    """Each Slack workspace that installed the bot, its channels, and the way in."""
+    from bot.app import set_channels
+    from cli.doctor import slack_checks
+
+    slack = settings.slack
+    try:
+        teams = await installed_teams(settings, client_id)
+    except RecordsUnavailable:
+        yield doubtful("Slack workspaces", "not known yet", cure="Start the bot once: outreach bot")
+        return
+    if not teams:
+        cure = "Open the bot's /slack/install page, then: outreach slack-teams allow TEAM @workspace"
+        yield doubtful("Slack workspaces", "none has installed the bot", cure=cure)
+    checked = await asyncio.gather(*(_team(team, settings) for team in teams))
+    for finding in chain.from_iterable(checked):
+        yield finding
+    if slack.config_token is not None:
+        client = _client(slack, slack.config_token.get_secret_value())
+        yield await slack_checks.app_manifest(client, slack.config_token.get_secret_value())
+    known = {team.id for team in teams}
+    for channel in sorted(set_channels(settings)):
+        if (team := split_id(channel)[0]) not in known:
+            cure = f"Open /slack/install for {team}, or change the settings."
+            yield bad(f"Slack channel {channel}", f"{team} hasn't installed the bot", cure=cure)
+    yield await _way_in(settings.slack)
+    if settings.slack.app_token is not None:
+        yield await _connection(settings)
+
+
+async def installed_teams(settings: Settings, client_id: str) -> Sequence[SlackTeam]:
+    """The Slack workspaces that installed the bot. Raises `RecordsUnavailable`."""
     from bot.store.db.engine import Database
     from bot.store.slack_teams import SlackTeams
     from bot.store.webhooks import SecretCipher
 
     database = Database(settings.database)
     try:
-        teams = await SlackTeams(database, SecretCipher(settings.secret_keys), client_id=client_id).all()
-    except RecordsUnavailable:
-        yield doubtful("Slack workspaces", "not known yet", cure="Start the bot once: outreach bot")
-        return
+        return await SlackTeams(database, SecretCipher(settings.secret_keys), client_id=client_id).all()
     finally:
         await database.aclose()
-    if not teams:
-        cure = "Open the bot's /slack/install page, then: outreach slack-teams allow TEAM @workspace"
-        yield doubtful("Slack workspaces", "none has installed the bot", cure=cure)
-    for team in teams:
-        yield await _team(team, settings)
-    yield await _way_in(settings.slack)
-    if settings.slack.app_token is not None:
-        yield await _connection(settings)
 
 
-async def _team(team: SlackTeam, settings: Settings) -> Finding:
-    check = f"Slack workspace {visible(team.name)}"
+@asynccontextmanager
+async def team_api(team: SlackTeam, slack: SlackSettings) -> AsyncIterator[WebApi]:
+    """Slack as the bot speaks to it for one of several teams."""
+    from bot.slack.web_api import open_web_api
+
+    async def token_of(_team: str) -> str:
+        return team.token
+
+    async with open_web_api("", base_url=slack.api_url or "", token_of=token_of) as api:
+        yield api.of_team(team.id)
+
+
+async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
+    from bot.app import set_channels
+    from cli.doctor import slack_checks
+
+    name = visible(team.name)
+    check = f"Slack workspace {name}"
     if team.problem:
-        return bad(check, team.problem, cure="Set the OUTREACH_SECRET_KEY that it was installed with.")
-    answer, finding = await _asked(
-        check, _client(settings.slack, team.token).auth_test(), cure="Install the bot there again."
-    )
+        return [bad(check, team.problem, cure="Set the OUTREACH_SECRET_KEY that it was installed with.")]
+    client = _client(settings.slack, team.token)
+    answer, finding = await _asked(check, client.auth_test(), cure="Install the bot there again.")
     if answer is None:
-        assert finding
-        return finding
+        return [finding] if finding else []
     shown = ", ".join(f"@{name}" for name in sorted(team.workspaces & settings.workspaces.keys()))
     if not shown:
         cure = f"outreach slack-teams allow {team.id} @workspace"
-        return doubtful(check, "has no access to an outreach workspace", cure=cure)
+        return [doubtful(check, "has no access to an outreach workspace", cure=cure)]
     lacking = scopes(answer.headers.get("x-oauth-scopes"))
-    return good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)
+    found = [good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)]
+    drawn = [replace(one, check=f"{one.check} in {name}") async for one in slack_checks.drawings(client)]
+    own = [channel for channel in sorted(set_channels(settings)) if split_id(channel)[0] == team.id]
+    async with team_api(team, settings.slack) as api:
+        return [*found, *drawn, *[await _channel(api, channel) for channel in own]]
 
 
 def scopes(granted: str | None) -> Finding:
@@ -117,23 +162,17 @@ def scopes(granted: str | None) -> Finding:
     return bad("Slack scopes", f"missing: {'; '.join(lacks)}", cure=cure)
 
 
-async def _channels(slack: SlackSettings, token: str, settings: Settings) -> AsyncIterator[Finding]:
-    """Every channel of the settings, routes included, as the bot looks at them when it starts."""
-    from bot.app import set_channels
+async def _channel(api: WebApi, channel: str) -> Finding:
+    """A channel of the settings, as the bot looks at it when it starts."""
     from bot.slack.directory import UserDirectory
-    from bot.slack.web_api import open_web_api
 
-    async with open_web_api(token, base_url=slack.api_url or "") as api:
-        directory = UserDirectory(api)
-        for channel in sorted(set_channels(settings)):
-            check, place = f"Slack channel {channel}", await directory.find_place(channel)
-            if place.refusal:
-                yield bad(check, visible(place.refusal.replace(f"<#{channel}>", channel)), cure=place.fix)
-            elif place.note:
-                yield doubtful(check, visible(place.note), cure="Try again.")
-            else:
-                name = visible(await directory.channel_name(channel) or channel)
-                yield good(check, f"#{name} takes messages")
+    directory = UserDirectory(api)
+    check, place = f"Slack channel {channel}", await directory.find_place(channel)
+    if place.refusal:
+        return bad(check, visible(place.refusal.replace(f"<#{channel}>", channel)), cure=place.fix)
+    if place.note:
+        return doubtful(check, visible(place.note), cure="Try again.")
+    return good(check, f"#{visible(await directory.channel_name(channel) or channel)} takes messages")
 
 
 async def _way_in(slack: SlackSettings) -> Finding:

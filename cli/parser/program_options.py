@@ -140,7 +140,9 @@ def _seconds(text: str) -> float:
 def doctor(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="the findings as JSON")
     parser.add_argument(
-        "--post", metavar="CHANNEL", help="post, update, read back and delete a message in a Slack channel"
+        "--post",
+        metavar="CHANNEL",
+        help="post, update, read back and delete a message in a Slack channel; T0123456789/#sales where several Slack workspaces installed the bot",
     )
     parser.add_argument(
         "--shapes", action="store_true", help="format of the service's responses: paths and types"

@@ -44,8 +44,8 @@ async def drawings(client: AsyncWebClient) -> list[Finding]:
 
 
 async def tried(bot: BotHarness, channel: str) -> dict[str, Finding]:
-    slack = load(environ=bot.environ).slack
-    return {finding.check: finding async for finding in slack_trial.trial(slack, channel)}
+    settings = load(environ=bot.environ)
+    return {finding.check: finding async for finding in slack_trial.trial(settings, channel)}
 
 
 def test_every_specimen_is_one_that_slack_takes() -> None:
