@@ -1,6 +1,6 @@
 """`/slack/install` and `/slack/oauth_redirect`: Slack workspaces install the bot by OAuth.
 
-Bolt's flow does the steps. Its state lives ten minutes, counts once and must be the one in the browser's cookie;
+Bolt's flow does the steps. Its state lives ten minutes, installs once and must be the one in the browser's cookie;
 nothing of what a visitor sends goes into Slack's address or onto a page, and neither code nor token into a log.
 
 Source: docs.slack.dev/authentication/installing-with-oauth.
@@ -8,6 +8,7 @@ Source: docs.slack.dev/authentication/installing-with-oauth.
 
 from __future__ import annotations
 
+import hmac
 import logging
 import secrets
 from html import escape
@@ -45,32 +46,38 @@ _silent = logging.getLogger("bot.http.oauth_pages.sdk")
 _silent.setLevel(logging.CRITICAL)  # it would log codes and states; what matters is logged here
 
 
-class TooManyInstallations(Exception):
-    """More installations are under way than are kept."""
-
-
 class InstallationRefused(Exception):
     """Slack gave an installation that the bot cannot use; the text is for the person."""
 
 
 class _States(AsyncOAuthStateStore):
-    """States in the bot's database. The SDK's own store lets two requests at once use the same state."""
+    """States that carry their own end and signature: whoever opens the install page makes the bot keep nothing.
 
-    def __init__(self, teams: Teams) -> None:
+    Only one that led to an installation is written down, as used.
+    """
+
+    def __init__(self, teams: Teams, *, secret: str) -> None:
         self._teams = teams
+        self._key = hmac.digest(secret.encode(), b"state of an installation", "sha256")
 
     @property
     def logger(self) -> logging.Logger:
         return _silent
 
     async def async_issue(self, *_args: Any, **_kwargs: Any) -> str:
-        state = secrets.token_urlsafe(32)
-        if not await self._teams.store.issue_state(state, seconds=STATE_SECONDS):
-            raise TooManyInstallations
-        return state
+        signed = f"{self._teams.store.database.clock() + STATE_SECONDS:.0f}.{secrets.token_urlsafe(32)}"
+        return f"{signed}.{self._signature(signed)}"
 
     async def async_consume(self, state: str) -> bool:
-        return await self._teams.store.consume_state(state)
+        """Whether the bot made it within ten minutes, and no installation has used it."""
+        signed, _, signature = state.rpartition(".")
+        genuine = hmac.compare_digest(self._signature(signed).encode(), signature.encode(errors="replace"))
+        if not genuine or self._teams.store.database.clock() >= float(signed.partition(".")[0]):
+            return False
+        return not await self._teams.store.state_is_used(state)
+
+    def _signature(self, signed: str) -> str:
+        return hmac.new(self._key, signed.encode(errors="replace"), "sha256").hexdigest()
 
 
 class _Installations(AsyncInstallationStore):
@@ -92,9 +99,9 @@ class _Installations(AsyncInstallationStore):
 class InstallFlow(AsyncOAuthFlow):
     """Bolt's flow; Slack is called where all of Slack is called."""
 
-    def __init__(self, slack: WebApi, settings: AsyncOAuthSettings) -> None:
+    def __init__(self, slack: WebApi, teams: Teams, settings: AsyncOAuthSettings) -> None:
         super().__init__(client=slack.client, logger=_silent, settings=settings)
-        self._slack = slack
+        self._slack, self._teams = slack, teams
         self._address = AuthorizeUrlGenerator(
             client_id=settings.client_id, scopes=settings.scopes, authorization_url=settings.authorization_url
         )
@@ -109,6 +116,13 @@ class InstallFlow(AsyncOAuthFlow):
         """Slack's way back is a navigation from another site, which `Lax` lets through."""
         cookie = {"Set-Cookie": [f"{set_cookie_value}; SameSite=Lax"]} if set_cookie_value else {}
         return {**headers, **cookie}
+
+    async def store_installation(self, request: AsyncBoltRequest, installation: Installation) -> None:
+        """Keep it, if it is the first that came of its state. Raises `InstallationRefused`."""
+        state = str(request.query.get("state", [""])[0])
+        if not await self._teams.store.use_state(state, seconds=STATE_SECONDS):
+            raise InstallationRefused(_FAILURES["invalid_state"])
+        await super().store_installation(request, installation)
 
     async def run_installation(self, code: str) -> Installation | None:
         """Exchange the code; raises `InstallationRefused`."""
@@ -163,11 +177,13 @@ class OAuthPages:
         assert settings.client_id
         assert settings.client_secret
         base = settings.api_url or AsyncWebClient.BASE_URL
+        secret = settings.client_secret.get_secret_value()
         self._flow = InstallFlow(
             slack,
+            teams,
             AsyncOAuthSettings(
                 client_id=settings.client_id,
-                client_secret=settings.client_secret.get_secret_value(),
+                client_secret=secret,
                 scopes=list(SCOPES),
                 user_scopes=[],
                 install_path=INSTALL,
@@ -176,7 +192,7 @@ class OAuthPages:
                 callback_options=AsyncCallbackOptions(success=_installed, failure=_failed),
                 authorization_url=urljoin(f"{base.rstrip('/')}/", "../oauth/v2/authorize"),
                 installation_store=_Installations(teams),
-                state_store=_States(teams),
+                state_store=_States(teams, secret=secret),
                 state_cookie_name=COOKIE,
                 state_expiration_seconds=STATE_SECONDS,
                 logger=_silent,
@@ -212,10 +228,6 @@ class OAuthPages:
             if scope["path"] == INSTALL:
                 return await self._flow.handle_installation(request)
             return await self._flow.handle_callback(request)
-        except TooManyInstallations:
-            return _page(
-                "Too many installations at once", "Try again in ten minutes at /slack/install.", status=503
-            )
         except InstallationRefused as refused:
             return _page("The bot was not installed", str(refused), status=400)
         except RecordsUnavailable as error:

@@ -27,8 +27,6 @@ from bot.store.db.slack_schema import (
 from bot.store.queue.posts import UNSENT
 from bot.store.webhooks import SecretCipher, SecretUnreadable
 
-MOST_STATES = 1_000
-"""Installations in progress at once: anyone can open the page that starts one."""
 _TOKENS = ("bot_token", "bot_refresh_token", "user_token", "user_refresh_token", "incoming_webhook_url")
 
 
@@ -130,21 +128,18 @@ class SlackTeams(Repository):
         _forget_channels(tx, team)
         return known > 0
 
-    @writes
-    def issue_state(self, tx: Transaction, state: str, *, seconds: float) -> bool:
-        """Remember the state of an installation; False where too many are under way."""
-        tx.execute(sa.delete(slack_oauth_states).where(slack_oauth_states.c.expires_at <= tx.now))
-        if (tx.scalar(sa.select(sa.func.count()).select_from(slack_oauth_states)) or 0) >= MOST_STATES:
-            return False
-        tx.execute(sa.insert(slack_oauth_states), {"state": _hash(state), "expires_at": tx.now + seconds})
-        return True
+    @reads
+    def state_is_used(self, tx: Transaction, state: str) -> bool:
+        """Whether an installation with this state is done."""
+        c = slack_oauth_states.c
+        return tx.scalar(sa.select(c.state).where(c.state == _hash(state))) is not None
 
     @writes
-    def consume_state(self, tx: Transaction, state: str) -> bool:
-        """Whether a state is known and young; it counts once, also where two ask at the same time."""
-        c = slack_oauth_states.c
-        known = sa.delete(slack_oauth_states).where(c.state == _hash(state), c.expires_at > tx.now)
-        return tx.execute(known).rowcount == 1
+    def use_state(self, tx: Transaction, state: str, *, seconds: float) -> bool:
+        """Use up a state that may come again for so many seconds; False for all but the first who does."""
+        tx.execute(sa.delete(slack_oauth_states).where(slack_oauth_states.c.expires_at <= tx.now))
+        used = tx.insert_once(slack_oauth_states).values(state=_hash(state), expires_at=tx.now + seconds)
+        return tx.scalar(used.returning(slack_oauth_states.c.state)) is not None
 
 
 def _hash(state: str) -> bytes:

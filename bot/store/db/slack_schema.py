@@ -73,7 +73,7 @@ slack_installations = sa.Table(  # the same, with who installed it
 )
 sa.Index("ix_slack_installations_team_id", slack_installations.c.client_id, slack_installations.c.team_id)
 
-slack_oauth_states = sa.Table(  # installations under way
+slack_oauth_states = sa.Table(  # those of installations that are done, as long as they would be valid
     "slack_oauth_states",
     metadata,
     sa.Column("state", sa.LargeBinary, primary_key=True),  # sha256 of what the browser holds

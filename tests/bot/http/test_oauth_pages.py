@@ -11,11 +11,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import sqlalchemy as sa
 import structlog
 
 from bot.http.oauth_pages import COOKIE
 from bot.slack.manifest import manifest
-from bot.store.slack_teams import MOST_STATES
+from bot.store.db.slack_schema import slack_oauth_states
 from tests.bot.slack.oauth import FIRST, SECOND, Browser, Installed, oauth_bot, oauth_harness
 
 
@@ -178,12 +179,29 @@ async def test_a_slack_that_is_down_is_a_page_too(installed: Installed) -> None:
     assert await names(installed) == []
 
 
-async def test_installations_under_way_are_bounded(installed: Installed) -> None:
-    for number in range(MOST_STATES):
-        assert await installed.teams.issue_state(f"s{number}", seconds=600)
-    page = await installed.browser.visit("/slack/install")
-    assert page.status == 503
-    assert "in ten minutes" in page.text
+async def test_visitors_who_begin_and_fail_leave_nothing_behind(installed: Installed) -> None:
+    """Else anyone could keep others from installing: by opening the page often."""
+    assert installed.bot.running is not None
+    database = installed.bot.running.store.database
+    for _ in range(20):
+        visitor = Browser(bot=installed.bot)
+        await visitor.begin()
+        page = await visitor.visit(f"/slack/oauth_redirect?code=made-up&state={visitor.state}")
+        assert page.status == 401
+    assert (
+        await database.read(lambda tx: tx.scalar(sa.select(sa.func.count()).select_from(slack_oauth_states)))
+        == 0
+    )
+    assert (await installed.browser.install()).status == 200
+
+
+async def test_a_state_with_a_later_end_is_forged(installed: Installed) -> None:
+    back = await installed.browser.decide(await installed.browser.begin())
+    end, _, rest = installed.browser.state.partition(".")
+    later = f"{int(end) + 600}.{rest}"
+    forger = Browser(bot=installed.bot, state=later)
+    assert (await forger.visit(back.replace(installed.browser.state, later))).status == 401
+    assert await names(installed) == []
 
 
 async def test_no_token_code_or_state_is_logged(

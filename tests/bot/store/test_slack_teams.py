@@ -19,7 +19,7 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import posts
 from bot.store.db.slack_schema import slack_bots, slack_installations, slack_oauth_states
 from bot.store.queue.outbox import PlannedPost
-from bot.store.slack_teams import MOST_STATES, SlackTeam, SlackTeams
+from bot.store.slack_teams import SlackTeam, SlackTeams
 from bot.store.webhooks import SecretCipher
 from shared.domain.records import Subscription
 
@@ -141,21 +141,19 @@ async def test_an_uninstall_from_before_the_installation_is_ignored(teams: Slack
 
 
 async def test_a_state_counts_once_also_where_many_ask_at_once(teams: SlackTeams, store: Store) -> None:
-    assert await teams.issue_state("a state", seconds=600)
-    answers = await asyncio.gather(*(teams.consume_state("a state") for _ in range(8)))
+    answers = await asyncio.gather(*(teams.use_state("a state", seconds=600) for _ in range(8)))
     assert sorted(answers) == [False] * 7 + [True]
-    assert not await teams.consume_state("never issued")
-    assert await teams.issue_state("second", seconds=600)
+    assert await teams.state_is_used("a state")
+    assert not await teams.state_is_used("another")
     kept = await store.database.read(lambda tx: tx.scalars(sa.select(slack_oauth_states.c.state)).all())
-    assert b"second" not in kept
+    assert b"a state" not in kept
 
 
-async def test_old_states_do_not_count_and_make_room(teams: SlackTeams) -> None:
-    for number in range(MOST_STATES):
-        assert await teams.issue_state(str(number), seconds=0.0 if number else 600)
-    assert not await teams.consume_state("1")
-    assert await teams.issue_state("new", seconds=600)
-    assert await teams.consume_state("0")
+async def test_used_states_are_kept_as_long_as_they_would_be_valid(teams: SlackTeams) -> None:
+    assert await teams.use_state("ended", seconds=0.0)
+    assert await teams.use_state("new", seconds=600)
+    assert not await teams.state_is_used("ended")
+    assert await teams.state_is_used("new")
 
 
 async def test_a_database_that_hangs_holds_up_no_request_of_a_team_that_is_known(
