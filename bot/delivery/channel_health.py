@@ -6,6 +6,7 @@ from collections.abc import Callable
 from secrets import token_hex
 
 from bot.alerts import rendering
+from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import ChannelLease
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.outcomes import ChannelRefused, Outcome, Settled
@@ -18,7 +19,7 @@ _FIXES = {
     "channel_not_found": "The channel was deleted, or is private and the bot isn't in it. Invite the bot, or set another channel.",
     "is_archived": "Unarchive the channel, or set another.",
     "missing_scope": "Install the app again with the scopes of manifest.yml.",
-    "team_not_installed": "Its Slack workspace removed the bot; open /slack/install to install it again.",
+    NOT_INSTALLED: "Its Slack workspace removed the bot; open /slack/install to install it again.",
     "token_revoked": "Install the app again and set the new SLACK_BOT_TOKEN.",
     "invalid_auth": "Set a valid SLACK_BOT_TOKEN.",
     "account_inactive": "Install the app again and set the new SLACK_BOT_TOKEN.",

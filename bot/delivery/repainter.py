@@ -12,6 +12,7 @@ from bot.blockkit.card_blocks import Message
 from bot.runtime.wakeup import Wakeup
 from bot.slack.messages import MessageSender
 from bot.store import Store
+from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.outcomes import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
@@ -90,6 +91,8 @@ class Repainter:
             return await self._store.repaints.postpone(message, seconds=RENDER_PAUSE)
         match outcome:
             case Sent():
+                await self._store.repaints.done(message)
+            case ChannelRefused(error=error) if error == NOT_INSTALLED:  # nobody is there to see it
                 await self._store.repaints.done(message)
             case NotSent(error=error) if error == RATE_LIMITED:
                 await self._store.repaints.throttled(message, seconds=outcome.after)

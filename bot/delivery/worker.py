@@ -19,6 +19,7 @@ from bot.delivery.repainter import Draw, MaySee, everybody_sees
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
 from bot.store import Store
+from bot.store.queue.dead_letters import NOT_ALLOWED
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.deliveries import Decide, Decision
 from bot.store.queue.leases import ChannelLease
@@ -176,7 +177,7 @@ class DeliveryWorker:
     async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
         try:
             if not await self._may_see(lease.channel, {post.workspace for post in lease.posts}):
-                return Unpostable(error="team_not_allowed")
+                return Unpostable(error=NOT_ALLOWED)
             message = await self._draw(lease.posts)
         except RecordsUnavailable:
             return NotSent(after=OUTAGE_PAUSE)

@@ -13,6 +13,7 @@ from slack_bolt.response import BoltResponse
 from bot.alerts import rendering
 from bot.slack.directory import UserDirectory
 from bot.store import Store
+from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.outcomes import Report
 from shared.domain.card import Card, Tone
@@ -139,7 +140,9 @@ class Lifecycle:
 
         A channel that takes nothing and that nothing names any more, because its rule left the settings, is forgotten.
         """
-        await self._store.outcomes.forget_unused_channels(self._set, errors=_CURED_BY_PEOPLE)
+        await self._store.outcomes.forget_unused_channels(
+            self._set, errors={*_CURED_BY_PEOPLE, NOT_INSTALLED}
+        )
         broken = await self._store.leases.broken()
         for channel in sorted(self._set):
             place = await self._directory.find_place(channel)

@@ -78,9 +78,15 @@ def add_jobs(
     scheduler.every(guardrails.EVERY, guard.check, name="guardrails")
     scheduler.every(guardrail_samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
     scheduler.every(guardrail_samples.EVERY, guard.release_timers, name="guardrail timers")
-    scheduler.every(REVIVE_SECONDS, store.outcomes.revive, name="revive")
+    scheduler.every(REVIVE_SECONDS, partial(_revive, store), name="revive")
     scheduler.every(PRUNE_SECONDS, partial(_prune, store, contexts.settings), name="retention")
     scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
+
+
+async def _revive(store: Store) -> None:
+    for channel, count in (await store.dead_letters.drop_stranded()).items():
+        log.warning("alerts dropped", channel=channel, count=count)
+    await store.dead_letters.revive()
 
 
 async def _prune(store: Store, settings: Settings) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.plainer import key_of
 from bot.slack.web_api import SlackError, WebApi, plainer_body
+from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.outcomes import (
     RATE_LIMITED,
     Absent,
@@ -60,7 +61,7 @@ _TOKEN = {
     "team_access_not_granted",
     "access_denied",
     "no_permission",
-    "team_not_installed",
+    NOT_INSTALLED,
 }
 _THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
 

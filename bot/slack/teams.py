@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 
 from bot.slack.web_api import SlackError
+from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.slack_teams import SlackTeam, SlackTeams
 from shared.domain.records import RecordsUnavailable
 from shared.text.slack_ids import split_id
@@ -53,7 +54,7 @@ class Teams:
         except RecordsUnavailable as error:
             raise SlackError("the database is not available", sent=False) from error
         if found is None or not found.token:
-            raise SlackError("team_not_installed", status=200)
+            raise SlackError(NOT_INSTALLED, status=200)
         return found.token
 
     async def may_see(self, channel: str, workspaces: Collection[str]) -> bool:

@@ -18,6 +18,7 @@ from bot.store.alerts.subjects import Subjects
 from bot.store.alerts.timers import Timers
 from bot.store.db.engine import Database
 from bot.store.instance import Instance
+from bot.store.queue.dead_letters import DeadLetters
 from bot.store.queue.deliveries import Deliveries
 from bot.store.queue.found_leads import FoundLeads
 from bot.store.queue.insert import Arrivals
@@ -40,6 +41,7 @@ class Store:
         self.alerts = Alerts(database)
         self.arrivals = Arrivals(database)
         self.confirmations = Confirmations(database)
+        self.dead_letters = DeadLetters(database)
         self.deliveries = Deliveries(database)
         self.digests = Digests(database)
         self.found_leads = FoundLeads(database)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from bot.store.db.engine import Database, Repository, Transaction, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.queue import outbox, slack_limits
+from bot.store.queue.dead_letters import NOT_INSTALLED, raise_dead
 from bot.store.queue.leases import FARTHEST, SET_BACK, ChannelLease, LeaseTimings, release, waits
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import UNSENT, State
@@ -106,20 +107,6 @@ class Outcomes(Repository):
         return settled
 
     @writes
-    def revive(self, tx: Transaction) -> int:
-        """Give single dead letters another try, in a broken channel only a look; returns how many."""
-        broken = channel_leases.c.trouble != sa.literal("", literal_execute=True)
-        healthy = posts.c.channel.not_in(sa.select(channel_leases.c.channel).where(broken))
-        channels = _raise_dead(tx, sa.or_(healthy, posts.c.unsure))
-        for channel in set(channels):
-            tx.execute(
-                sa.update(channel_leases)
-                .where(channel_leases.c.channel == channel)
-                .values(due_at=sa.func.coalesce(channel_leases.c.due_at, tx.now))
-            )
-        return len(channels)
-
-    @writes
     def close_channel(self, tx: Transaction, channel: str, error: str, *, report: Report, used: bool) -> None:
         """Slack says that a channel takes nothing any more, before anything was posted there.
 
@@ -160,7 +147,7 @@ class Outcomes(Repository):
             return
         changed = {"trouble": "", "trouble_since": None, "due_at": tx.now}
         tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**changed))
-        _raise_dead(tx, posts.c.channel == channel)
+        raise_dead(tx, posts.c.channel == channel)
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
         if planned := report(turn, Absent(), Settled(held=True, cured=True)):
             outbox.plan(tx, planned, workspace="")
@@ -288,7 +275,7 @@ def _go_on(
     cured = bool(lease.trouble) and works
     if cured:
         values |= {"trouble": "", "trouble_since": None}
-        _raise_dead(tx, posts.c.channel == turn.channel)
+        raise_dead(tx, posts.c.channel == turn.channel)
     tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == turn.channel).values(**values))
     due: float | None = max(tx.now, timings.opens_at(tat))
     if lease.trouble and not cured:
@@ -328,12 +315,7 @@ def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: Cha
     since = lease.trouble_since if lease.trouble else tx.now
     broken = sa.update(channel_leases).where(channel_leases.c.channel == turn.channel)
     tx.execute(broken.values(trouble=outcome.error, trouble_since=since))
-    release(tx, turn.channel, turn.token, due_at=tx.now + _pause(lease, now=tx.now))
+    # Nothing is tried for a Slack workspace that is gone: dead_letters opens the channel when it is back.
+    due = None if outcome.error == NOT_INSTALLED else tx.now + _pause(lease, now=tx.now)
+    release(tx, turn.channel, turn.token, due_at=due)
     return Settled(held=True, broke=not lease.trouble)
-
-
-def _raise_dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[str]:
-    state = sa.case((posts.c.unsure, State.UNCERTAIN.value), else_=State.READY.value)
-    dead = posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)
-    query = sa.update(posts).where(which, dead).values(state=state)
-    return tx.execute(query.returning(posts.c.channel)).scalars().all()

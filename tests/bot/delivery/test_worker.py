@@ -92,7 +92,7 @@ async def test_a_message_that_slack_will_not_have_is_a_dead_letter_and_harms_no_
 
     await until(dead)
     assert bot.running is not None
-    assert await bot.running.store.outcomes.revive() == 1
+    assert await bot.running.store.dead_letters.revive() == 1
     bot.running.signals.changed()
     assert set((await bot.until_posted(2)).values()) == {1}
 

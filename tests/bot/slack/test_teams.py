@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from bot.alerts.rendering import write_note
 from bot.slack import teams as slack_teams
+from bot.store.db.schema import posts
+from bot.store.queue.outbox import PlannedPost
 from sandbox.service import Service
 from sandbox.slack.state import seed
 from sandbox.slack.state.model import Json, Message
+from shared.domain.card import Card
 from tests.bot.commands.test_several_workspaces import place
 from tests.bot.harness import interested
 from tests.bot.slack.oauth import FIRST, SECOND, Installed, oauth_bot, oauth_harness
@@ -215,9 +220,74 @@ async def test_an_alert_channel_of_a_team_that_may_not_see_the_workspace_gets_no
     assert not agency.texts(seed.ALERTS, team=FIRST)
     await agency.teams.allow(FIRST, "acme")
     assert agency.bot.running is not None
-    await agency.bot.running.store.outcomes.revive()
+    await agency.bot.running.store.dead_letters.revive()
     agency.bot.running.signals.changed()
     await until(lambda: cards(agency, seed.ALERTS, team=FIRST))
+
+
+async def removed_with_an_alert(agency: Installed) -> None:
+    """The first workspace removed the bot, and an alert for it came afterwards."""
+    await agency.teams.allow(FIRST, "acme")
+    await agency.teams.remove(FIRST)
+    await agency.bot.deliver(interested(1), path="/acme")
+    assert agency.bot.running is not None
+    leases = agency.bot.running.store.leases
+
+    async def known() -> bool:
+        return await leases.broken() == {ALERTS_OF_FIRST: "team_not_installed"}
+
+    await until(known)
+    assert (await leases.claim(limit=5)).next_in is None
+
+
+@pytest.mark.parametrize("agency", ["http"], indirect=True)
+async def test_an_alert_for_a_removed_workspace_is_posted_when_it_is_back_and_allowed(
+    agency: Installed,
+) -> None:
+    await removed_with_an_alert(agency)
+    assert agency.bot.running is not None
+    dead_letters = agency.bot.running.store.dead_letters
+    assert await dead_letters.revive() == 0
+    await agency.browser.install(FIRST)
+    assert await dead_letters.revive() == 0
+    assert await agency.bot.running.store.leases.broken() == {}
+    await agency.teams.allow(FIRST, "acme")
+    assert await dead_letters.revive() == 1
+    agency.bot.running.signals.changed()
+    await until(lambda: cards(agency, seed.ALERTS, team=FIRST))
+
+
+@pytest.mark.parametrize("agency", ["http"], indirect=True)
+async def test_an_alert_for_a_removed_workspace_is_dropped_after_a_week(
+    agency: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await removed_with_an_alert(agency)
+    assert agency.bot.running is not None
+    store = agency.bot.running.store
+    assert await store.dead_letters.drop_stranded() == {}
+    now = store.database.clock()
+    monkeypatch.setattr(store.database, "clock", lambda: now + 7 * 86_400 + 1)
+    assert await store.dead_letters.drop_stranded() == {ALERTS_OF_FIRST: 1}
+    assert (await store.records.summary("acme")).dead == 0
+
+
+@pytest.mark.parametrize("agency", ["http"], indirect=True)
+async def test_what_may_not_be_seen_holds_up_nothing_else(agency: Installed) -> None:
+    """Dead letters of two outreach workspaces for one channel are revived each by itself."""
+    await agency.browser.install(SECOND)
+    assert agency.bot.running is not None
+    store = agency.bot.running.store
+    channel = f"{SECOND}/{seed.SALES}"
+    for name in ("acme", "globex"):
+        note = PlannedPost(dedupe=name, channel=channel, kind="note", note="{}", held_until=1e12)
+        await store.outbox.plan(name, note)
+    refuse = sa.update(posts).values(
+        state="dead", error="team_not_allowed", note=write_note(Card(title="Hello"))
+    )
+    await store.database.write(lambda tx: tx.execute(refuse))
+    await agency.teams.allow(SECOND, "acme")
+    assert await store.dead_letters.revive() == 1
+    assert await store.dead_letters.revive() == 0
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     assert (await meet(store, HIDDEN))[0].lookup
     assert (await meet(store, REFUSED))[1].broke
     clock.now += 60
-    await store.outcomes.revive()
+    await store.dead_letters.revive()
     turn, settled = await meet(store, Sent(ts="1"))
     assert (turn.lookup, settled.cured) == (True, False)
     assert (await store.records.summary("default")).dead == 1
@@ -138,7 +138,7 @@ async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again
     clock.now += 31
     await meet(store, HIDDEN)
     assert (await store.leases.claim(limit=5)).turns == ()
-    assert await store.outcomes.revive() == 1
+    assert await store.dead_letters.revive() == 1
     assert (await meet(store, Sent(ts="1")))[0].lookup
     assert (await store.records.summary("default")).dead == 0
 

@@ -184,7 +184,8 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
             for turn in (await store.leases.claim(limit=2)).turns:
                 await store.outcomes.settle(turn, outcome)
         await store.leases.broken()
-        await store.outcomes.revive()
+        await store.dead_letters.revive()
+        await store.dead_letters.drop_stranded()
         for message in await store.repaints.claim(limit=5):
             await store.repaints.done(message)
         await store.repaints.next_in()

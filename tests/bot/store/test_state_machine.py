@@ -165,7 +165,7 @@ class Pipeline(RuleBasedStateMachine):
 
     @rule()
     def dead_letters_are_tried_again(self) -> None:
-        self.runner.run(self.store.outcomes.revive())
+        self.runner.run(self.store.dead_letters.revive())
 
     @invariant()
     def no_alert_is_in_slack_twice(self) -> None:

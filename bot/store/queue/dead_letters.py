@@ -1,0 +1,93 @@
+"""Posts that Slack refused: tried again now and then, and where their Slack workspace is gone, kept for a week.
+
+A post for a Slack workspace that removed the bot, or may not see the post's outreach workspace, is not tried: it waits
+for `/slack/install` or `slack-teams allow`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Repository, Transaction, writes
+from bot.store.db.schema import channel_leases, posts
+from bot.store.db.slack_schema import slack_bots, slack_team_workspaces
+from bot.store.queue.posts import State
+from shared.text.slack_ids import split_id
+
+NOT_INSTALLED, NOT_ALLOWED = "team_not_installed", "team_not_allowed"
+"""Why a post is not tried: there is no token for its Slack workspace, or that may not see what it tells."""
+KEPT = 7 * 86_400.0
+"""Seconds that such a post waits."""
+
+_IS_DEAD = posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)
+_IS_BROKEN = channel_leases.c.trouble != sa.literal("", literal_execute=True)
+
+
+class DeadLetters(Repository):
+    """What was refused."""
+
+    @writes
+    def revive(self, tx: Transaction) -> int:
+        """Give single dead letters another try, in a broken channel only a look; returns how many."""
+        _reopen_installed(tx)
+        healthy = posts.c.channel.not_in(sa.select(channel_leases.c.channel).where(_IS_BROKEN))
+        channels = raise_dead(tx, sa.or_(healthy, posts.c.unsure) & sa.not_(_is_stranded(tx)))
+        for channel in set(channels):
+            _wake(tx, channel)
+        return len(channels)
+
+    @writes
+    def drop_stranded(self, tx: Transaction) -> Mapping[str, int]:
+        """Give up posts whose Slack workspace was gone for too long; how many, by channel."""
+        old = _IS_DEAD & (posts.c.created_at < tx.now - KEPT) & _is_stranded(tx)
+        return Counter(tx.scalars(sa.delete(posts).where(old).returning(posts.c.channel)))
+
+
+def raise_dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[str]:
+    """Have these dead letters sent, or looked for, again; returns their channels."""
+    state = sa.case((posts.c.unsure, State.UNCERTAIN.value), else_=State.READY.value)
+    query = sa.update(posts).where(which, _IS_DEAD).values(state=state)
+    return tx.execute(query.returning(posts.c.channel)).scalars().all()
+
+
+def _is_stranded(tx: Transaction) -> sa.ColumnElement[bool]:
+    """Whether a dead letter is for a Slack workspace that can't get it now."""
+    known = tx.execute(sa.select(posts.c.channel, posts.c.workspace).where(_IS_DEAD).distinct()).all()
+    of_teams = [(row.channel, row.workspace) for row in known if split_id(row.channel)[0]]
+    installed, allowed = (_installed(tx), _allowed(tx)) if of_teams else (set(), set())
+    stranded = []
+    for channel, workspace in of_teams:
+        team = split_id(channel)[0]
+        if team not in installed or (workspace and (team, workspace) not in allowed):
+            stranded.append((channel, workspace))
+    return sa.tuple_(posts.c.channel, posts.c.workspace).in_(stranded)
+
+
+def _installed(tx: Transaction) -> set[str]:
+    return set(tx.scalars(sa.select(slack_bots.c.team_id).where(slack_bots.c.team_id.is_not(None))))
+
+
+def _allowed(tx: Transaction) -> set[tuple[str, str]]:
+    return {(row.team, row.workspace) for row in tx.execute(sa.select(slack_team_workspaces))}
+
+
+def _reopen_installed(tx: Transaction) -> None:
+    """The channels of a Slack workspace that installed the bot again take posts."""
+    trouble = channel_leases.c.trouble
+    closed = sa.select(channel_leases.c.channel).where(_IS_BROKEN, trouble == NOT_INSTALLED)
+    if not (channels := tx.scalars(closed).all()):
+        return
+    installed = _installed(tx)
+    for channel in channels:
+        if split_id(channel)[0] in installed:
+            values = {"trouble": "", "trouble_since": None}
+            tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**values))
+            _wake(tx, channel)
+
+
+def _wake(tx: Transaction, channel: str) -> None:
+    due = sa.func.coalesce(channel_leases.c.due_at, tx.now)
+    tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(due_at=due))
