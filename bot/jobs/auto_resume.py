@@ -36,6 +36,8 @@ class Tally:
 
     done: list[DueTimer] = field(default_factory=list)
     resumed: list[DueTimer] = field(default_factory=list)
+    active: list[DueTimer] = field(default_factory=list)
+    """Those that were active before the pause ended: resumed elsewhere, or by a bot that then died."""
     gone: list[DueTimer] = field(default_factory=list)
 
 
@@ -76,7 +78,8 @@ class AutoResume:
         async def resume(timer: DueTimer) -> None:
             async with turns:
                 try:
-                    await resume_one(known[timer.timer.key], context=context)
+                    sequence = known[timer.timer.key]
+                    await resume_one(sequence, context=context)
                 except (NotFound, KeyError):
                     tally.gone.append(timer)
                 except OutreachError as error:
@@ -86,7 +89,7 @@ class AutoResume:
                     log.exception("sequence not resumed", sequence=timer.timer.key)
                     return
                 else:
-                    tally.resumed.append(timer)
+                    (tally.active if sequence.status == "active" else tally.resumed).append(timer)
                 tally.done.append(timer)
 
         await asyncio.gather(*(resume(timer) for timer in timers))
@@ -116,10 +119,19 @@ class AutoResume:
 
 def resumed_card(tally: Tally) -> Card:
     """What the channel is told."""
-    names = [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in tally.resumed]
-    gone_names = [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in tally.gone]
+    names, gone_names, active_names = (_names(some) for some in (tally.resumed, tally.gone, tally.active))
     why = "Its pause has ended." if len(tally.done) == 1 else "Their pauses have ended."
     gone = f"Deleted before the pause ended: {_listed(gone_names)}." if gone_names else ""
+    active = f"Already active before: {_listed(active_names)}." if active_names else ""
+    if not names and active_names:
+        what = (
+            f"{active_names[0]} was"
+            if len(active_names) == 1
+            else f"{show_number(len(active_names), 'sequence')} were"
+        )
+        listed = active if len(active_names) > 1 else ""
+        texts = tuple(filter(None, (f"{why} Nothing was changed.", listed, gone)))
+        return Card(title=f"{what} already active", text=texts)
     if not names:
         return Card(
             title=f"{show_number(len(gone_names), 'paused sequence')} deleted",
@@ -128,13 +140,17 @@ def resumed_card(tally: Tally) -> Card:
         )
     if len(names) == 1:
         again = Button(label="Pause again", command=join("pause", tally.resumed[0].timer.key))
-        texts = tuple(filter(None, (f"{why} {_pause_note(tally.resumed[0])}".strip(), gone)))
+        texts = tuple(filter(None, (f"{why} {_pause_note(tally.resumed[0])}".strip(), active, gone)))
         return Card(title=f"{names[0]} is active again", tone=Tone.GOOD, text=texts, buttons=(again,))
     return Card(
         title=f"{show_number(len(names), 'sequence')} are active again",
         tone=Tone.GOOD,
-        text=tuple(filter(None, (f"{why} {_listed(names)}.", gone))),
+        text=tuple(filter(None, (f"{why} {_listed(names)}.", active, gone))),
     )
+
+
+def _names(timers: Sequence[DueTimer]) -> list[str]:
+    return [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in timers]
 
 
 def _pause_note(timer: DueTimer) -> str:

@@ -1,0 +1,40 @@
+"""What a channel is told when a timed pause ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from bot.store.db.schema import timers
+from sandbox.service import Service
+from shared.api.client import OutreachClient
+from tests.bot.harness import HASTE, bot_inside, open_harness
+
+
+async def test_a_sequence_that_was_resumed_elsewhere_is_not_announced_as_resumed(
+    tmp_path: Path, account: str
+) -> None:
+    async with Service(speed=0, database=account) as service, open_harness(tmp_path) as bot:
+        key = next(iter(service.api_keys.values()))
+        bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
+        await bot.control("settings", messages_per_second=0)
+        async with (
+            bot_inside(bot, pace=HASTE) as running,
+            OutreachClient(base_url=service.base_url, api_key=key) as other,
+        ):
+            mine, theirs = [s for s in await other.list_sequences() if s.status == "active"][:2]
+            for sequence in (mine, theirs):
+                await bot.say(f"pause {sequence.id} for 1h")
+            await other.resume_sequence(theirs.id)
+            database = running.store.database
+            end = sa.update(timers).values(due_at=database.clock())
+            await database.write(lambda tx: tx.execute(end))
+            told = await bot.public_message(f"{mine.name} is active again")
+            assert f"Already active before: {theirs.name}." in str(told)
+            await bot.say(f"pause {theirs.id} for 1h")
+            await other.resume_sequence(theirs.id)
+            end = sa.update(timers).values(due_at=database.clock())
+            await database.write(lambda tx: tx.execute(end))
+            told = await bot.public_message(f"{theirs.name} was already active")
+            assert "Nothing was changed." in str(told)
