@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.elements import Block
 from bot.store.queue.posts import Post
+from shared.domain.card import Card
 
 UNDO = "undo "
 """Begins the command of an Undo button; its question follows."""
@@ -27,9 +29,20 @@ def read(post: Post) -> Message:
 
 def ended(message: Message, *, undone_by: str, overtaken_by: str) -> Message:
     """The message without an Undo that was used or overtaken; as it is while its Undo counts."""
+    why = why_ended(undone_by=undone_by, overtaken_by=overtaken_by)
+    return without_undo(message, why) if why else message
+
+
+def why_ended(*, undone_by: str, overtaken_by: str) -> str:
+    """Why an Undo counts no more; empty while it does."""
     if undone_by:
-        return without_undo(message, f"Undone by @{undone_by}")
-    return without_undo(message, f"Changed since by @{overtaken_by}") if overtaken_by else message
+        return f"Undone by @{undone_by}"
+    return f"Changed since by @{overtaken_by}" if overtaken_by else ""
+
+
+def card_without_undo(card: Card, why: str, *, workspace: str) -> Card:
+    left = tuple(button for button in card.buttons if not button.command.startswith(UNDO))
+    return replace(card, buttons=left, footer=" · ".join(filter(None, (why, workspace))))
 
 
 def undo_of(message: Message) -> str:

@@ -14,10 +14,12 @@ from shared.text.formats import short_duration, show_number
 from shared.text.tokenize import join
 
 MOST_NAMES = 5
+UNDO_HINT = "Undo resumes what was paused and snoozes this rule for 24 h."
 
 
-def facts(incident: Incident) -> tuple[Fact, ...]:
-    return (Fact(label="Measured", value=incident.note), Fact(label="Rule", value=incident.sentence))
+def _said(note: str) -> str:
+    """What was measured, as the sentence that notifications show beside the title."""
+    return f"{note[:1].upper()}{note[1:]}."
 
 
 def paused(
@@ -36,26 +38,30 @@ def paused(
     if incident.resumes_at is not None:
         until = f" until {show_time(datetime.fromtimestamp(incident.resumes_at, UTC))}"
     about = f" of {clip(incident.label)}" if len(names) > 1 and incident.label != "workspace" else ""
-    text = [_listed(names)] if len(names) > 1 else []
+    facts = [Fact(label="Sequences", value=_listed(names))] if len(names) > 1 else []
+    text = [_said(incident.note)]
+    if not until:
+        text.append(
+            "They stay paused until someone resumes them."
+            if len(names) > 1
+            else "It stays paused until someone resumes it."
+        )
     if left:
         text.append(f"Left running because of the rule's limit: {_listed(left)}")
     if failed:
         text.append(f"Not paused because the service refused: {_listed(failed)}")
     if cut:
         text.append(cut)
-    text.append("Undo resumes what was paused and snoozes this rule for 24 h.")
-    if not until:
-        text.insert(0, "It stays paused until someone resumes it.")
     return Card(
         title=f"Guardrail {incident.rule} paused {what}{about}{until}",
         tone=Tone.WARN,
         text=tuple(text),
-        facts=facts(incident),
+        facts=(*facts, Fact(label="Rule", value=incident.sentence)),
         buttons=(
             Button(label="Undo", command=f"undo {undo}"),
             Button(label="Test the rule", command=join("guard", "test", incident.rule)),
         ),
-        footer=footer,
+        footer=" · ".join(filter(None, (UNDO_HINT, footer))),
     )
 
 
@@ -64,8 +70,8 @@ def not_paused(incident: Incident, why: str, *, footer: str = "") -> Card:
     return Card(
         title=f"Guardrail {incident.rule} did not pause {clip(incident.label)}",
         tone=Tone.BAD,
-        text=(why,),
-        facts=facts(incident),
+        text=(_said(incident.note), why),
+        facts=(Fact(label="Rule", value=incident.sentence),),
         buttons=_show(incident.rule),
         footer=footer,
     )
@@ -84,8 +90,8 @@ def suggestion(
     return Card(
         title=f"Guardrail {name} suggests pausing {what}",
         tone=Tone.WARN,
-        text=(why,) if why else (),
-        facts=(Fact(label="Measured", value=note), Fact(label="Rule", value=str(rule))),
+        text=(_said(note), *filter(None, [why])),
+        facts=(Fact(label="Rule", value=str(rule)),),
         buttons=(button,),
         footer=footer,
     )
@@ -97,7 +103,8 @@ def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") ->
     return Card(
         title=f"Guardrail {name}: {what}",
         tone=Tone.WARN,
-        facts=(Fact(label="Measured", value=note), Fact(label="Rule", value=str(rule))),
+        text=(_said(note),),
+        facts=(Fact(label="Rule", value=str(rule)),),
         buttons=_show(name),
         footer=footer,
     )

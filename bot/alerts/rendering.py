@@ -56,7 +56,10 @@ def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | No
     if post.kind == "storm":
         return storm(tally)
     if post.note:
-        return settled_card(read_note(post.note), post) if is_settled(post) else read_note(post.note)
+        card = read_note(post.note)
+        if why := answers.why_ended(undone_by=post.undone_by, overtaken_by=post.overtaken_by):
+            return answers.card_without_undo(card, why, workspace=post.workspace if several else "")
+        return settled_card(card, post) if is_settled(post) else card
     alert = alert_of(post, several=several, link=link)
     if post.kind == "turned":
         return kinds.turned(alert)

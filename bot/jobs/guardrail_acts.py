@@ -218,7 +218,7 @@ class GuardrailActs:
                 )
             else:
                 card = cards.not_paused(incident, why, footer=footer)
-            return self._post(incident, card)
+            return self._post(incident, card, undo=undo)
 
         result = f"{', '.join(f'{label} ({name})' for name, label in paused.items())} paused"
         entry = AuditEntry(
@@ -232,7 +232,7 @@ class GuardrailActs:
         if await self._store.incidents.finish(incident, entry, paused=tuple(paused), draw=draw, state=state):
             self._planned()
 
-    def _post(self, incident: Incident, card: Card) -> PlannedPost:
+    def _post(self, incident: Incident, card: Card, *, undo: str) -> PlannedPost:
         if len(self._contexts.clients) > 1:
             card = _in_workspace(card, incident.workspace)
         return PlannedPost(
@@ -241,6 +241,7 @@ class GuardrailActs:
             kind="note",
             urgency=1,
             note=rendering.write_note(card),
+            undo=undo,
         )
 
     def _context(self, incident: Incident) -> CommandContext:
@@ -263,7 +264,7 @@ class GuardrailActs:
 
 _LIMITS = {
     "per day": "Only a suggestion: the rule has reached its limit of {rule.per_day} a day.",
-    "at once": "Only a suggestion: the rule may keep at most {rule.at_once} sequences paused at once.",
+    "at once": "Only a suggestion: the rule already keeps as many sequences paused as it may ({rule.at_once}).",
 }
 
 

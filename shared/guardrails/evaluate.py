@@ -124,7 +124,7 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Ite
         rate = count / sends if sends else None
         value, limit = rate, condition.limit / 100
         if condition.test is Comparison.SILENCE:
-            value, limit, holds = float(sends if not count else 0), float(condition.sends), not count
+            value, limit, holds = None if count else float(sends), float(condition.sends), not count
         elif condition.test is Comparison.RATE_BELOW:
             holds = rate is not None and rate < limit
         else:
@@ -134,7 +134,7 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Ite
             holds = holds and chance_of_so_few(count, sends, baseline or 0.0) < UNLIKELY
         yield Finding(
             subject=key, label=activity.label(rule.scope, key), value=value, limit=limit, count=count,
-            sends=sends, enough=enough, holds=enough and holds,
+            sends=sends, enough=enough or condition.test is Comparison.SILENCE, holds=enough and holds,
             is_low=condition.test is not Comparison.SILENCE,
         )  # fmt: skip
 
@@ -186,6 +186,8 @@ def _clock(at: float) -> str:
 
 def show_value(condition: Condition, one: Finding) -> str:
     """`7.1 % ± 3.9`, a count or a score; a dash where nothing is known."""
+    if condition.test is Comparison.SILENCE and one.value is not None:
+        return f"no replies after {one.value:,.0f} sends"
     if condition.test not in {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}:
         return UNKNOWN if one.value is None else f"{one.value:g}"
     rate = rate_of(one.count, one.sends)

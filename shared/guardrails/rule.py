@@ -108,7 +108,7 @@ class Rule:
         """The sentence that `sentence.parse` reads back to the same rule."""
         limits = [f"at most {self.per_day} a day"]
         if self.at_once:
-            limits.append(f"at most {self.at_once} sequences at once")
+            limits.append(f"at most {self.at_once} sequence{'s' * (self.at_once > 1)} at once")
         limits += [f"except {quoted(name)}" for name in self.except_names]
         if hours := self.except_hours:
             limits.append(f"except {hours.start:%H:%M}-{hours.end:%H:%M} {hours.zone}")

@@ -18,15 +18,19 @@ from shared.guardrails.sentence import parse
 from shared.operations.context import CommandContext
 from shared.operations.guard_backtest import backtest_card, load_activity, missing_sequence
 from shared.operations.outcome import Outcome, need_records, refused
-from shared.text.formats import UNKNOWN, show_number, show_time
+from shared.text.formats import show_number, show_time
 
 DOES = {
     Action.TELL: "It posts a message.",
     Action.SUGGEST: "It posts a message with a button that pauses.",
     Action.ACT: "It pauses without asking.",
 }
+IDLE = {"off", "snoozed", "waits"}
 TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "tells": Tone.INFO, "waits": Tone.WARN}
-RULE_COLUMNS = (*columns("Name", "Last fired", "Closest"), Column(title="Near", bar=True))
+RULE_COLUMNS = (
+    *columns("Name", Column(title="Last fired", narrow="fired"), Column(title="Closest", narrow="closest")),
+    Column(title="Near", bar=True),
+)
 
 
 async def guard(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -65,9 +69,9 @@ async def list_rules(context: CommandContext) -> Card:
 
 
 def _rule_fact(one: Standing) -> Fact:
-    """The whole sentence, which a table's cell would cut."""
-    state = f"{one.state}: {one.why}" if one.why else one.state
-    return Fact(label=one.name, value=f"{one.rule} ({state})", tone=_tone(one))
+    """The whole sentence, which a table's cell would cut, and what keeps it from doing what it says."""
+    state = f" ({': '.join(filter(None, (one.state, one.why)))})" if one.state in IDLE or one.why else ""
+    return Fact(label=one.name, value=f"{one.rule}{state}", tone=_tone(one))
 
 
 def _tone(one: Standing) -> Tone:
@@ -76,12 +80,12 @@ def _tone(one: Standing) -> Tone:
 
 def _row(one: Standing, context: CommandContext) -> Row:
     fired = (
-        UNKNOWN
+        None
         if one.last_fired is None
         else show_time(_moment(one.last_fired), now=context.now(), zone=context.zone)
     )
     closest = one.closest
-    near = f"{closest.label}: {show_value(one.rule.condition, closest)}" if closest else UNKNOWN
+    near = f"{closest.label}: {show_value(one.rule.condition, closest)}" if closest else None
     cells = (one.name, fired, near, closest.nearness if closest else None)
     return Row(cells=cells, tone=_tone(one))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.domain.card import Card, Tone
+from shared.text.formats import UNKNOWN
 from shared.text.sanitize import visible
 from tui.model.columns import Column
 from tui.theme import drawing
@@ -47,8 +48,8 @@ def lines_of(card: Card) -> tuple[GuardrailLine, ...]:
             rule=str(data["rule"]),
             state=str(data["state"]),
             why=str(data["why"]),
-            last_fired=str(row.cells[1]),
-            closest=str(row.cells[2]),
+            last_fired=str(row.cells[1] or UNKNOWN),
+            closest=str(row.cells[2] or UNKNOWN),
             nearness=nearness if isinstance(nearness := data["nearness"], float) else None,
             tone=row.tone,
         )

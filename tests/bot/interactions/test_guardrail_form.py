@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.alerts.guardrail_cards import suggestion
+from bot.alerts.guardrail_cards import UNDO_HINT, paused, suggestion
 from bot.alerts.rendering import write_note
 from bot.interactions.form_input import FormInput, read_form
 from bot.interactions.forms import GUARD_CONDITIONS, FormRequest, form_view
@@ -15,8 +15,10 @@ from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
 from shared.commands import parse
+from shared.domain.guard_records import Incident
 from shared.guardrails.sentence import parse as parse_rule
 from tests.bot.harness import CHANNEL, BotHarness
+from tests.waiting import until
 
 CONDITIONS = [text for text, _ in GUARD_CONDITIONS]
 
@@ -89,6 +91,33 @@ async def test_the_list_offers_the_form_to_who_may_fill_it_in(bot: BotHarness) -
     (listed,) = await bot.say("guard", user=seed.BEN.id)
     assert "Open form" in json.dumps(listed)
     assert "don't have permission" in json.dumps(await bot.say("guard off", user=seed.GUS.id))
+
+
+async def test_the_card_of_a_pause_says_who_undid_it_and_loses_its_undo(bot: BotHarness) -> None:
+    assert bot.running
+    store = bot.running.store
+    undo = await store.confirmations.ask_undo(
+        "resume all", ["sq_1", "sq_2"], workspace="default", person="", seconds=60
+    )
+    rule = "pause domain when bounces > 8% of at least 50 sends in 24h"
+    incident = Incident(
+        id=1, workspace="default", rule="mine", sentence=rule, action="pause", subject="acme.example",
+        label="acme.example", began_at=0.0, held_at=0.0, note="8.3% ± 6.3 bounces (10 of 121 sends) in 24h",
+    )  # fmt: skip
+    card = paused(incident, ("Q3 founders", "Spring"), undo=undo)
+    post = PlannedPost(dedupe="guard:1", channel=CHANNEL, kind="note", note=write_note(card), undo=undo)
+    await store.outbox.plan("default", post)
+    bot.running.signals.changed()
+    shown = await bot.public_message("Guardrail mine paused 2 sequences of acme.example: 8.3%")
+    assert UNDO_HINT in json.dumps(shown)
+    await store.confirmations.carried_out(undo, "ann")
+
+    async def ended() -> bool:
+        (message,) = [one for one in await bot.messages() if one["ts"] == shown["ts"]]
+        drawn = json.dumps(message["blocks"])
+        return "Undone by @ann" in drawn and "Test the rule" in drawn and "ndo r" not in drawn
+
+    await until(ended)
 
 
 async def test_the_button_of_a_suggestion_asks_for_the_permission_of_who_clicks(bot: BotHarness) -> None:

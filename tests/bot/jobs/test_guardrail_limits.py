@@ -8,6 +8,7 @@ import pytest
 
 from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.incidents import Begun
+from shared.domain.card import Fact
 from shared.domain.guard_records import Switch
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE
@@ -69,7 +70,7 @@ async def test_a_limit_turns_a_pause_into_a_suggestion_that_says_so(guarded: Gua
         "Guardrail rule suggests pausing Spring",
     ]
     (suggested,) = (card for card in cards if "suggests" in card.title)
-    assert "reached its limit" in suggested.text[0]
+    assert "reached its limit" in suggested.text[1]
     assert [button.command for button in suggested.buttons] == [f'pause {other} reason "guardrail rule"']
 
 
@@ -82,7 +83,11 @@ async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded
         await guarded.bounce(1, name=name, first=number)
     (card,) = await guarded.advance()
     assert card.title == "Guardrail rule paused 2 sequences of mail.example"
-    assert card.text[1:3] == ("C, B", "Left running because of the rule's limit: A")
+    assert card.facts[0] == Fact(label="Sequences", value="C, B")
+    assert card.text[1:] == (
+        "They stay paused until someone resumes them.",
+        "Left running because of the rule's limit: A",
+    )
     assert len(guarded.remote.patched) == 2
 
 
@@ -131,5 +136,5 @@ async def test_a_rule_of_somebody_who_lost_the_right_to_pause_only_suggests(
     await strict.check()
     (card,) = await guarded.posted_cards()
     assert card.title == "Guardrail rule suggests pausing Q3 founders"
-    assert "@ann, who added the rule, no longer has permission to pause sequences" in card.text[0]
+    assert "@ann, who added the rule, no longer has permission to pause sequences" in card.text[1]
     assert guarded.remote.patched == []

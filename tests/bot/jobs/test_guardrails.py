@@ -26,9 +26,7 @@ async def test_a_rule_that_acts_pauses_once_and_tells_once_with_an_undo(guarded:
     await guarded.bounce(6)
     (card,) = await guarded.advance(30 * MINUTE)
     assert card.title == "Guardrail bounces-5-acts paused Q3 founders"
-    assert {fact.label: fact.value for fact in card.facts}[
-        "Measured"
-    ] == "6.0% ± 6.5 bounces (6 of 100 sends) in 24h"
+    assert card.summary.endswith(": 6.0% ± 6.5 bounces (6 of 100 sends) in 24h.")
     assert guarded.remote.patched == [(guarded.sequence, "paused")]
     (entry,) = await guarded.audit()
     assert (entry.actor.name, entry.actor.face) == ("guardrail bounces-5-acts", "bot")

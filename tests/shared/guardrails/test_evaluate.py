@@ -95,6 +95,8 @@ def test_a_rule_finds_a_sequence_whose_name_hides_characters() -> None:
 def test_silence_needs_enough_sends_and_not_one_reply() -> None:
     rule = parse("tell when no replies after 200 sends in 7d")
     assert [one.holds for one in evaluate(rule, activity((), sent(200)), now=NOW)] == [True]
+    assert [one.nearness for one in evaluate(rule, activity((), sent(150)), now=NOW)] == [0.75]
+    assert [one.nearness for one in evaluate(rule, activity((), sent(150, replies=1)), now=NOW)] == [None]
     assert [one.holds for one in evaluate(rule, activity((), sent(199)), now=NOW)] == [False]
     assert [one.holds for one in evaluate(rule, activity((), sent(500, replies=1)), now=NOW)] == [False]
 

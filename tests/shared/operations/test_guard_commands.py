@@ -143,11 +143,13 @@ async def test_all_rules_are_not_switched_where_only_some_workspaces_may_be_seen
 
 
 async def test_the_list_shows_each_rule_as_a_whole_sentence_with_its_state(harness: CommandHarness) -> None:
+    await harness.say("guard off bounces-5")
     card = await harness.say("guard list")
     assert card.data is not None
     by_label = {fact.label: fact.value for fact in card.facts}
+    off = " (off: by @ann)"
     for one in card.data:
-        assert by_label[str(one["name"])].startswith(f"{one['rule']} ({one['state']}")
+        assert by_label[str(one["name"])] == f"{one['rule']}{off if one['name'] == 'bounces-5' else ''}"
 
 
 async def test_remove_takes_away_what_was_added_and_says_where_other_rules_are(
