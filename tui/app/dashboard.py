@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,9 +23,10 @@ from tui.app.navigation import Navigation
 from tui.app.own_errors import ErrorLog
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
+from tui.app.rotation import Rotation
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model.alarms import from_plain, to_plain
+from tui.model.alarms import to_plain
 from tui.model.keys import keys_by_group, page_help, panel_help, unknown_key_warnings
 from tui.model.lines import PageRef
 from tui.model.page_content import card_of, page, page_ref_of
@@ -89,7 +89,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         only_theme: str = "",
         keys: Mapping[str, str] | None = None,
         wall: bool = False,
-        turn: float = TURN,
+        rotate: int = 0,
         folder: Path | None = None,
         error_log: ErrorLog | None = None,
         on_alarm: Callable[[Sequence[str]], object] = lambda _: None,
@@ -102,7 +102,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.workspaces = Workspaces(workspaces)
         if restored:
             for state in workspaces:
-                self._restore_alarms(state, restored)
+                state.restore(restored.alarms.get(state.workspace))
         self.continues = restored is not None
         """Whether the process before left its picture on the terminal."""
         self.restart_state: RestartState | None = None
@@ -110,7 +110,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.failure: Exception | None = None
         self._glyphs = glyphs
         self.set_class(glyphs.ascii, "-ascii")
-        self._start_on_wall = wall or (restored is not None and restored.wall)
+        self._start_on_wall = wall or rotate > 0 or (restored is not None and restored.wall)
         self._folder = folder
         self._error_log = error_log
         self._restart_at = restart_at
@@ -135,7 +135,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.board_screen = BoardScreen(
             glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
         )
-        self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now(), turn=turn)
+        self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now(), turn=rotate or TURN)
         ui = Ui(
             app=self,
             workspaces=self.workspaces,
@@ -147,6 +147,13 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.presenter = Presenter(ui, on_alarm=on_alarm)
         self.replay = ReplayControl(ui, self.presenter)
         self.navigation = Navigation(ui=ui, presenter=self.presenter, replay=self.replay, page_keys=page_keys)
+        self._rotation = Rotation(
+            ui=ui,
+            presenter=self.presenter,
+            navigation=self.navigation,
+            every=timedelta(seconds=rotate),
+            since=now(),
+        )
         self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
         # Keys that one collaborator carries out as they are; the other actions are methods below.
         self.action_pause_or_resume = self.commands.toggle_chosen
@@ -162,13 +169,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.action_workspace = self.navigation.step_workspace
         self.action_wall = self.presenter.open_wall
         self.action_acknowledge = self.presenter.acknowledge
-
-    @staticmethod
-    def _restore_alarms(state: WorkspaceState, restored: RestartState) -> None:
-        """Go on with the alarms of the process before; what it wrote otherwise is left out."""
-        state.has_looked = state.workspace in restored.alarms
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            state.alarms = tuple(map(from_plain, restored.alarms.get(state.workspace, ())))
 
     def _remapped(self, group: str) -> Mapping[str, str]:
         return self._keymap_by_group.get(group, {})
@@ -268,6 +268,8 @@ class DashboardApp(ErrorBoundary, App[int]):
             alarms = {one.workspace: list(map(to_plain, one.alarms)) for one in self.workspaces.all}
             self.restart_state = RestartState(wall=on_wall, theme=theme_name, alarms=alarms)
             self.exit(return_code=self_restart.CODE)
+        if self._rotation.every:
+            self._rotation.second_passed(last_input=self._last_input)
         self.presenter.second_passed()
 
     # -- keys ------------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import BoardComposer, Tick
 from tui.feed.workspace_state import WorkspaceState
-from tui.screens.wall import TURN
 from tui.system.process import tuned_gc
 from tui.theme.palette import ASCII, UNICODE
 
@@ -119,7 +118,7 @@ async def _only_shown(_: str) -> Card:
 async def view(socket: Path, *, rotate: int = 0) -> int:
     """Show what arrives over the socket until it closes or the viewer quits; returns the exit code.
 
-    With `rotate`, the wall is shown first, and its views change every that many seconds.
+    With `rotate`, walls are shown, and their views change every that many seconds.
     """
     reader, writer = await asyncio.open_unix_connection(socket)
     greeting = await read_frame(reader)
@@ -149,8 +148,8 @@ async def view(socket: Path, *, rotate: int = 0) -> int:
             glyphs=ASCII if greeting["ascii"] else UNICODE,
             theme_name=greeting["theme"],
             keys=greeting["keys"],
-            wall=greeting["wall"] or rotate > 0,
-            turn=rotate or TURN,
+            wall=greeting["wall"],
+            rotate=rotate,
         )
         following = asyncio.create_task(_follow(reader, feeds, app), name="viewer-following")
         try:

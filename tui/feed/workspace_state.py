@@ -5,18 +5,19 @@ Everything that belongs to a workspace is in its state, so that nothing of one i
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.records import LeadReply
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
-from tui.model.alarms import Alarm, acknowledge, update
+from tui.model.alarms import Alarm, acknowledge, from_plain, update
 from tui.model.board import Board
 from tui.model.lines import ChangeLine
 
@@ -84,6 +85,12 @@ class WorkspaceState:
         self.has_looked = self.has_looked or is_read
         self.alarms = found.alarms
         return found.raised
+
+    def restore(self, alarms: Sequence[Mapping[str, Any]] | None) -> None:
+        """Go on with the alarms of the process before; what it wrote otherwise is left out."""
+        self.has_looked = alarms is not None
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            self.alarms = tuple(map(from_plain, alarms or ()))
 
     def acknowledge(self, key: str, *, now: datetime) -> None:
         self.alarms = acknowledge(self.alarms, key, now=now)

@@ -77,7 +77,7 @@ class WallScreen(SafeScreen[None]):
         self._turns_after = turn
         self._glyphs = glyphs
         self._workspace = workspace
-        self._began = began
+        self._began = self._turned_since = began
         self._board: Board | None = None
         self._beats = 0
         self._now = began
@@ -85,6 +85,8 @@ class WallScreen(SafeScreen[None]):
         self._notices: tuple[str, ...] = ()
         self._since = ""
         self.view = VIEWS[0]
+        self.turns = 1
+        """How many views take turns."""
         self._frame = Vertical(id="wall")
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.banner = Banner(glyphs=glyphs)
@@ -144,6 +146,10 @@ class WallScreen(SafeScreen[None]):
         self.panels["changes"].show(changes, stamp=board.changes_stamp, now=now)
         self.tick(now, alarms=alarms, notices=self._notices)
 
+    def begin(self, now: datetime) -> None:
+        """Turn through the views from the first one on."""
+        self._turned_since = now
+
     def move_to(self, workspace: str) -> None:
         self._workspace = workspace
 
@@ -162,7 +168,9 @@ class WallScreen(SafeScreen[None]):
             panel.tick(now)
         in_trouble = trouble is not None and self._board is not None and self._board.verdict.tone is Tone.BAD
         filled = [name for name in VIEWS if self.panels[name].grid.shown]
-        wanted = view_at(seconds, trouble=bool(alarms) or in_trouble, views=filled, turn=self._turns_after)
+        turning = max(0.0, (now - self._turned_since) / timedelta(seconds=1))
+        wanted = view_at(turning, trouble=bool(alarms) or in_trouble, views=filled, turn=self._turns_after)
+        self.turns = 1 if alarms or in_trouble else max(1, len(filled))
         if wanted != self.view:
             self.view = wanted
             self._turn()

@@ -149,6 +149,8 @@ class KeyFigures(NumberRow):
             return today(figure)
         if y == 5:
             return _whole(compared(figure, now=self._now), room)
+        if y > 5:  # while the size changes there may be more lines than figures
+            return []
         rows = self._numeral(figure.value, room)
         spark = days(figure, min(DAYS, room - cell_len(rows[2]) - 4), glyphs=self._glyphs) if y == 3 else []
         return [(rows[y - 1], Ink.STRONG), ("  ", Ink.TEXT), *spark]
