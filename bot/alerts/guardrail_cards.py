@@ -1,4 +1,4 @@
-"""What guardrails say in a channel. Pure."""
+"""The cards that guardrails post in a channel. Pure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def paused(
     cut: str = "",
     footer: str = "",
 ) -> Card:
-    """A rule has acted: what it paused, why, and the way back."""
+    """What a rule paused, why, and how to undo it."""
     what = clip(names[0]) if len(names) == 1 else show_number(len(names), "sequence")
     until = ""
     if incident.resumes_at is not None:
@@ -47,9 +47,9 @@ def paused(
             else "It stays paused until someone resumes it."
         )
     if left:
-        text.append(f"Left running because of the rule's limit: {_listed(left)}")
+        text.append(f"Left running because of the rule's limit: {_listed(left)}.")
     if failed:
-        text.append(f"Not paused because the service refused: {_listed(failed)}")
+        text.append(f"Not paused because the service refused: {_listed(failed)}.")
     if cut:
         text.append(cut)
     return Card(
@@ -66,9 +66,9 @@ def paused(
 
 
 def not_paused(incident: Incident, why: str, *, footer: str = "") -> Card:
-    """A rule was to act and did not."""
+    """A rule should have paused and didn't."""
     return Card(
-        title=f"Guardrail {incident.rule} did not pause {clip(incident.label)}",
+        title=f"Guardrail {incident.rule} didn't pause {clip(incident.label)}",
         tone=Tone.BAD,
         text=(_said(incident.note), why),
         facts=(Fact(label="Rule", value=incident.sentence),),
@@ -98,7 +98,7 @@ def suggestion(
 
 
 def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") -> Card:
-    """A rule tells."""
+    """A rule notifies."""
     what = "the workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(label)}"
     return Card(
         title=f"Guardrail {name}: {what}",
@@ -111,13 +111,13 @@ def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") ->
 
 
 def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
-    """Rules that act do not, because they cannot trust what they know."""
+    """Rules that act don't, because their data is stale or incomplete."""
     return Card(
-        title="Guardrails have stopped pausing",
+        title="Guardrails can't pause right now",
         tone=Tone.WARN,
         text=(
             f"{why[:1].upper()}{why[1:]}.",
-            f"Rules: {_listed(names)}. They pause again as soon as the data is complete.",
+            f"Rules: {_listed(names)}. They can pause again as soon as the data is complete.",
         ),
         buttons=(Button(label="Show guardrails", command="guard list"),),
         footer=footer,

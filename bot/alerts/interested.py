@@ -26,7 +26,7 @@ def card(alert: Alert) -> Card:
         text=(*_status_line(alert), *_paused(alert)),
         facts=(
             *_address(alert),
-            *facts_of(("Campaign", campaign_of(event))),
+            *facts_of(("Sequence", campaign_of(event))),
             when("Received", alert.received_at),
             *_snoozed_until(alert),
         ),
@@ -103,7 +103,7 @@ def buttons(alert: Alert) -> tuple[Button, ...]:
         )
     claim = _alert_button(alert, "claim", "Claim", tone=Tone.GOOD)
     if alert.snooze:
-        wake = _alert_button(alert, "wake", "Wake now")
+        wake = _alert_button(alert, "wake", "Unsnooze")
         return (claim, wake, *_links(alert), _done(alert, menu=True), *_lead(alert))
     return (
         claim,

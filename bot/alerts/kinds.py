@@ -68,7 +68,7 @@ def condensed(alert: Alert) -> Card:
     whole = card(alert)
     parts = [
         *whole.text[:1],
-        *(fact.value for fact in whole.facts if fact.label in {"Campaign", "Back on", "Reason"}),
+        *(fact.value for fact in whole.facts if fact.label in {"Sequence", "Back on", "Reason"}),
     ]
     quote = " ".join(whole.quote.split())
     short = quote if len(quote) <= 140 else f"{quote[:139]}…"
@@ -138,7 +138,7 @@ def _brief(
             facts=(
                 *facts_of(
                     ("From", event.lead.email if event.lead.name != event.lead.email else None),
-                    ("Campaign", campaign_of(event)),
+                    ("Sequence", campaign_of(event)),
                     ("Back on", show_day(event.return_date or "")),
                     ("Bounce", event.bounce_type),
                     ("Reason", event.reason),
@@ -162,32 +162,32 @@ def _other(alert: Alert) -> Card:
 KINDS: Mapping[str, AlertKind] = {
     INTERESTED: AlertKind(
         title="interested replies",
-        choice="New interested reply",
+        choice="Interested reply",
         card=interested.card,
         at_once=True,
         urgency=2,
     ),
     PAUSED: AlertKind(
         title="paused domains",
-        choice="A domain was paused",
+        choice="Domain paused",
         card=paused_domain.card,
         at_once=True,
         urgency=INCIDENT,
     ),
-    "lead.replied": AlertKind(title="replies", choice="New reply", card=_brief("Reply", Tone.INFO)),
+    "lead.replied": AlertKind(title="replies", choice="Reply", card=_brief("Reply", Tone.INFO)),
     "reply.ooo": AlertKind(
         title="out-of-office replies",
         choice="Out of office",
         card=_brief("Out of office", Tone.INFO, _absent),
     ),
     "lead.bounced": AlertKind(
-        title="bounces", choice="A message bounced", card=_brief("Bounced", Tone.WARN, _removable)
+        title="bounces", choice="Bounce", card=_brief("Bounced", Tone.WARN, _removable)
     ),
     "lead.unsubscribed": AlertKind(
-        title="opt-outs", choice="Unsubscribed", card=_brief("Opted out", Tone.WARN, _removable)
+        title="opt-outs", choice="Opt-out", card=_brief("Opted out", Tone.WARN, _removable)
     ),
     "sequence.completed": AlertKind(
-        title="completions", choice="A sequence is completed", card=_brief("Completed", Tone.INFO)
+        title="completions", choice="Sequence completed", card=_brief("Sequence completed", Tone.INFO)
     ),
 }
 _OTHER = AlertKind(title="other events", choice="Other event", card=_other)

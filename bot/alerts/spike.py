@@ -63,7 +63,7 @@ def spike_card(
             when("Since", datetime.fromtimestamp(since, UTC)),
         ),
         buttons=_buttons(subject),
-        footer=" · ".join(filter(None, (workspace, "This card updates while it lasts"))),
+        footer=" · ".join(filter(None, (workspace, "Updates automatically"))),
     )
 
 
@@ -75,8 +75,8 @@ def merged_card(subject: Subject, kinds: Sequence[str], *, onto: str) -> Card:
 def over_card(subject: Subject, kinds: Sequence[str], *, since: float, now: float) -> Card:
     """The card of a spike that has passed."""
     return Card(
-        title=f"Over: many {_nouns(kinds)} from {subject.label}",
-        text=(f"It lasted {show_exact_span(timedelta(seconds=now - since))}.",),
+        title=f"Ended: many {_nouns(kinds)} from {subject.label}",
+        text=(f"Lasted {show_exact_span(timedelta(seconds=now - since))}.",),
         facts=(when("Since", datetime.fromtimestamp(since, UTC)),),
     )
 

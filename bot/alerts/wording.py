@@ -67,7 +67,7 @@ def day_of(text: str) -> date | None:
 
 def footer(alert: Alert) -> str:
     repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
-    late = "found by polling; its delivery never arrived" if alert.found else ""
+    late = "found by polling because its delivery never arrived" if alert.found else ""
     return " · ".join(filter(None, (alert.workspace, late, repeated)))
 
 

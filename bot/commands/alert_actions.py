@@ -177,7 +177,7 @@ def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "
     return Card(
         title=given[verb],
         tone=Tone.GOOD,
-        facts=(Fact(label="Answer", value=email, url=answer_link(event)),) if email else (),
+        facts=(Fact(label="Reply to", value=email, url=answer_link(event)),) if email else (),
         buttons=(
             Button(label="Mark done", command=f"done {claim.alert_id}", tone=Tone.GOOD),
             *((crm_button(page),) if page else ()),
@@ -200,7 +200,7 @@ def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tz
             return Card(title=f"You claimed this at {clock(claim.at)}")
         other = take_over(claim.alert_id, claim.name)
         return Card(title=f"@{claim.name} claimed this at {clock(claim.at)}", buttons=(other,))
-    return Card(title="Unclaimed", text=("Someone else just changed it. Click Claim to take it.",))
+    return Card(title="Unclaimed", text=("Someone else just changed this. Click Claim to take it.",))
 
 
 def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:

@@ -8,19 +8,19 @@ UNKNOWN = Card(
     title="This button is from an older version",
     tone=Tone.WARN,
     text=("It no longer works. `/outreach help` lists the current commands.",),
-    buttons=(Button(label="help", command="help"),),
+    buttons=(Button(label="Help", command="help"),),
 )
 NO_ALERT = Card(
     title="This message isn't a single alert",
     tone=Tone.WARN,
-    text=("The shortcut works on the cards of interested replies and of other leads.",),
+    text=("This shortcut works on the card of a single reply or lead.",),
     buttons=(Button(label="Show unclaimed", command="open"), Button(label="Sequences", command="sequences")),
 )
 WHICH_ALERT = Card(
     title="Which reply?",
     tone=Tone.WARN,
-    text=("This works in the thread of a reply's card. `open` lists the unclaimed replies.",),
-    buttons=(Button(label="Open replies", command="open"),),
+    text=("Use this in the thread of a reply's card. `open` lists the unclaimed replies.",),
+    buttons=(Button(label="Show unclaimed", command="open"),),
     refused=True,
 )
 NOBODY = Card(

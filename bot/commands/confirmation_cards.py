@@ -1,4 +1,4 @@
-"""What is said when a confirmation or an Undo doesn't count, or counts only in part."""
+"""Answers to a confirmation or an Undo that doesn't count, or counts only in part."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bot.store.alerts.confirmations import Answered, Verdict
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry
-from shared.text.formats import show_time
+from shared.text.formats import show_number, show_time
 
 CONFIRM_SECONDS = 600.0
 
@@ -25,14 +25,12 @@ def not_confirmed(answered: Answered, *, zone: tzinfo) -> Answer:
 
 
 def changed_since(count: int, changes: Iterable[AuditEntry], *, zone: tzinfo) -> str:
-    """Who changed some of an Undo's sequences since, when, and how."""
+    """Who last changed an Undo's sequences since, when, and how; `count` of them are left as they are."""
     last = max(changes, key=lambda one: one.at)
     when = show_time(last.at, now=datetime.now(UTC), zone=zone)
     who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
-    what = "It was" if count == 1 else f"{count} sequences were"
-    return (
-        f"{what} changed later and left as is. Last change: {who} at {when}: {clip(last.result, length=200)}"
-    )
+    left = f"{show_number(count, 'sequence')} changed later and left as is. " if count else ""
+    return f"{left}Last change: {who} at {when}: {clip(last.result, length=200)}"
 
 
 def _moved_on(moved: Mapping[str, AuditEntry], *, zone: tzinfo) -> Card:
@@ -41,7 +39,7 @@ def _moved_on(moved: Mapping[str, AuditEntry], *, zone: tzinfo) -> Card:
         title="Not undone: it was changed later",
         tone=Tone.WARN,
         text=(
-            changed_since(len(moved), moved.values(), zone=zone),
+            changed_since(0, moved.values(), zone=zone),
             f"Command: {clip(last.command, length=200)}",
         ),
         refused=True,

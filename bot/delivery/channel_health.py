@@ -1,4 +1,4 @@
-"""Where it is said that a channel takes no alerts: in another channel, and in `status`."""
+"""Notifies another channel when a channel rejects alerts, and when it accepts them again."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from shared.settings import Settings
 from shared.text.slack_ids import split_id
 
 _FIXES = {
-    "not_in_channel": "Invite the bot: /invite @outreach.",
+    "not_in_channel": "The bot isn't in the channel. Type /invite @outreach there.",
     "channel_not_found": "The channel was deleted, or is private and the bot isn't in it. Invite the bot, or set another channel.",
-    "is_archived": "Unarchive the channel, or set another.",
-    "missing_scope": "Install the app again with the scopes of manifest.yml.",
-    NOT_INSTALLED: "Its Slack workspace removed the bot; open /slack/install to install it again.",
-    "token_revoked": "Install the app again and set the new SLACK_BOT_TOKEN.",
-    "invalid_auth": "Set a valid SLACK_BOT_TOKEN.",
-    "account_inactive": "Install the app again and set the new SLACK_BOT_TOKEN.",
+    "is_archived": "The channel is archived. Unarchive it, or set another channel.",
+    "missing_scope": "The bot's token lacks a scope. Install the app again with the scopes in manifest.yml.",
+    NOT_INSTALLED: "Its Slack workspace removed the bot. Install it again at /slack/install.",
+    "token_revoked": "The bot's token was revoked. Install the app again and set the new SLACK_BOT_TOKEN.",
+    "invalid_auth": "The bot's token is invalid. Set a valid SLACK_BOT_TOKEN.",
+    "account_inactive": "The bot's account was deactivated. Install the app again and set the new SLACK_BOT_TOKEN.",
 }
 
 
 class ChannelHealth:
-    """Words a note for the fallback channel, once per trouble."""
+    """Writes the note for the fallback channel, once per failure."""
 
     def __init__(self, settings: Settings, *, name: Callable[[str], str]) -> None:
         self._settings, self._name = settings, name
 
     def __call__(self, lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
-        """What is to be said of a turn; None: nothing, or there is nobody to say it to."""
+        """The note after a turn; None: nothing changed, or there is no other channel."""
         if settled.broke and isinstance(outcome, ChannelRefused):
             return self._note(lease, "broke", _broken(self._name(lease.channel), outcome.error))
         return self._note(lease, "cured", _recovered(self._name(lease.channel))) if settled.cured else None
@@ -54,10 +54,10 @@ class ChannelHealth:
 
 
 def _broken(channel: str, error: str) -> Card:
-    fix = _FIXES.get(error, "See `outreach doctor`.")
+    fix = _FIXES.get(error, f"Slack's error: {error}. Check with `outreach doctor`.")
     text = (
-        f"Slack says {error}. {fix}",
-        "Its alerts are kept and posted when the channel accepts them again.",
+        fix,
+        "Its alerts are kept, and posted when the channel accepts them again.",
     )
     return Card(title=f"Can't post to {channel}", tone=Tone.BAD, text=text)
 

@@ -29,7 +29,7 @@ SEQUENCE, WORKSPACE = "sequence", "workspace"
 View = dict[str, Any]
 
 _LENGTHS = (
-    ("", "until someone resumes it"),
+    ("", "Until someone resumes it"),
     ("1h", "1 hour"),
     ("4h", "4 hours"),
     ("1d", "1 day"),
@@ -45,7 +45,7 @@ _TITLES = {
 _SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add", "guard": "Add"}
 GUARD_ACTIONS = (
     ("suggest", "Suggest a pause"),
-    ("tell", "Tell only"),
+    ("tell", "Notify only"),
     ("pause", "Pause without asking (shows a backtest first)"),
 )
 GUARD_SCOPES = ("sequence", "domain", "inbox", "workspace")

@@ -118,7 +118,7 @@ class AutoResume:
 
 
 def resumed_card(tally: Tally) -> Card:
-    """What the channel is told."""
+    """The card for the channel."""
     names, gone_names, active_names = (_names(some) for some in (tally.resumed, tally.gone, tally.active))
     why = "Its pause has ended." if len(tally.done) == 1 else "Their pauses have ended."
     gone = f"Deleted before the pause ended: {_listed(gone_names)}." if gone_names else ""
@@ -136,7 +136,7 @@ def resumed_card(tally: Tally) -> Card:
         return Card(
             title=f"{show_number(len(gone_names), 'paused sequence')} deleted",
             tone=Tone.WARN,
-            text=(gone, why),
+            text=(gone,),
         )
     if len(names) == 1:
         again = Button(label="Pause again", command=join("pause", tally.resumed[0].timer.key))

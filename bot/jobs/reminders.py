@@ -173,14 +173,14 @@ def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
     if due.what == "unfinished":
         since = show_exact_span(timedelta(seconds=now - (due.claimed_at or due.received_at)))
         return Card(
-            title=f"{who}: claimed, not done",
+            title=f"Claimed but not done: {who}",
             tone=Tone.WARN,
             text=(f"@{due.claimed_name} claimed this {since} ago. Mark it done, or release it on its card.",),
             buttons=(Button(label="Mark done", command=f"done {due.alert_id}", tone=Tone.GOOD),),
         )
     if due.what == "back":
-        text = f"Snoozed by @{due.by} until now. It is unclaimed."
-        return Card(title=f"{who} is back", tone=Tone.GOOD, text=(text,), buttons=(claim,))
+        text = f"@{due.by} snoozed this reply until now. It is unclaimed."
+        return Card(title=f"Snooze ended: {who}", tone=Tone.GOOD, text=(text,), buttons=(claim,))
     if due.what == "escalate":
         return _escalation(due, event, title=f"{who} has been waiting for {waited}", claim=claim, link=link)
     text = "Still unclaimed."
@@ -199,7 +199,7 @@ def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, lin
         text=("Escalated: still unclaimed. This is the last reminder.",),
         facts=(
             *((Fact(label="From", value=email, url=answer_link(event)),) if event and email else ()),
-            *facts_of(("Campaign", campaign_of(event) if event else None)),
+            *facts_of(("Sequence", campaign_of(event) if event else None)),
         ),
         quote=quote,
         buttons=(claim, *whole, *((crm_button(page),) if page else ())),
@@ -217,12 +217,12 @@ def summary_card(group: Sequence[Due], *, now: float) -> Card:
     verb = {
         "remind": "unclaimed",
         "escalate": "still unclaimed",
-        "back": "back from their snooze",
-        "unfinished": "claimed, not done",
+        "back": "no longer snoozed",
+        "unfinished": "claimed but not done",
     }
     return Card(
         title=f"{show_number(len(group), 'interested reply')} {verb[group[0].what]}",
         tone=Tone.BAD if group[0].what == "escalate" else Tone.WARN,
         text=(f"{shown}{more}", f"The oldest arrived {waited} ago."),
-        buttons=() if group[0].what == "unfinished" else (Button(label="Open replies", command="open"),),
+        buttons=() if group[0].what == "unfinished" else (Button(label="Show unclaimed", command="open"),),
     )

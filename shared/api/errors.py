@@ -1,16 +1,16 @@
 """What can go wrong with the service, by what the reader can do about it.
 
     OutreachError
-    ├── Refused               the service understood and said no; repeating changes nothing
+    ├── Refused               the service rejected it; repeating won't help
     │   ├── InvalidRequest    400: correct the field it names
-    │   ├── Unauthorized      401: a new key is needed
+    │   ├── Unauthorized      401: create a new key
     │   └── NotFound          404: not in this workspace
     ├── RateLimited           429: wait `retry_after` seconds
-    ├── Unavailable           nothing was carried out; try later
+    ├── Unavailable           nothing was changed; try again later
     │   ├── Unreachable       no connection
-    │   └── ServiceBroken     5xx, HTML, half an answer
-    ├── Uncertain             sent, and no answer came: it may have been carried out
-    └── Unreadable            answered 2xx in a shape unknown to us; a `[fields]` line cures it
+    │   └── ServiceBroken     5xx, HTML, or an incomplete response
+    ├── Uncertain             sent, but no response: the change may have been made
+    └── Unreadable            2xx in an unknown format; a `[fields]` line fixes it
 
 The first line of each class's docstring is its default message.
 """
@@ -21,7 +21,7 @@ from collections.abc import Mapping
 
 
 class OutreachError(Exception):
-    """The outreach service could not do this."""
+    """The outreach service couldn't do this."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Unauthorized(Refused):
 
 
 class NotFound(Refused):
-    """There is no such thing in this workspace."""
+    """This doesn't exist in this workspace."""
 
 
 class RateLimited(OutreachError):
@@ -82,20 +82,20 @@ class RateLimited(OutreachError):
 
 
 class Unavailable(OutreachError):
-    """The outreach service is not available at the moment; nothing was changed."""
+    """The outreach service isn't available right now. Nothing was changed."""
 
 
 class Unreachable(Unavailable):
-    """The outreach service can't be reached; nothing was changed."""
+    """The outreach service can't be reached. Nothing was changed."""
 
 
 class ServiceBroken(Unavailable):
-    """The outreach service answered with an error of its own."""
+    """The outreach service returned an error."""
 
 
 class Uncertain(OutreachError):
-    """The connection broke before the answer came: it may or may not have been carried out."""
+    """The connection was lost before a response arrived. The change may or may not have been made."""
 
 
 class Unreadable(OutreachError):
-    """The service answered in a shape that this program does not know."""
+    """The service's response isn't in a known format."""

@@ -94,8 +94,10 @@ def _figures(report: ClientReport) -> str:
 def _compared(report: ClientReport) -> str:
     if report.before_days is None or report.before is None or not report.before.sends:
         return ""
-    today = " Today isn't over and is left out." if report.running else ""
-    return f'<p class="faint">Compared with {_text(show_days(*report.before_days))}, the same weekdays.{today}</p>'
+    today = " Today is excluded." if report.running else ""
+    return (
+        f'<p class="faint">Compared with {_text(show_days(*report.before_days))} (same weekdays).{today}</p>'
+    )
 
 
 def _charts(report: ClientReport) -> str:

@@ -128,7 +128,7 @@ def _command(word: Word) -> Command:
 
     near = difflib.get_close_matches(word.text.lower()[:40], COMMANDS, n=2, cutoff=0.55)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
-    buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="help", command="help"),)
+    buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="Help", command="help"),)
     raise _refused(f"Unknown command “{clip(word.text)}”.", hint, buttons=buttons)
 
 

@@ -199,12 +199,12 @@ def explanation(verb: str, touched: Touched) -> tuple[str, ...]:
     unknown = "The service doesn't list the sequences of a domain."
     if touched.seen:
         return (f"{unknown} These used it in the last 30 days; others may use it too.", does)
-    return (f"{unknown} None used it in the last 30 days, so you can only choose all.", does)
+    return (f"{unknown} None used it in the last 30 days.",)
 
 
 def _result_title(verb: str, tally: Tally) -> str:
     if not tally.changed:
-        return f"No sequence could be {DONE[verb].removesuffix(' again')}"
+        return f"Couldn't {verb} {show_number(len(tally.failed), 'sequence')}"
     return f"{show_number(len(tally.changed), 'sequence')} {'is' if len(tally.changed) == 1 else 'are'} {DONE[verb]}"
 
 
@@ -215,11 +215,11 @@ def _names(changed: list[Sequence]) -> str:
 
 def _leftovers(tally: Tally, verb: str) -> tuple[str, ...]:
     already = f"{tally.already} unchanged." if tally.already else ""
-    failed = f"Not {DONE[verb]}: {'; '.join(tally.failed[:5])}" if tally.failed else ""
+    failed = [f"Not {DONE[verb].split()[0]}: {one}" for one in tally.failed[:5]]
     more = f"and {len(tally.failed) - 5} more" if len(tally.failed) > 5 else ""
     gone = (
         f"{show_number(tally.gone, 'sequence')} no longer {'exists' if tally.gone == 1 else 'exist'}."
         if tally.gone
         else ""
     )
-    return tuple(filter(None, (already, gone, failed, more)))
+    return tuple(filter(None, (already, gone, *failed, more)))

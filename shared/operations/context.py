@@ -45,7 +45,7 @@ class Place:
     """What the answer adds where it is taken as it is."""
 
 
-UNCHECKED = "Slack wasn't asked whether this channel exists and takes messages."
+UNCHECKED = "Not checked with Slack: this channel may not exist, or may not accept messages."
 
 
 async def take_as_is(channel: str) -> Place:

@@ -44,7 +44,7 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
     UnknownWorkspace: ("Unknown workspace", "Remove @NAME to use the default workspace."),
     SettingsError: ("Some settings are missing or invalid", "Check them with `outreach doctor`."),
 }
-"""Title and cure; a class comes before those it is derived from."""
+"""Title and next step; a class comes before those it is derived from."""
 
 
 def error_card(error: Exception, reference: str = "") -> Card:
@@ -55,7 +55,8 @@ def error_card(error: Exception, reference: str = "") -> Card:
         if isinstance(error, kind):
             why = error.message if isinstance(error, OutreachError) else str(error)
             default = (type(error).__doc__ or "").partition("\n")[0]
-            return _card(title, (why or default, _next(error, cure)), error=error, reference=reference)
+            why = (why or default).removeprefix(title).lstrip(". ")  # not the same twice
+            return _card(title, (why, _next(error, cure)), error=error, reference=reference)
     text = (
         "This is a bug in the program.",
         "Try again. If it happens again, tell the person who runs the bot.",

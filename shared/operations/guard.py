@@ -173,7 +173,7 @@ async def _test(invocation: Invocation, context: CommandContext) -> Outcome:
 def _unknown(name: str, known: Mapping[str, NamedRule]) -> Outcome:
     return refused(
         f"There is no rule named {name}",
-        f"There are: {', '.join(sorted(known)) or 'none'}.",
+        f"Rules: {', '.join(sorted(known)) or 'none'}.",
         why="no such rule",
     )
 

@@ -45,7 +45,7 @@ async def list_inboxes(invocation: Invocation, context: CommandContext) -> Card:
     return Card(
         title=_title(len(shown), wanted),
         tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
-        text=(f"{counts}; {show_number(len(domains), 'domain')}.",) if shown else (),
+        text=(f"{counts} · {show_number(len(domains), 'domain')}",) if shown else (),
         table=_table(domains, shown, context.workspace.thresholds) if shown else None,
         buttons=_buttons(domains, wanted),
         data=tuple({name: getattr(inbox, name) for name in SHOWN} for inbox in shown),
@@ -61,7 +61,7 @@ def _wanted(inbox: Inbox, wanted: str | None, thresholds: Thresholds) -> bool:
 def _title(count: int, wanted: str | None) -> str:
     if wanted == "unhealthy":
         return show_number(count, "unhealthy inbox") if count else "No unhealthy inboxes"
-    return show_number(count, "inbox") + (f" of {wanted}" if wanted else "")
+    return show_number(count, "inbox") + (f" on {wanted}" if wanted else "")
 
 
 def _no_such_domain(query: str, known: set[str]) -> Card:
@@ -69,7 +69,7 @@ def _no_such_domain(query: str, known: set[str]) -> Card:
         title=f"No inboxes match “{clip(query)}”",
         tone=Tone.WARN,
         text=(did_you_mean(query, (*sorted(known), "unhealthy")),),
-        buttons=(Button(label="inboxes", command="inboxes"),),
+        buttons=(Button(label="All inboxes", command="inboxes"),),
         data=(),
         refused=True,
     )

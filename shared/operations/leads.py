@@ -277,11 +277,14 @@ async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Outco
 
 
 def _question(lead: Lead, *, known: bool) -> Card:
-    unseen = () if known else ("Only its id is known: it isn't among the newest leads.",)
+    unseen = () if known else ("Only the id is known: the lead isn't among the newest ones.",)
     return Card(
         title=f"Remove {lead_name(lead) or lead.email or clip(lead.id)}?",
         tone=Tone.WARN,
-        text=("It is removed from all sequences; its reply history is kept. This can't be undone.", *unseen),
+        text=(
+            "This removes the lead from all sequences and keeps the reply history. It can't be undone.",
+            *unseen,
+        ),
         facts=_facts(lead) if known else (),
         buttons=(Button(label="Remove", command=join("remove", lead.id, CONFIRMED), tone=Tone.BAD),),
     )

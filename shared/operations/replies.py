@@ -29,7 +29,13 @@ async def open_replies(invocation: Invocation, context: CommandContext) -> Card:
     if page and waiting:
         waiting = waiting[(page - 1) * PAGE : page * PAGE]
         if not waiting:
-            return Card(title=f"Page {page} doesn't exist", tone=Tone.WARN, refused=True, data=())
+            return Card(
+                title=f"Page {page} doesn't exist",
+                tone=Tone.WARN,
+                text=("`open` shows the first page.",),
+                refused=True,
+                data=(),
+            )
     rows, seen = [], bool(waiting) or await need_records(context).bot_is_running()
     for reply in waiting:
         age = context.now() - reply.received_at
@@ -41,7 +47,9 @@ async def open_replies(invocation: Invocation, context: CommandContext) -> Card:
         else "No unclaimed replies"
         if seen
         else "No unclaimed replies recorded",
-        text=() if seen else ("No bot is running to record them.",),
+        text=()
+        if seen
+        else ("No bot is running, so new replies aren't recorded. Start it with `outreach bot`.",),
         tone=rows[0].tone if rows else Tone.GOOD if seen else Tone.UNKNOWN,
         table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
         data=tuple({**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting),
@@ -120,14 +128,14 @@ async def whoami(_: Invocation, context: CommandContext) -> Card:
     may = [command.name for command in COMMANDS.values() if context.allows(command)]
     changing = [name for name in may if COMMANDS[name].changes]
     return Card(
-        title=f"You are {context.actor.name}, {context.role}",
+        title=f"You are {context.actor.name} ({context.role})",
         facts=(
             Fact(label="Workspace", value=context.workspace.name),
             Fact(label="Where", value=where(context.actor)),
             Fact(label="Can change", value=", ".join(changing) or "nothing"),
             Fact(label="Can view", value=", ".join(name for name in may if name not in changing)),
         ),
-        buttons=(Button(label="help", command="help"),),
+        buttons=(Button(label="Help", command="help"),),
         data=(
             {
                 "name": context.actor.name,

@@ -52,7 +52,9 @@ async def list_sequences(invocation: Invocation, context: CommandContext) -> Car
         title=show_number(len(shown), f"{wanted} sequence" if wanted else "sequence"),
         text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),) if known else (),
         table=sequence_table(shown),
-        buttons=tuple(Button(label=word, command=f"sequences {word}") for word in TONES if word != wanted),
+        buttons=tuple(
+            Button(label=word.capitalize(), command=f"sequences {word}") for word in TONES if word != wanted
+        ),
         data=tuple(map(as_dict, shown)),
     )
 
@@ -77,7 +79,7 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
         data.append({**as_dict(sequence), **pause, "paused_until": until and until.isoformat()})
     return Card(
         title=show_number(len(shown), "paused sequence"),
-        text=("“Paused by” is empty for pauses made outside outreach-ops.",)
+        text=("“Paused by” is empty for pauses made outside this program.",)
         if any(row.cells[1] is None for row in rows)
         else (),
         table=Table(
@@ -90,7 +92,7 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
             ),
             rows=tuple(rows),
         ),
-        buttons=(Button(label="active", command="sequences active"),),
+        buttons=(Button(label="Active", command="sequences active"),),
         data=tuple(data),
     )
 
@@ -145,9 +147,9 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     reason = values["reason"] or _without_keyword(found.rest)
     if due_at and context.records is None:
         return refused(
-            "Not paused: it couldn't be resumed automatically",
-            f"{NO_RECORDS} The bot ends timed pauses.",
-            f"You can pause it without a duration: pause {found.sequence.id}",
+            "Not paused: no bot could resume it",
+            "The bot ends timed pauses, and its database isn't available here.",
+            f"To pause it without an end: `pause {found.sequence.id}`",
             why=NO_RECORDS,
         )
     outcome = await _pause(found.sequence, due_at=due_at, reason=reason, context=context)

@@ -79,7 +79,7 @@ async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext,
         table=None if few else table,
         buttons=tuple(
             Button(
-                label=f"End {_named(group, several=several)}",
+                label=f"Unsubscribe {_named(group, several=several)}",
                 command=group.undo(channel=channel, several=several),
                 menu=len(typed) > MOST_IN_A_ROW,
             )
@@ -97,7 +97,7 @@ def _lines(table: Table) -> tuple[str, ...]:
         event, *shown, undo = (str(cell) for cell in row.cells)
         named = zip(titles[1:-1], shown, strict=True)
         parts = [f"{_BEFORE[title]}{cell}" for title, cell in named if cell != "all"]
-        found.append(f"{event}: {', '.join(parts)}. To undo: {undo}")
+        found.append(f"{event}: {', '.join(parts)}. To remove: {undo}")
     return tuple(found)
 
 
@@ -119,7 +119,7 @@ async def _table(groups: Sequence[Group], *, context: CommandContext, here: str)
         Row(cells=(*(cells[title] or "all" for title in used), group.undo(channel=here, several=several)))
         for cells, group in zip(shown, groups, strict=True)
     )
-    return Table(columns=columns(*used, "To undo"), rows=rows) if rows else None
+    return Table(columns=columns(*used, "To remove"), rows=rows) if rows else None
 
 
 _TITLES = ("Event", "Only for", "Workspace", "Form")

@@ -16,6 +16,7 @@ from shared.operations.context import CommandContext, Place
 from shared.operations.outcome import Outcome, find_sequence, need_records, refused
 from shared.operations.reports.digest import digest_card
 from shared.operations.subscription_card import card_of, policy
+from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
 
@@ -115,10 +116,8 @@ async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcom
     if not count:
         return await _not_ended(values, context, channel)
     await _forget_if_unused(context, channel)
-    noun = "subscription" if count == 1 else "subscriptions"
-    card = await _whole_set(
-        f"{count} {noun} ended. Subscriptions of {_mention_channel(channel)}", context, channel
-    )
+    removed = f"Removed {show_number(count, 'subscription')}."
+    card = await _whole_set(f"{removed} Subscriptions of {_mention_channel(channel)}", context, channel)
     return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {count} ended")
 
 
@@ -156,7 +155,7 @@ def _mention_channel(channel: str) -> str:
 
 
 async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
-    """`digest now|at 09:00|off`; without a word it tells when the digest comes."""
+    """`digest now|at 09:00|off`; alone, it shows the schedule."""
     action = invocation.values["action"]
     if action in {"now", "today"}:
         return Outcome(card=await digest_card(context, so_far=action == "today"))
@@ -185,16 +184,21 @@ async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
 
 
 def _times(at: str) -> str:
-    """`every day at 09:00 and on mondays at 09:00 Europe/Berlin`."""
+    """`every day at 09:00 and every Monday at 09:00 Europe/Berlin`."""
     times = []
     for recurrence in at.split(" and "):
         day, _, rest = recurrence.partition(" ")
-        times.append(f"every day at {recurrence}" if day[:1].isdigit() else f"on {day} at {rest}")
+        times.append(
+            f"every day at {recurrence}"
+            if day[:1].isdigit()
+            else f"every {day.removesuffix('s').capitalize()} at {rest}"
+        )
     return " and ".join(times)
 
 
 def _digest_times(at: str | None, *, channel: str) -> Card:
-    title = f"{_mention_channel(channel)} has {f'its digest {_times(at)}' if at else 'no digest'}"
+    where = _mention_channel(channel)
+    title = f"Digest in {where}: {_times(at)}" if at else f"No digest is scheduled in {where}"
     off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
     after = (Button(label="Turn off", command=render(off)),) if at else ()
     return Card(title=title, buttons=(Button(label="Show it now", command="digest now"), *after))

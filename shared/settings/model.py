@@ -41,11 +41,11 @@ DEFAULT = "default"
 
 
 class UnknownWorkspace(Exception):
-    """There is no such workspace in the settings."""
+    """This workspace isn't in the settings."""
 
     def __init__(self, name: str, *, known: Collection[str]) -> None:
         self.name, self.known = name, tuple(known)
-        super().__init__(f"unknown workspace “{name}”; known: {', '.join(self.known)}")
+        super().__init__(f"No workspace is named “{name}”. Workspaces: {', '.join(self.known)}.")
 
 
 class Settings(WorkspaceSection):

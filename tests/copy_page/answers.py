@@ -164,7 +164,7 @@ def _subscribed(_harness: CommandHarness, records: MemoryRecords) -> None:
         Subscription(channel="C1", event="reply.interested"),
         Subscription(channel="C1", event="lead.bounced", sequence="Q3 Founders", condensed=True),
     }
-    records.digests = {"C1": "daily 09:00 Europe/Berlin"}
+    records.digests = {"C1": "09:00 Europe/Berlin and mondays 08:30"}
 
 
 def _guarded(_harness: CommandHarness, records: MemoryRecords) -> None:

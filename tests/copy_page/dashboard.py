@@ -8,7 +8,7 @@ from datetime import timedelta
 from shared.domain.card import Card
 from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import NOW, account, board_of, failing
-from tui.model import alarms, keys, page_content
+from tui.model import alarms, keys
 from tui.model.board import unread
 from tui.screens import text_report
 from tui.screens.alarms import alarm_card
@@ -18,7 +18,7 @@ from tui.theme.palette import glyphs_for
 def reports() -> Iterator[tuple[str, str]]:
     """The board as text."""
     empty = Snapshot(workspace="acme")
-    broken = failing(account(inboxes=4), since=NOW - timedelta(minutes=20))
+    broken = failing(account(inboxes=4, now=NOW - timedelta(minutes=20)), since=NOW - timedelta(minutes=20))
     boards = {
         "normal": board_of(account(inboxes=6)),
         "service unreachable": board_of(broken),
@@ -40,5 +40,3 @@ def cards() -> Iterator[tuple[str, Card]]:
     known = alarms.update((), board.conditions, changes=(), now=NOW)
     for alarm in known.alarms:
         yield f"alarm: {alarm.kind}", alarm_card(alarm, now=NOW)
-    for line in (board.inboxes[0], board.sequences[0], board.interested[0]):
-        yield f"details: {type(line).__name__}", page_content.card_of(line)

@@ -116,7 +116,7 @@ def _waiting(
 def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
     age = show_span(standing.now - item.since)
     elsewhere = item.workspace if item.workspace != standing.viewed_workspace and standing.several else ""
-    parts = (elsewhere, visible(item.sequence), f"{'yours for' if mine else 'waiting'} {age}")
+    parts = (elsewhere, visible(item.sequence), f"{f'claimed {age} ago' if mine else f'waiting {age}'}")
     text = _entry(visible(item.lead) or "Someone", " · ".join(filter(None, parts)), bold=True)
     verbs = (("done", "Mark done"), ("release", "Release")) if mine else (("claim", "Claim"),)
     acts = [

@@ -170,7 +170,7 @@ class Pipeline:
 def _final(error: OutreachError, *, uncertain: bool) -> OutreachError:
     """What failed at last did nothing, but an attempt before it may have."""
     if uncertain and isinstance(error, (RateLimited, Unavailable)):
-        final = Uncertain(endpoint=error.endpoint, status=error.status, hint=f"(Last error: {error.message})")
+        final = Uncertain(endpoint=error.endpoint, status=error.status, hint=f"Last error: {error.message}")
         final.headers, final.body = error.headers, error.body
         return final
     return error

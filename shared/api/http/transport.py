@@ -208,11 +208,11 @@ def _broken_off(request: requests.Request, error: Exception, *, was_sent: bool) 
 
 
 def cause(error: Exception) -> str:
-    """Why the connection failed, in words where the system's error is known; in brackets, to follow our own sentence."""
+    """Why the connection failed, in words where the system's error is known; a sentence of its own."""
     system: BaseException | None = error
     while system is not None:
         for kinds, words in _SYSTEM_ERRORS:
             if isinstance(system, kinds):
-                return f"({words})"
+                return f"Cause: {words}."
         system = system.__cause__ or system.__context__
-    return f"({responses.plain(str(error)) or type(error).__name__})"
+    return f"Cause: {responses.plain(str(error)).rstrip('.') or type(error).__name__}."

@@ -78,7 +78,7 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
         text=(
             "Today isn't over, so it isn't compared."
             if so_far
-            else f"Compared with {period.before}, the same {'weekday' if every == 'day' else 'weekdays'}.",
+            else f"Compared with {period.before} (same {'weekday' if every == 'day' else 'weekdays'}).",
         ),
         facts=(
             *_numbers(days, length=period.length, so_far=so_far),

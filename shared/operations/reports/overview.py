@@ -23,13 +23,15 @@ from shared.domain.snapshot import service_day
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.settings import DEFAULT
 from shared.text.formats import show_count, show_number, show_span, show_time
 
 T = TypeVar("T")
 WEEKS = 4
-"""From which the sends of a whole day are expected."""
+"""Weeks from which the sends of a whole day are estimated."""
 ASKED = 3
-"""Things that the service is asked for; where it answers none of them, there is no status to show."""
+"""Requests to the service; when all of them fail, there is no status to show."""
+NO_BOT = "not running, so replies and alerts aren't recorded. Start it with `outreach bot`."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,7 @@ class Overview(NamedTuple):
     today: Part[StatsRow]
     weekdays: Part[tuple[int, ...]]
     alerts: Part[AlertsSummary]
+    bot: Part[bool]
 
     @property
     def service_errors(self) -> list[Exception]:
@@ -78,6 +81,7 @@ async def status(_: Invocation, context: CommandContext) -> Card:
             read_part(_total_today(context)),
             read_part(_same_weekdays(context)),
             read_part(_alerts_summary(context)),
+            read_part(_bot_is_running(context)),
         )
     )
     verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
@@ -87,13 +91,14 @@ async def status(_: Invocation, context: CommandContext) -> Card:
         _sequences(seen.sequences),
         _inboxes(seen.inboxes, verdict),
         *_today(seen.today, by_midnight(seen)),
-        *_unclaimed(seen.alerts, context),
+        *_unclaimed(seen, context),
         *_alerts(seen.alerts, context),
         _budget(context, now=context.now()),
+        *((Fact(label="Bot", value=NO_BOT, tone=Tone.WARN),) if seen.bot.value is False else ()),
         *(Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()),
     )
     return Card(
-        title=f"Status of {context.workspace.name}",
+        title="Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
         tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
         facts=facts,
         table=_troubled(domains),
@@ -126,6 +131,10 @@ def by_midnight(seen: Overview) -> Span | None:
     sent = seen.today.value.sends if seen.today.value else None
     past = seen.weekdays.value
     return None if sent is None or past is None else day_total(past, sent=sent, limit=None)
+
+
+async def _bot_is_running(context: CommandContext) -> bool:
+    return await need_records(context).bot_is_running()
 
 
 async def _alerts_summary(context: CommandContext) -> AlertsSummary:
@@ -173,10 +182,13 @@ def _today(part: Part[StatsRow], expected: Span | None) -> tuple[Fact, ...]:
     return (*facts, Fact(label="By midnight UTC", value=likely))
 
 
-def _unclaimed(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, ...]:
-    if part.value is None:
+def _unclaimed(seen: Overview, context: CommandContext) -> tuple[Fact, ...]:
+    """Unclaimed interested replies; nothing where Alerts says that they are unknown."""
+    known = seen.alerts.value
+    if known is None:
         return ()
-    known = part.value
+    if not known.unclaimed and seen.bot.value is False:
+        return (Fact(label="Unclaimed replies", value="none recorded", tone=Tone.UNKNOWN),)
     if not known.unclaimed:
         return (Fact(label="Unclaimed replies", value="none", tone=Tone.GOOD),)
     oldest = known.oldest_unclaimed_at
@@ -206,7 +218,7 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
         text = ", ".join(f"{channel} ({error})" for channel, error in own.items())
         facts.append(Fact(label="Channels that reject posts", value=text, tone=Tone.BAD))
     if known.unknown_timers:
-        text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version; upgrade the bot"
+        text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version. Upgrade the bot."
         facts.append(Fact(label="Timers", value=text, tone=Tone.WARN))
     orphaned = known.orphaned_timers(context.settings.declared_workspaces) if context.settings else {}
     if orphaned and not context.team:  # they may have been another team's
@@ -219,7 +231,7 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
 def orphan_note(orphaned: Mapping[str, int]) -> str:
     """What to do about timed pauses whose workspace was removed or renamed."""
     names = ", ".join(f"{show_number(count, 'pause')} in {name}" for name, count in orphaned.items())
-    return f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself"
+    return f"{names}: not in the settings, so they won't resume. Add the workspace again, or resume them yourself."
 
 
 def _budget(context: CommandContext, *, now: datetime) -> Fact:

@@ -70,7 +70,7 @@ async def stats_by_person(invocation: Invocation, context: CommandContext) -> Ca
         charts=speed_charts(speeds),
         buttons=(
             *(() if asked.name == "last 7 days" else week),
-            Button(label="by sequence", command="stats by sequence"),
+            Button(label="By sequence", command="stats by sequence"),
             Button(label="Show unclaimed", command="open"),
         ),
         data=tuple(_data(one) for one in speeds),

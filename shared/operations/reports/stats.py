@@ -78,8 +78,8 @@ def _compared(asked: Range, past: Past | None) -> tuple[str, ...]:
     """With what, where a change is shown."""
     if past is None or not past.before.sends or (before := asked.compared_with) is None:
         return ()
-    still = "; today isn't over and is left out" if asked.running else ""
-    return (f"Compared with {show_days(before.start, before.end)}, the same weekdays{still}.",)
+    still = " Today is excluded." if asked.running else ""
+    return (f"Compared with {show_days(before.start, before.end)} (same weekdays).{still}",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +247,6 @@ def _data(row: StatsRow) -> dict[str, object]:
 
 def _buttons(by: str, asked: Range) -> tuple[Button, ...]:
     others = [grouping for grouping in STATS_GROUPS if grouping != by]
-    links = (Button(label=f"by {grouping}", command=f"stats by {grouping}") for grouping in others)
+    links = (Button(label=f"By {grouping}", command=f"stats by {grouping}") for grouping in others)
     week = Button(label="Last 7 days", command=f"stats by {by} 7d")
     return (*(() if asked.name == "last 7 days" else (week,)), *links)

@@ -69,7 +69,7 @@ STATES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], list[str]]] = {
         {"snooze": ANN},
         "",
         ("Snoozed by @ann",),
-        ["Claim", "Wake now", "Mark done"],
+        ["Claim", "Unsnooze", "Mark done"],
     ),
     "handled": ({"handled": ANN, "claim": ANN}, "", ("✓ Done by @ann after 3 min",), ["Reopen"]),
     "paused": (

@@ -44,7 +44,7 @@ async def test_nothing_is_said_to_have_been_paused_when_all_failed(bot: BotHarne
     remote.fails |= dict.fromkeys(remote.sequences, 404)
     (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
     await click(bot, question, "Pause all 3", user=seed.BEN.id)
-    message = await bot.public_message("No sequence could be paused")
+    message = await bot.public_message("Couldn't pause 3 sequences")
     assert "Undo" not in json.dumps(message)
     assert "until" not in message["text"]
     assert bot.running is not None

@@ -160,7 +160,11 @@ async def test_a_channel_sees_what_it_is_told_of_in_every_workspace(agency: Agen
     await agency.bot.say("subscribe lead.bounced here @globex")
     (answer,) = await agency.bot.say("subscriptions")
     text = shown(answer)
-    for words in ("unsubscribe lead.bounced @globex", "alert_channel of the workspace", "End lead.bounced"):
+    for words in (
+        "unsubscribe lead.bounced @globex",
+        "alert_channel of the workspace",
+        "Unsubscribe lead.bounced",
+    ):
         assert words in text
 
 

@@ -79,7 +79,7 @@ async def test_a_snoozed_reply_says_until_when_comes_back_by_itself_and_waits_an
     card = await shown(store)
     assert card.text == ("Snoozed by @ann",)
     assert [fact.at for fact in card.facts][-1] == datetime.fromtimestamp(clock.now + HOUR, UTC)
-    assert [button.label for button in card.buttons][:2] == ["Claim", "Wake now"]
+    assert [button.label for button in card.buttons][:2] == ["Claim", "Unsnooze"]
     clock.now += HOUR
     (back,) = await sweep(store, clock)
     assert back.kind == "back"

@@ -25,7 +25,7 @@ async def test_a_decision_that_was_not_carried_out_before_guard_off_is_void(
     await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
     guarded.remote.fails.clear()
     cards = await guarded.advance(10 * MINUTE)
-    assert [card.title for card in cards] == ["Guardrail rule did not pause Q3 founders"]
+    assert [card.title for card in cards] == ["Guardrail rule didn't pause Q3 founders"]
     assert guarded.remote.patched == []
 
 
@@ -45,7 +45,7 @@ async def test_guard_off_between_decision_and_pause_pauses_nothing(
     await guarded.bounce(6)
     cards = await guarded.advance(10 * MINUTE)
     assert guarded.remote.patched == []
-    assert [card.title for card in cards] == ["Guardrail rule did not pause Q3 founders"]
+    assert [card.title for card in cards] == ["Guardrail rule didn't pause Q3 founders"]
 
 
 async def test_a_rule_that_is_off_or_snoozed_does_nothing(guarded: GuardedWorkspace) -> None:
@@ -86,7 +86,7 @@ async def test_never_more_sequences_are_held_paused_than_the_rule_allows(guarded
     assert card.facts[0] == Fact(label="Sequences", value="C, B")
     assert card.text[1:] == (
         "They stay paused until someone resumes them.",
-        "Left running because of the rule's limit: A",
+        "Left running because of the rule's limit: A.",
     )
     assert len(guarded.remote.patched) == 2
 
@@ -97,7 +97,7 @@ async def test_rules_wait_and_say_so_when_the_service_cannot_be_read(guarded: Gu
     await guarded.advance(10 * MINUTE)
     guarded.remote.refuses = 500
     cards = await guarded.advance(40 * MINUTE)
-    assert [card.title for card in cards] == ["Guardrails have stopped pausing"]
+    assert [card.title for card in cards] == ["Guardrails can't pause right now"]
     assert cards[0].text[0].startswith("The bot last read the service on ")
     await guarded.bounce(6)
     assert await guarded.advance(10 * MINUTE) == []
@@ -116,7 +116,7 @@ async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_
     guarded.clock.now += 5 * HOUR
     await guarded.bounce(6)
     cards = await guarded.advance()
-    assert [card.title for card in cards] == ["Guardrails have stopped pausing"]
+    assert [card.title for card in cards] == ["Guardrails can't pause right now"]
     assert cards[0].text[0].startswith("The bot has no data from ")
     assert guarded.remote.patched == []
 

@@ -137,7 +137,7 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
     assert guarded.remote.patched == [(other, "paused")]
     (card,) = await guarded.advance(10 * MINUTE)
     assert card.title == "Guardrail rule paused Spring"
-    assert "Not paused because the service refused: Q3 founders" in card.text
+    assert "Not paused because the service refused: Q3 founders." in card.text
     assert guarded.remote.patched == [(other, "paused")]
     (entry,) = await guarded.audit()
     assert entry.result == f"Spring ({other}) paused"

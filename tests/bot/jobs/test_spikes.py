@@ -63,7 +63,8 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
     assert await store.spikes.end("default", "s:1", rendering.write_note(over))
     ((message,),) = await store.repaints.claim(limit=5)
     assert (
-        rendering.card_of(message, several=False).title == "Over: many bounces and opt-outs from mail.example"
+        rendering.card_of(message, several=False).title
+        == "Ended: many bounces and opt-outs from mail.example"
     )
 
 

@@ -300,9 +300,9 @@ def test_a_closed_synchronous_client_says_so_and_leaves_no_thread() -> None:
 @pytest.mark.parametrize(
     ("failed", "told"),
     [
-        (socket.gaierror(-2, "Name or service not known"), "(the host name can't be resolved)"),
-        (ConnectionRefusedError(111, "Connect call failed"), "(connection refused)"),
-        (OSError("no route"), "(All connection attempts failed)"),
+        (socket.gaierror(-2, "Name or service not known"), "Cause: the host name can't be resolved."),
+        (ConnectionRefusedError(111, "Connect call failed"), "Cause: connection refused."),
+        (OSError("no route"), "Cause: All connection attempts failed."),
     ],
     ids=["name", "refused", "other"],
 )

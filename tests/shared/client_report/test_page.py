@@ -108,7 +108,7 @@ def test_the_page_tells_everything() -> None:
     shown = Reader(page(REPORT, BRAND)).shown
     for text in (
         "Outreach report for acme", "2 to 8 March", "Prepared by", "Northline", "1,020", "7.1% ± 1.8",
-        "too few", "▲ 253%", "no clear change", "23 February to 1 March, the same weekdays",
+        "too few", "▲ 253%", "no clear change", "23 February to 1 March (same weekdays)",
         "in 7 min (median)", "not yet", "mail.example", "1 bad", "The service paused mail.example",
         "Acknowledged", "after 9 min", "sending again after 26 h", "paused; reason",
     ):  # fmt: skip

@@ -117,7 +117,7 @@ async def test_inboxes_come_by_domain_the_worst_first(harness: CommandHarness) -
     ]
     assert card.table.rows[0].tone is Tone.BAD
     assert card.table.rows[0].cells[2] == 0.41
-    assert card.text == ("2 healthy, 1 bad, 1 unknown; 3 domains.",)
+    assert card.text == ("2 healthy, 1 bad, 1 unknown · 3 domains",)
     assert card.data is not None
     assert {"email": "d@odd.com", "health_score": None, "daily_limit": None, "status": None} in card.data
 
@@ -168,9 +168,7 @@ async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(
         {"group_by": "step", "from": "2026-02-25", "to": "2026-03-02"},
     ]
     assert facts(card)["Sends"] == "4,000, no clear change"
-    assert card.text[-1] == (
-        "Compared with 25 February to 2 March, the same weekdays; today isn't over and is left out."
-    )
+    assert card.text[-1] == ("Compared with 25 February to 2 March (same weekdays). Today is excluded.")
 
 
 async def test_the_better_group_is_named_with_how_sure_it_is(harness: CommandHarness) -> None:

@@ -62,8 +62,8 @@ async def test_subscribe_takes_exactly_what_is_listed_and_shows_the_whole_set(
     await harness.say("subscribe lead.bounced")
     card = await harness.say("subscribe reply.ooo sequence=spr condensed")
     assert card.text == (
-        "lead.bounced: full. To undo: unsubscribe lead.bounced",
-        "reply.ooo: only for Spring, condensed. To undo: unsubscribe reply.ooo sequence=Spring",
+        "lead.bounced: full. To remove: unsubscribe lead.bounced",
+        "reply.ooo: only for Spring, condensed. To remove: unsubscribe reply.ooo sequence=Spring",
         UNCHECKED,
     )
     assert records(harness).routes == {
@@ -78,7 +78,7 @@ async def test_every_line_that_undoes_does(harness: CommandHarness) -> None:
     card = await harness.say("subscriptions")
     assert len(card.data or ()) == 2
     for line in card.text[:1]:
-        await harness.say(line.partition("To undo: ")[2])
+        await harness.say(line.partition("To remove: ")[2])
     assert records(harness).routes == {Subscription(channel="#sales", event="lead.replied")}
 
 
@@ -95,7 +95,7 @@ async def test_unsubscribe_all_ends_every_one_and_a_plain_kind_no_filtered_one(
     card = await harness.say("unsubscribe lead.bounced")
     assert (card.tone, card.text[0][:13]) == (Tone.WARN, "lead.bounced:")
     card = await harness.say("unsubscribe all")
-    assert card.title.startswith("1 subscription ended")
+    assert card.title.startswith("Removed 1 subscription.")
     assert records(harness).routes == set()
 
 
@@ -141,7 +141,7 @@ async def test_the_digest_tells_the_day_against_the_same_weekday(harness: Comman
     card = await harness.say("digest now")
     by_label = facts(card)
     assert card.title == "Digest, Monday 9 March"
-    assert card.text == ("Compared with Monday 2 March, the same weekday.",)
+    assert card.text == ("Compared with Monday 2 March (same weekday).",)
     assert by_label["Sends"] == "4,000, no clear change"
     assert by_label["New events"] == "20 bounces (▼ 50%), 9 replies"
     assert by_label["Time to claim"] == "median 4 min over 3 claims, 20 min before"
@@ -163,7 +163,7 @@ async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness
     records(harness).came = {day - timedelta(days=n): {"reply.ooo": 10} for n in range(12)}
     card = await digest_card(harness.context, every="week")
     assert card.title == "Digest, 3 to 9 March"
-    assert card.text == ("Compared with 24 February to 2 March, the same weekdays.",)
+    assert card.text == ("Compared with 24 February to 2 March (same weekdays).",)
     assert facts(card)["New events"] == "70 out-of-office replies (▲ 75%)"
     (chart,) = card.charts
     assert len(chart.labels) == 14
@@ -234,6 +234,6 @@ async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarn
 
 
 async def test_a_line_for_another_workspace_touches_nothing_here(harness: CommandHarness) -> None:
-    with pytest.raises(UnknownWorkspace, match="known: default"):
+    with pytest.raises(UnknownWorkspace, match="Workspaces: default"):
         await harness.say("pause sq_1 @globex")
     assert harness.service.requests == []

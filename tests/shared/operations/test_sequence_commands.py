@@ -103,7 +103,7 @@ async def test_without_records_a_pause_with_a_duration_is_refused_and_without_on
 ) -> None:
     harness.records = None
     card = await harness.say("pause sq_1 for 2h")
-    assert "couldn't be resumed automatically" in card.title
+    assert "no bot could resume it" in card.title
     assert harness.service.asked("PATCH") == []
     assert "Not in the audit" in (await harness.say("pause sq_1")).footer
     assert harness.service.sequences[0]["status"] == "paused"

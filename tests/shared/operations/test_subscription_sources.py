@@ -64,11 +64,11 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
     file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
     ended = "unsubscribe lead.bounced lead.replied inbox=good.com"
     assert (await run(parse("subscriptions"), context)).text[:5] == (
-        f"lead.bounced, lead.replied: only for good.com, in acme, full. To undo: {ended} @acme",
-        f"reply.ooo: only for Q3 founders, full. To undo: {file} no. 1",
-        "reply.interested, domain.paused: in acme, full. To undo: the setting alert_channel of the workspace",
-        f"lead.bounced, lead.replied: only for good.com, in globex, full. To undo: {ended} @globex",
-        f"reply.interested, lead.bounced: in globex, condensed, mentions {ann}. To undo: {file} no. 2",
+        f"lead.bounced, lead.replied: only for good.com, in acme, full. To remove: {ended} @acme",
+        f"reply.ooo: only for Q3 founders, full. To remove: {file} no. 1",
+        "reply.interested, domain.paused: in acme, full. To remove: the setting alert_channel of the workspace",
+        f"lead.bounced, lead.replied: only for good.com, in globex, full. To remove: {ended} @globex",
+        f"reply.interested, lead.bounced: in globex, condensed, mentions {ann}. To remove: {file} no. 2",
     )
 
 
@@ -94,7 +94,9 @@ async def test_quiet_hours_mentions_and_the_fallback_are_said(context: CommandCo
     assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in found
     assert "mention S0SALESAES" in found
     assert "This is the fallback channel" in found
-    assert "reply.interested, domain.paused: in globex, full. To undo: the setting [routes] fallback" in found
+    assert (
+        "reply.interested, domain.paused: in globex, full. To remove: the setting [routes] fallback" in found
+    )
 
 
 async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(
