@@ -108,7 +108,7 @@ def _read_guard(values: Mapping[str, Any], channel: str) -> FormInput:
     when = condition.format(
         limit=limit, sends=values.get("sends") or ENOUGH_SENDS, window=values.get("window") or "24h"
     )
-    verb = {"tell": "tell about", "suggest": "suggest pausing"}.get(action, "pause")
+    verb = {"tell": "notify about", "suggest": "suggest pausing"}.get(action, "pause")
     length = values.get("length") if action != "tell" else None
     lasts = f" for {length}" if length not in {None, "", "none"} else ""
     excepted = f", except {quoted(values['except'])}" if values.get("except") else ""

@@ -224,7 +224,7 @@ _TABLE = (
         examples=(
             "guard",
             'guard add "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"',
-            "guard add tell about domain when health < 60 as low-health",
+            "guard add notify about domain when health < 60 as low-health",
             "guard test bounces-5",
             "guard off",
         ),

@@ -220,7 +220,7 @@ class Standing:
     name: str
     rule: Rule
     state: str
-    """acts, suggests, tells, off, snoozed or waits."""
+    """acts, suggests, notifies, off, snoozed or waits."""
     why: str = ""
     """Of off, snoozed and waits."""
     last_fired: float | None = None
@@ -248,7 +248,7 @@ def standing(
     return Standing(name=name, rule=rule, state=state, why=why, last_fired=fired, closest=closest)
 
 
-_STATES = {Action.TELL: "tells", Action.SUGGEST: "suggests", Action.ACT: "acts"}
+_STATES = {Action.TELL: "notifies", Action.SUGGEST: "suggests", Action.ACT: "acts"}
 
 
 def _state(

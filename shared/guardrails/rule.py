@@ -120,7 +120,7 @@ class Rule:
         return subject_key(name) in {subject_key(one) for one in self.except_names}
 
 
-_VERBS = {Action.TELL: "tell about", Action.SUGGEST: "suggest pausing", Action.ACT: "pause"}
+_VERBS = {Action.TELL: "notify about", Action.SUGGEST: "suggest pausing", Action.ACT: "pause"}
 
 
 def subject_key(name: str) -> str:

@@ -79,9 +79,9 @@ class _Reader:
         return _checked(rule)
 
     def _action(self) -> Action:
-        word = self._next("Start with tell, suggest or pause.")
+        word = self._next("Start with notify, suggest or pause.")
         if word.quoted or word.text not in ACTIONS:
-            raise Misunderstood(f"“{clip(word)}” is not an action: start with tell, suggest or pause.")
+            raise Misunderstood(f"“{clip(word)}” is not an action: start with notify, suggest or pause.")
         action = ACTIONS[word.text]
         if action is Action.SUGGEST:
             self._take("pausing") or (self._take("to") and self._take("pause"))
@@ -315,7 +315,7 @@ def _checked(rule: Rule) -> Rule:
     if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
         raise Misunderstood("Health belongs to inboxes and domains, not to sequences.")
     if rule.action is not Action.TELL and rule.scope is Scope.INBOX:
-        raise Misunderstood("The service can't pause one inbox: pause its domain, or tell about the inbox.")
+        raise Misunderstood("The service can't pause one inbox: pause its domain, or notify about it.")
     if rule.duration is not None and rule.action is Action.TELL:
         raise Misunderstood("Only a pause can have a length.")
     if rule.at_once and rule.action is not Action.ACT:

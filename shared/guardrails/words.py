@@ -12,7 +12,7 @@ LONGEST = 600
 SHORTEST_WINDOW, LONGEST_WINDOW = timedelta(hours=1), timedelta(days=30)
 ENOUGH_SENDS = 50
 PER_DAY, PER_DAY_ACT, AT_ONCE = 5, 3, 2
-ACTIONS = {"tell": Action.TELL, "suggest": Action.SUGGEST, "pause": Action.ACT}
+ACTIONS = {"notify": Action.TELL, "tell": Action.TELL, "suggest": Action.SUGGEST, "pause": Action.ACT}
 METRICS = {
     "bounces": Metric.BOUNCES,
     "bounce": Metric.BOUNCES,

@@ -26,7 +26,7 @@ DOES = {
     Action.ACT: "It pauses without asking.",
 }
 IDLE = {"off", "snoozed", "waits"}
-TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "tells": Tone.INFO, "waits": Tone.WARN}
+TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "notifies": Tone.INFO, "waits": Tone.WARN}
 RULE_COLUMNS = (
     *columns("Name", Column(title="Last fired", narrow="fired"), Column(title="Closest", narrow="closest")),
     Column(title="Near", bar=True),
@@ -172,7 +172,7 @@ async def _test(invocation: Invocation, context: CommandContext) -> Outcome:
 
 def _unknown(name: str, known: Mapping[str, NamedRule]) -> Outcome:
     return refused(
-        f"There is no rule named {name}",
+        f"No rule is named {name}",
         f"Rules: {', '.join(sorted(known)) or 'none'}.",
         why="no such rule",
     )
@@ -184,16 +184,16 @@ async def _remove(invocation: Invocation, context: CommandContext) -> Outcome:
         return _unknown(name, known)
     if known[name].source != "added":
         where = (
-            "It is in outreach.toml: remove it there, or"
+            "It is in outreach.toml. Remove it there, or"
             if known[name].source == "settings"
-            else "It is built in:"
+            else "It is built in. To"
         )
         return refused(
-            f"{name} was not removed", f"{where} turn it off with guard off {name}.", why="not added"
+            f"{name} was not removed", f"{where} turn it off: `guard off {name}`.", why="not added"
         )
     await need_records(context).guardrails.remove_rule(context.workspace.name, name)
     again = Button(label="Add it again", command=join("guard", "add", str(known[name].rule), "as", name))
-    card = Card(title=f"Guardrail {name} is removed", tone=Tone.GOOD, buttons=(again,))
+    card = Card(title=f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
     return Outcome(card=card, result=f"guardrail {name} removed")
 
 
@@ -231,7 +231,7 @@ async def _on(invocation: Invocation, context: CommandContext) -> Outcome:
     what = f"Guardrail {name} is" if name else "All guardrails are"
     left = [one for one in await records.switches(context.workspace.name) if one.rule == ALL]
     text = (_off_text(left[0], context),) if name and left else ()
-    title = f"{what} on" if changed else f"{what} on already"
+    title = f"{what} on" if changed else f"{what} already on"
     return Outcome(card=Card(title=title, tone=Tone.GOOD, text=text), result=title.lower() if changed else "")
 
 
@@ -245,13 +245,13 @@ def _not_for_all() -> Outcome:
     return refused(
         "You can't switch the guardrails of all workspaces here",
         "This Slack workspace doesn't have access to all of them.",
-        "guard off NAME turns off one rule of this workspace.",
+        "`guard off NAME` turns off one rule of this workspace.",
         why="not all workspaces",
     )
 
 
 def _off_text(switch: Switch, context: CommandContext) -> str:
-    return f"All guardrails are off since {show_time(_moment(switch.at), now=context.now(), zone=context.zone)}, by @{switch.by}."
+    return f"@{switch.by} turned all guardrails off at {show_time(_moment(switch.at), now=context.now(), zone=context.zone)}."
 
 
 def _moment(at: float) -> datetime:

@@ -79,13 +79,13 @@ async def missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ..
 
 def _summary(rule: Rule, result: Backtest) -> tuple[str, ...]:
     if not result.firings:
-        return ("Nothing in the stored history meets its condition.",)
+        return ("Its condition was never met in the stored history.",)
     if rule.action is Action.TELL:
         return ()
     length = "" if rule.duration else " for 24 h"
     pausing = "Pausing each time" if rule.action is Action.ACT else "Following each suggestion"
     held = sum(one.held_back for one in result.firings)
-    limit = (f"Its own limits would have stopped it {show_number(held, 'time')}.",) if held else ()
+    limit = (f"Its own limits would have blocked it {show_number(held, 'time')}.",) if held else ()
     return (*limit, f"{pausing}{length} would have prevented:")
 
 

@@ -127,7 +127,7 @@ class Settings(WorkspaceSection):
     )
     guardrail_sections: tuple[GuardrailSection, ...] = setting(
         (),
-        "Rules that tell, suggest or pause, in the words of docs/guardrails.md. They hold for every workspace, "
+        "Rules that notify, suggest a pause or pause, in the words of docs/guardrails.md. They hold for every workspace, "
         "or for one, and replace a shipped rule of the same name.",
         alias="guardrails",
     )

@@ -21,8 +21,8 @@ TEMPLATES = (
     "suggest pausing sequence when bounces > {n}% of at least 50 sends in {window}",
     "suggest pausing domain when bounces > {n}% of at least 100 sends in {window}",
     "pause sequence for 4h when opt-outs > {n}% of at least 100 sends in {window}",
-    "tell about sequence when no replies after {n}00 sends in 7d",
-    "tell about inbox when health < {n}",
+    "notify about sequence when no replies after {n}00 sends in 7d",
+    "notify about inbox when health < {n}",
 )
 WINDOWS = ("1h", "4h", "24h", "3d", "7d")
 

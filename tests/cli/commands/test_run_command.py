@@ -131,7 +131,7 @@ def test_what_only_reads_of_a_changing_command_has_data_too(shell: Shell) -> Non
     refused = shell.run("guard", "off", "bounces-5", "--csv")
     assert refused.code == 2
     assert "guard list" in refused.err
-    assert {one["state"] for one in shell.run("guard", "--json").data} <= {"suggests", "tells"}
+    assert {one["state"] for one in shell.run("guard", "--json").data} <= {"suggests", "notifies"}
 
 
 def test_a_quiet_change_says_nothing_unless_it_fails(shell: Shell) -> None:

@@ -124,9 +124,9 @@ def test_health_below_a_score_and_falling() -> None:
         return CountSample(scope="health", key=inbox, day=int(at // DAY), at=at, health=score)
 
     known = activity((), [health(5, 90), health(2, 80), health(1, 70), health(5, 95, "b@acme.com")])
-    low = evaluate(parse("tell about inbox when health < 75"), known, now=NOW)
+    low = evaluate(parse("notify about inbox when health < 75"), known, now=NOW)
     assert {one.label: one.holds for one in low} == {"a@acme.com": True, "b@acme.com": False}
-    (fall,) = evaluate(parse("tell about domain when health falls 20 in 3d"), known, now=NOW)
+    (fall,) = evaluate(parse("notify about domain when health falls 20 in 3d"), known, now=NOW)
     assert (fall.subject, fall.value, fall.holds) == ("acme.com", 20, True)
 
 

@@ -131,11 +131,11 @@ LONG = (
         ),
         (
             "tell when health is below 60",
-            "tell about inbox when health < 60, at most 5 a day",
+            "notify about inbox when health < 60, at most 5 a day",
         ),
         (
-            "tell about inbox when health falls by 10 points in 3d",
-            "tell about inbox when health falls 10 in 3d, at most 5 a day",
+            "notify about inbox when health falls by 10 points in 3d",
+            "notify about inbox when health falls 10 in 3d, at most 5 a day",
         ),
         (
             "suggest pausing sequence when no replies after 200 sends in 7d",
@@ -143,19 +143,19 @@ LONG = (
         ),
         (
             "tell when positive replies < 50% of its own baseline over at least 300 sends in 7d",
-            "tell about sequence when positive replies < 50% of baseline over at least 300 sends in 7d, at most 5 a day",
+            "notify about sequence when positive replies < 50% of baseline over at least 300 sends in 7d, at most 5 a day",
         ),
         (
             "tell when ooo more than 30 in 4h",
-            "tell about sequence when out-of-office > 30 in 4h, at most 5 a day",
+            "notify about sequence when out-of-office > 30 in 4h, at most 5 a day",
         ),
         (
             "tell when out of office > 30 in 4h",
-            "tell about sequence when out-of-office > 30 in 4h, at most 5 a day",
+            "notify about sequence when out-of-office > 30 in 4h, at most 5 a day",
         ),
         (
             "tell when reply rate < 1% of 300 sends in 7d",
-            "tell about sequence when replies < 1% of at least 300 sends in 7d, at most 5 a day",
+            "notify about sequence when replies < 1% of at least 300 sends in 7d, at most 5 a day",
         ),
         (
             LONG.replace('"', "“", 1).replace(" of at least 50 sends", ""),
@@ -188,12 +188,12 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
         (
             "tell when opt-outs > 2% of at least 100 sends",
             "The sentence ends too early: “in” is expected.",
-            "tell about sequence when opt-outs > 2% of at least 100 sends in 24h, at most 5 a day",
+            "notify about sequence when opt-outs > 2% of at least 100 sends in 24h, at most 5 a day",
         ),
         (
             "tell when replies > 2% of at least 100 sends in 24h",
             "can only be below",
-            "tell about sequence when replies < 2% of at least 100 sends in 24h, at most 5 a day",
+            "notify about sequence when replies < 2% of at least 100 sends in 24h, at most 5 a day",
         ),
         (
             "pause sequence when bounces > 500% of at least 50 sends in 24h",
@@ -203,17 +203,17 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
         (
             "tell when health < 50%",
             "“50%” is not a number.",
-            "tell about inbox when health < 50, at most 5 a day",
+            "notify about inbox when health < 50, at most 5 a day",
         ),
         (
             "tell when bounces > 5,5% in 24h",
             "“5%” is not understood here",
-            "tell about sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
+            "notify about sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
         ),
         (
             "tell when positive rate is below its own baseline",
             "“its” is not a number.",
-            "tell about sequence when positive replies < 50% of baseline over at least 50 sends in 24h, at most 5 a day",
+            "notify about sequence when positive replies < 50% of baseline over at least 50 sends in 24h, at most 5 a day",
         ),
         (
             "pause sequence for 4h when bounces > 20 in 1h for 2h",
@@ -223,7 +223,7 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
         (
             "tell when bounces > 20 in 1h, at most 3 a day, at most 5 a day",
             "This sets the limit a day twice.",
-            "tell about sequence when bounces > 5% of at least 50 sends in 1h, at most 5 a day",
+            "notify about sequence when bounces > 5% of at least 50 sends in 1h, at most 5 a day",
         ),
         (
             f'pause sequence "{"x" * 500}" when bounces > 5% in 24h',

@@ -45,7 +45,7 @@ async def test_what_is_shipped_is_listed_and_only_tells_or_suggests(harness: Com
     assert card.data is not None
     states = {one["name"]: one["state"] for one in card.data}
     assert states["bounces-5"] == "suggests"
-    assert set(states.values()) == {"suggests", "tells"}
+    assert set(states.values()) == {"suggests", "notifies"}
     assert card.unchanged
 
 
@@ -98,7 +98,7 @@ async def test_a_sentence_that_is_not_understood_names_the_nearest() -> None:
 
 
 async def test_a_rule_that_names_no_sequence_is_added_with_a_warning(harness: CommandHarness) -> None:
-    line = 'guard add tell about sequence "{}" when bounces > 5% of at least 50 sends in 24h'
+    line = 'guard add notify about sequence "{}" when bounces > 5% of at least 50 sends in 24h'
     card = await harness.say(line.format("Gone"))
     assert "Warning: no sequence is named “Gone”. The rule does nothing until there is one." in card.text
     assert len((await harness.say(line.format("q3 founders"))).text) == 2
@@ -115,7 +115,7 @@ async def test_who_may_not_pause_may_not_add_a_rule_that_does(harness: CommandHa
 async def test_off_and_on_switch_all_rules_or_one(harness: CommandHarness) -> None:
     assert (await harness.say("guard off")).title == "All guardrails of all workspaces are off"
     card = await harness.say("guard list")
-    assert "All guardrails are off since 14:30 UTC, by @ann." in card.text
+    assert "@ann turned all guardrails off at 14:30 UTC." in card.text
     assert all(fact.value.endswith("(off: by @ann)") for fact in card.facts)
     await harness.say("guard on")
     await harness.say("guard off bounces-5")
@@ -156,11 +156,11 @@ async def test_remove_takes_away_what_was_added_and_says_where_other_rules_are(
     harness: CommandHarness,
 ) -> None:
     await harness.say("guard add tell when health < 40 as low")
-    assert (await harness.say("guard remove low")).title == "Guardrail low is removed"
+    assert (await harness.say("guard remove low")).title == "Guardrail low was removed"
     refused = await harness.say("guard remove bounces-5")
     assert refused.refused
     assert "guard off bounces-5" in text(refused)
-    assert "There is no rule named nonsense" in (await harness.say("guard remove nonsense")).title
+    assert "No rule is named nonsense" in (await harness.say("guard remove nonsense")).title
 
 
 async def test_a_name_that_is_taken_is_refused(harness: CommandHarness) -> None:

@@ -18,7 +18,7 @@ from tui.feed.poller import Tick
 from tui.feed.startup import ServiceFeed
 from tui.system.fast_start import StartSettings
 
-RULE = '[[guardrails]]\nname = "quiet"\nrule = "tell about domain when health < 40"\n'
+RULE = '[[guardrails]]\nname = "quiet"\nrule = "notify about domain when health < 40"\n'
 
 
 def incident(*, began_at: float, number: int, ended_at: float | None = None, rule: str = "quiet") -> Incident:
@@ -26,7 +26,7 @@ def incident(*, began_at: float, number: int, ended_at: float | None = None, rul
         id=number,
         workspace="default",
         rule=rule,
-        sentence="tell about domain when health < 40",
+        sentence="notify about domain when health < 40",
         action="tell",
         subject="useacme.example",
         label="useacme.example",
