@@ -128,9 +128,9 @@ class SelfTest:
             return _good("Slack requests", "arrive over HTTP and are checked with the signing secret")
         info = self.socket_mode.state
         if not info["connected"]:
-            return _bad("Socket Mode", f"{info['trouble']}; the bot keeps retrying")
+            return _bad("Socket Mode", f"{info['trouble']}. The bot keeps retrying.")
         last = (
-            f"; reconnected {info['rebuilds']}×, last because: {info['last_loss']}"
+            f", reconnected {info['rebuilds']}× (last reason: {info['last_loss']})"
             if info["rebuilds"]
             else ""
         )

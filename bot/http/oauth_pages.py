@@ -253,7 +253,7 @@ _FAILURES = {
     "Start again at /slack/install, over https and with cookies enabled.",
     "invalid_state": "The installation took longer than ten minutes, or this page was opened twice. "
     + _AGAIN,
-    "missing_code": "Slack sent no code. " + _AGAIN,
+    "missing_code": "Slack's response had no code. Start again at /slack/install. " + _AGAIN,
     "invalid_code": "Slack rejected the installation. Start again at /slack/install. If it fails again, the reason is in "
     "the bot's log.",
 }
@@ -263,8 +263,8 @@ async def _installed(args: AsyncSuccessArgs) -> BoltResponse:
     installation = args.installation
     return _page(
         "Outreach is installed",
-        f"It is in {installation.team_name or installation.team_id}, and shows nothing there yet. The person who "
-        f"runs the bot can allow it: outreach slack-teams allow {installation.team_id} @workspace",
+        f"It is in {installation.team_name or installation.team_id}, and has no access to an outreach workspace yet. "
+        f"The person who runs the bot can give it access: outreach slack-teams allow {installation.team_id} @workspace",
         cookie=args.settings.state_utils.build_set_cookie_for_deletion(),
     )
 

@@ -66,7 +66,7 @@ class SlackError(Exception):
         details: Sequence[str] = (),
     ) -> None:
         super().__init__(
-            f"Slack says {code or f'HTTP {status}'}" if status else f"Slack can't be reached ({code})"
+            f"Slack returned {code or f'HTTP {status}'}" if status else f"Slack can't be reached ({code})"
         )
         self.code, self.status, self.retry_after, self.sent = code, status, retry_after, sent
         self.details = tuple(details)

@@ -47,7 +47,7 @@ class SecretCipher:
         if not kept.startswith(ENCRYPTED):
             return kept
         if not self._keys:
-            raise SecretUnreadable("The stored secrets are encrypted; set OUTREACH_SECRET_KEY.")
+            raise SecretUnreadable("The stored secrets are encrypted. Set OUTREACH_SECRET_KEY.")
         from cryptography.fernet import InvalidToken
 
         try:

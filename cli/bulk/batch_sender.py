@@ -138,7 +138,7 @@ def open_report(journal: Journal, *, survey: Survey, wanted: Path | None) -> Rep
         return Report(path, size=min(progress.report_size, path.stat().st_size))
     path = (wanted or _free(survey.path)).absolute()
     if path.exists():
-        raise FileExistsError(f"{path} already exists; use another file with --report")
+        raise FileExistsError(f"{path} already exists. Use another file with --report.")
     journal.write(report=str(path), report_size=0)
     return Report(path)
 

@@ -73,7 +73,7 @@ def survey(path: Path, *, encoding: str | None = None) -> Survey:
     if not start:
         raise Unusable(f"{path} is empty")
     if start.startswith(b"PK\x03\x04"):
-        raise Unusable(f"{path} is a spreadsheet or an archive; save the sheet as CSV and import that")
+        raise Unusable(f"{path} is a spreadsheet or an archive. Save the sheet as CSV and import that file.")
     found = encoding or _marked(start) or scan.encoding()
     text, delimiter, before = _beginning(_decoded(start, found, path=path, whole=size == len(start)))
     quote = _quote(text, delimiter)
@@ -152,9 +152,9 @@ def _decoded(start: bytes, encoding: str, *, path: Path, whole: bool) -> str:
     try:
         return codecs.getincrementaldecoder(encoding)(lenient(encoding)).decode(start, final=whole)
     except UnicodeDecodeError:
-        raise Unusable(f"{path} is not {encoding}; set the right one with --encoding") from None
+        raise Unusable(f"{path} is not {encoding}. Set the right one with --encoding.") from None
     except LookupError:
-        raise Unusable(f"unknown encoding {encoding}; try utf-8, cp1252, utf-16, shift_jis …") from None
+        raise Unusable(f"unknown encoding {encoding}. Try utf-8, cp1252, utf-16, shift_jis …") from None
 
 
 def lenient(encoding: str) -> str:

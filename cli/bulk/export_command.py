@@ -46,7 +46,7 @@ def run(options: Namespace) -> int:
     if not options.file.absolute().parent.is_dir():
         raise exit_codes.Failed(f"no such folder: {options.file.absolute().parent}")
     if options.file.exists() and not options.force:
-        raise exit_codes.Failed(f"{options.file} already exists; add --force to overwrite it")
+        raise exit_codes.Failed(f"{options.file} already exists. Add --force to overwrite it.")
     count = asyncio.run(_export(options, as_csv=form == "csv"))
     print(f"Wrote {count:,} leads to {options.file}.", file=sys.stderr)
     return exit_codes.DONE
@@ -109,7 +109,7 @@ async def _gather(
             count += len(page.items)
             show(ProgressUpdate(count=count))
             if stop.is_set():
-                raise exit_codes.Interrupted("stopped; no file was written")
+                raise exit_codes.Interrupted("stopped, so no file was written")
     return tuple(titles), count
 
 

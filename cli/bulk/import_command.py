@@ -133,7 +133,7 @@ async def _with_resume_hint(run: Run, sending: Awaitable[bool]) -> bool:
 
 
 def _resumable(tally: Tally) -> str:
-    return f"{show_number(tally.rows, 'row')} done; the same command continues after them."
+    return f"{show_number(tally.rows, 'row')} done. Run the same command again to continue."
 
 
 def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
@@ -154,7 +154,7 @@ def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
 
 
 def _trial_card(sendable: int, refused: int, shown: Sequence[Outcome], *, repeated: int) -> Card:
-    twice = f"{show_number(repeated, 'row')} repeat an earlier address; the service skips them."
+    twice = f"{show_number(repeated, 'row')} repeat an earlier address. The service skips them."
     return Card(
         title=f"{sendable:,} leads can be sent, {refused:,} rows can't",
         tone=Tone.WARN if refused else Tone.GOOD,

@@ -105,7 +105,7 @@ class Reader:
                 for row, cells in enumerate(records, start=1):
                     yield row, cells
             except csv.Error as fault:
-                unclosed = "a cell has more than 131,072 characters; is its closing quote missing?"
+                unclosed = "a cell has more than 131,072 characters. Is its closing quote missing?"
                 why = unclosed if "field larger" in str(fault) else str(fault)
                 raise Unusable(f"{survey.path}, row {row + 1}: {why}") from None
             except UnicodeDecodeError:
@@ -125,7 +125,7 @@ class Reader:
     def _fault(self, cells: list[str]) -> str | None:
         if len(cells) > self._width and any(cell.strip() for cell in cells[self._width :]):
             return (
-                f"has {len(cells)} cells where the header has {self._width}; is a quote or delimiter missing?"
+                f"has {len(cells)} cells where the header has {self._width}. Is a quote or delimiter missing?"
             )
         if not self._survey.sound and any(map(_UNREADABLE.search, cells)):
             return f"has bytes that aren't {self._survey.encoding}"

@@ -37,7 +37,7 @@ def added_addresses(report: Path) -> frozenset[str]:
         rows = csv.DictReader(file)
         if tuple(rows.fieldnames or ()) != HEADING:
             raise exit_codes.WrongUsage(
-                f"{report} isn't the report of an import; its name ends in .report.csv"
+                f"{report} isn't an import report. The name of a report ends in .report.csv."
             )
         return frozenset(unguarded(row["email"]).casefold() for row in rows if row["outcome"] == "added")
 
@@ -54,7 +54,7 @@ async def _undo(options: Namespace, added: frozenset[str]) -> int:
         )
         confirm(
             f"Remove {show_number(len(added), 'lead')} added to {sequence.label} in {workspace.name}? "
-            "They leave all sequences; their reply history is kept.",
+            "This removes them from all sequences and keeps their reply history.",
             yes=options.yes,
         )
         removed = await _remove(client, settings, workspace, sequence.id, added=added, options=options)
@@ -84,7 +84,9 @@ async def _remove(
             async for lead in _leads_of(client, sequence, added):
                 if stop.is_set():
                     words = show_number(removed, "lead")
-                    raise exit_codes.Interrupted(f"{words} removed; the same command removes the others")
+                    raise exit_codes.Interrupted(
+                        f"{words} removed. Run the same command again to remove the others."
+                    )
                 try:
                     await client.remove_lead(lead.id, priority=Priority.BULK)
                 except NotFound:

@@ -71,7 +71,7 @@ def _read_state(engine: sa.Engine) -> migrate.SchemaState:
 
 def _standing(state: migrate.SchemaState) -> str:
     if not state.revision:
-        return "empty; the bot creates it at its first start"
+        return "empty. The bot creates it at its first start."
     if state.is_newer:
         return f"{state.revision}: newer than this version, {migrate.program_version()}, knows. Install a newer version"
     if state.revision != migrate.HEAD:

@@ -15,7 +15,7 @@ def init(options: Namespace) -> int:
     """Write the file; one that is there is overwritten only with `--yes`."""
     path: Path = options.file
     if path.exists() and not options.yes:
-        raise exit_codes.Failed(f"{path} already exists; add --yes to overwrite it")
+        raise exit_codes.Failed(f"{path} already exists. Add --yes to overwrite it.")
     if options.interactive:
         from cli.commands.interactive_init import ask_settings, next_steps
 

@@ -135,7 +135,7 @@ def _read(question: str, *, secret: bool = False) -> str:
         sys.stderr.flush()
         return input().strip()
     except EOFError:
-        raise exit_codes.Failed("input ended early; nothing was written") from None
+        raise exit_codes.Failed("the input ended early, so nothing was written") from None
 
 
 def _say(text: str) -> None:

@@ -36,7 +36,7 @@ def demo(options: Namespace) -> int:
 
     headless = options.headless or not attended()
     if headless and not options.headless:
-        print("No terminal for the dashboard; continuing as with --headless.", file=sys.stderr)
+        print("No terminal for the dashboard. Continuing as with --headless.", file=sys.stderr)
     return asyncio.run(run_demo(headless=headless, seconds=options.seconds))
 
 
@@ -86,7 +86,7 @@ def _serving(work: Coroutine[Any, Any, None]) -> int:
     except OSError as fault:
         if fault.errno != errno.EADDRINUSE:
             raise
-        raise exit_codes.Failed("the port is in use; choose another, or 0 for a free one") from None
+        raise exit_codes.Failed("the port is in use. Choose another, or 0 for a free one.") from None
     return exit_codes.DONE
 
 
@@ -128,7 +128,8 @@ async def _web(options: Namespace) -> None:
             port=options.port,
             stop=stop,
             announce=lambda link: print(
-                f"Open {link} in one browser; another link follows. Ctrl+C ends it.", flush=True
+                f"Open {link} in one browser. For another browser, use the next link. Press Ctrl+C to stop.",
+                flush=True,
             ),
             workspace=options.workspace,
             wall=options.wall,

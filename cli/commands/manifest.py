@@ -27,6 +27,6 @@ def slack_address(url: str) -> str:
     parts = urlsplit(url.strip())
     if parts.scheme != "https" or not parts.hostname or parts.query or parts.fragment:
         raise exit_codes.WrongUsage(
-            f"“{url}” isn't an address Slack can use; it looks like https://bot.example.com"
+            f"“{url}” isn't an address Slack can use. Use one like https://bot.example.com."
         )
     return url.strip().rstrip("/").removesuffix(SLACK) + SLACK

@@ -33,7 +33,9 @@ def run(command: Command, options: Namespace) -> int:
     from shared.operations import bulk
 
     if invocation.changes and any(vars(options).get(name) for name in ("csv", "output")):
-        raise exit_codes.WrongUsage(f"this changes something; --csv and -o work with {command.name} list")
+        raise exit_codes.WrongUsage(
+            f"--csv and -o work only with commands that read, like {command.name} list"
+        )
     asks = (command.confirm and command.asks_for(invocation.values)) or bool(bulk.scope(invocation))
     if asks and not options.yes and not attended():
         raise exit_codes.Failed(f"“{command.name}” needs confirmation, and this isn't a terminal: add --yes")

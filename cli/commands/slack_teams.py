@@ -99,7 +99,9 @@ def _named_team(options: Namespace) -> str:
 async def _installed(teams: SlackTeams, team: str) -> SlackTeam:
     known = {one.id: one for one in await teams.all()}
     if team not in known:
-        raise exit_codes.Failed(f"{team} has not installed the bot; its /slack/install page does that")
+        raise exit_codes.Failed(
+            f"{team} hasn't installed the bot. Install it at the bot's /slack/install page."
+        )
     return known[team]
 
 

@@ -60,7 +60,7 @@ async def _list(workspace: Workspace, settings: Settings, options: Namespace) ->
         title=show_number(len(kept), "webhook subscription"),
         text=(f"{configured} more secrets come from the settings.",) if configured else (),
         table=Table(columns=columns("Id", "URL", "Events"), rows=rows) if rows else None,
-        footer="Subscriptions made with `outreach webhooks create`; the service can't list them.",
+        footer="Subscriptions made with `outreach webhooks create`. The service can't list them.",
         data=tuple(_data(s, show_secret=options.show_secret) for s in kept),
     )
     return card_output.answer(card, as_json=options.json)
@@ -70,7 +70,7 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
     ids = tuple(dict.fromkeys(options.events))
     if not ids:
         raise exit_codes.WrongUsage(
-            "name the subscription: outreach webhooks forget ID; `webhooks list` has the ids"
+            "name the subscription: outreach webhooks forget ID. `webhooks list` shows the ids."
         )
     async with _open_subscriptions(settings) as subscriptions:
         known = {one.id: one for one in await subscriptions.list(workspace.name)}
@@ -90,8 +90,8 @@ async def _create(workspace: Workspace, settings: Settings, options: Namespace) 
     expected = PATH if workspace.name == settings.default_workspace else f"{PATH}/{workspace.name}"
     if not urlsplit(url).path.rstrip("/").endswith(expected) and not options.yes:
         raise exit_codes.Failed(
-            f"the bot receives deliveries of workspace {workspace.name} at …{expected}, and {url} has a different path; "
-            "add --yes if a proxy maps one to the other"
+            f"the bot receives deliveries of workspace {workspace.name} at …{expected}, and {url} has a different path. "
+            "Add --yes if a proxy maps one to the other."
         )
     async with _open_subscriptions(settings) as subscriptions:
         _must_be_new(await subscriptions.list(workspace.name), url, insisted=options.yes)
@@ -119,7 +119,7 @@ async def _subscribe(
             except RecordsUnavailable as fault:
                 raise exit_codes.Failed(
                     f"the subscription {made.id} exists, but its secret couldn't be stored ({fault}) and is lost. "
-                    "Create another one; deliveries of this one are rejected with 401, which is harmless"
+                    "Create another one. Deliveries of this one are rejected with 401, which is harmless."
                 ) from None
     return made
 
@@ -130,7 +130,7 @@ def _address(url: str | None) -> str:
     parts = urlsplit(url)
     if not parts.hostname or parts.scheme not in {"http", "https"}:
         raise exit_codes.WrongUsage(
-            f"“{url}” isn't a web address; use one like https://ops.example.com{PATH}"
+            f"“{url}” isn't a web address. Use one like https://ops.example.com{PATH}"
         )
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise exit_codes.WrongUsage("the service only delivers to https addresses")
@@ -152,7 +152,7 @@ def _must_be_new(kept: Sequence[Subscription], url: str, *, insisted: bool) -> N
     if twins and not insisted:
         raise exit_codes.Failed(
             f"{url} is already subscribed ({', '.join(s.id for s in twins)}). The service can neither list nor delete "
-            "subscriptions, so a second one would deliver every event twice, permanently; add --yes to do it anyway"
+            "subscriptions, so a second one would deliver every event twice, permanently. Add --yes to do it anyway."
         )
 
 

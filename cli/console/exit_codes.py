@@ -111,5 +111,5 @@ def _report_bug(fault: Exception) -> int:
     if isinstance(fault, OSError):
         print_error(os_error_text(fault))
         return FAILED
-    print_error(f"internal error ({type(fault).__name__}); set OUTREACH_LOG_LEVEL=DEBUG for details")
+    print_error(f"internal error ({type(fault).__name__}). Set OUTREACH_LOG_LEVEL=DEBUG for details.")
     return FAILED

@@ -45,7 +45,7 @@ async def key(client: OutreachClient, workspace: Workspace) -> AsyncIterator[Fin
         yield doubtful(
             check,
             str(fault),
-            cure="`outreach doctor --shapes` shows the response format; set [fields] to match it.",
+            cure="`outreach doctor --shapes` shows the response format. Set [fields] to match it.",
         )
     except OutreachError as fault:
         yield bad(

@@ -204,10 +204,10 @@ def connection(check: str, info: Mapping[str, Any] | str) -> Finding:
     if isinstance(info, str):
         return bad(check, "the running bot has no app token", cure="Start it again: outreach bot")
     if info["connected"]:
-        last = f", last because: {visible(str(info['last_loss']))}" if info["rebuilds"] else ""
+        last = f" (last reason: {visible(str(info['last_loss']))})" if info["rebuilds"] else ""
         word = f"last message {info['last_message_age']} s ago, reconnected {info['rebuilds']}×{last}"
         return good(check, word)
-    return bad(check, visible(str(info["trouble"])), cure="The bot keeps retrying; see its log.")
+    return bad(check, visible(str(info["trouble"])), cure="The bot keeps retrying. See its log.")
 
 
 def _client(slack: SlackSettings, token: str) -> AsyncWebClient:
@@ -219,7 +219,9 @@ async def _asked(check: str, call: Awaitable[Any], *, cure: str) -> tuple[Any, F
     try:
         return await call, None
     except SlackApiError as refusal:
-        return None, bad(check, f"Slack says {visible(str(refusal.response.get('error', 'no')))}", cure=cure)
+        return None, bad(
+            check, f"Slack returned {visible(str(refusal.response.get('error', 'no')))}", cure=cure
+        )
     except (TimeoutError, SlackClientError, aiohttp.ClientError, OSError) as fault:
         word = f"Slack can't be reached: {describe_network_error(fault)}"
         return None, bad(check, word, cure="Check the network, SLACK_API_URL and the proxy.")

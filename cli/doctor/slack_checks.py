@@ -57,13 +57,15 @@ async def drawings(client: AsyncWebClient) -> AsyncIterator[Finding]:
 
 def _unchecked(error: str) -> Finding:
     why = (
-        "Slack doesn't offer blocks.validate here" if error in NOT_OFFERED else f"Slack says {visible(error)}"
+        "Slack doesn't offer blocks.validate here"
+        if error in NOT_OFFERED
+        else f"Slack returned {visible(error)}"
     )
     return doubtful(CARDS, f"not checked: {why}", cure="Run: outreach doctor --post '#channel'")
 
 
 def _named(problems: list[str], word: str) -> str:
-    more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+    more = f"; {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
     return visible(f"{len(problems)} {word}: {'; '.join(problems[:SHOWN])}{more}")
 
 
@@ -115,13 +117,15 @@ def _errors(data: Any) -> str:
 
 async def app_manifest(client: AsyncWebClient, token: str) -> Finding:
     """manifest.yml by apps.manifest.validate, which takes an app configuration token alone."""
-    cure = "Set SLACK_CONFIG_TOKEN to an app configuration token from api.slack.com/apps; it is valid for 12 hours."
+    cure = "Set SLACK_CONFIG_TOKEN to an app configuration token from api.slack.com/apps. It is valid for 12 hours."
     try:
         await _validate(client, "apps.manifest.validate", {"manifest": json.dumps(manifest())}, token=token)
     except SlackApiError as refusal:
         error = str(refusal.response.get("error") or "nothing")
         if error in NOT_OFFERED | NOT_THIS_TOKEN:
-            return doubtful(MANIFEST, f"not checked: Slack says {visible(error)}", cure=cure)
+            return doubtful(MANIFEST, f"not checked: Slack returned {visible(error)}", cure=cure)
         problem = visible(_errors(refusal.response.data))
-        return bad(MANIFEST, f"Slack says {visible(error)}: {problem}", cure="Run `make docs`, or report it.")
+        return bad(
+            MANIFEST, f"Slack returned {visible(error)}: {problem}", cure="Run `make docs`, or report it."
+        )
     return good(MANIFEST, "Slack accepts manifest.yml")

@@ -108,7 +108,7 @@ def _card(title: str) -> Card:
         columns=(Column(title="Check"), Column(title="Value", numeric=True)), rows=(Row(cells=("Rows", 1)),)
     )
     chart = Chart(title="Two points", labels=("a", "b"), series=(("Values", (1, 2)),))
-    text = ("Posted by outreach doctor; it will be deleted right away.",)
+    text = ("Posted by outreach doctor. It will be deleted right away.",)
     return Card(title=title, tone=Tone.GOOD, text=text, table=table, charts=(chart,))
 
 
@@ -138,6 +138,6 @@ def _finding(check: str, outcome: Outcome, done: str) -> Finding:
     usual = (
         "Type /invite @outreach in the channel."
         if isinstance(outcome, ChannelRefused)
-        else "Try again; see the log."
+        else "Try again. See the log."
     )
-    return bad(check, f"Slack says {error}", cure=CURES.get(code, usual))
+    return bad(check, f"Slack returned {error}", cure=CURES.get(code, usual))

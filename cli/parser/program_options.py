@@ -32,7 +32,7 @@ def dashboard(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="with --once: the snapshot as JSON")
     parser.add_argument("--svg", type=_path, metavar="FILE", help="with --once: a picture of the dashboard")
     parser.add_argument(
-        "--web", action="store_true", help="serve browsers on this machine; all share one poller"
+        "--web", action="store_true", help="serve browsers on this machine, all from one poller"
     )
     parser.add_argument(
         "--port", type=_port, default=8014, metavar="N", help="with --web; 0 picks a free one"
@@ -73,7 +73,7 @@ def slack_standin(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="the app's manifest: its commands, events and scopes; repeat it for several apps",
+        help="the app's manifest: its commands, events and scopes (may be repeated)",
     )
     parser.add_argument(
         "--world", type=_path, metavar="FILE", help="people and channels of your own, in YAML or JSON"
@@ -165,14 +165,14 @@ def webhooks(parser: ArgumentParser) -> None:
         "action", choices=("create", "list", "forget"), help="subscribe, list, or remove a secret"
     )
     parser.add_argument(
-        "events", nargs="*", metavar="EVENT|ID", help="event kinds (none: all); ids of forget"
+        "events", nargs="*", metavar="EVENT|ID", help="event kinds (default: all); with forget: ids"
     )
     parser.add_argument("--url", metavar="URL", help="the bot's public https address, …/webhooks/outreach")
     parser.add_argument("--show-secret", action="store_true", help="print the secret too")
     parser.add_argument(
         "--yes",
         action="store_true",
-        help="subscribe a second time, or an address the bot doesn't serve; don't ask before forgetting",
+        help="skip the confirmation; with create: also subscribe twice, or an address the bot doesn't serve",
     )
     parser.add_argument("--json", action="store_true", help="the answer as JSON")
 
@@ -198,7 +198,7 @@ def import_(parser: ArgumentParser) -> None:
         default=[],
         dest="pairs",
         metavar="COLUMN=FIELD",
-        help="a column's header or number and the field it fills; FIELD - leaves it out; may be repeated",
+        help="a column's header or number and the field it fills; - as FIELD skips it (may be repeated)",
     )
     parser.add_argument(
         "--encoding", metavar="NAME", help="encoding, if detection is wrong: shift_jis, cp1250 …"
@@ -233,7 +233,7 @@ def report(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--with-leads",
         action="store_true",
-        help="name the leads, with company and address; without it, nobody",
+        help="include names, companies and addresses of leads (default: no personal data)",
     )
 
 

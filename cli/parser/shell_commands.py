@@ -126,7 +126,7 @@ _ALL = (
     ),
     Program(
         name="import",
-        summary="Add leads from a CSV file to a sequence; continues after an interruption",
+        summary="Add leads from a CSV file to a sequence, and continue after an interruption",
         entry="cli.bulk.import_command:run",
         options=program_options.import_,
         examples=(

@@ -29,7 +29,7 @@ def _read(path: Path) -> bytes:
 def logo_uri(content: bytes) -> str:
     """As an image, an SVG runs no script and loads nothing (https://www.w3.org/TR/SVG2/conform.html#secure-static-mode)."""
     if len(content) > MOST_BYTES:
-        raise OSError(f"the logo is larger than {MOST_BYTES // 1024} KiB; make it smaller")
+        raise OSError(f"the logo is larger than {MOST_BYTES // 1024} KiB. Make it smaller.")
     kind = "png" if content.startswith(_PNG) else "svg+xml" if _SVG.match(content) else ""
     if not kind:
         raise OSError("the logo is neither a PNG nor an SVG file")

@@ -70,7 +70,7 @@ def parse(line: str) -> Invocation:
     """Read a line; raises `UsageError`, and nothing else, whatever the text."""
     if len(line) > LONGEST_LINE:
         raise _refused(
-            "This command is too long.", f"{len(line):,} characters; the limit is {LONGEST_LINE:,}."
+            "This command is too long.", f"{len(line):,} characters. The limit is {LONGEST_LINE:,}."
         )
     words, workspace = _without_workspace(split(line))
     if words and words[0].is_one_of(*PROGRAM):

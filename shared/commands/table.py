@@ -85,7 +85,7 @@ _TABLE = (
     Command(
         name="pause",
         usage="SEQUENCE [for 2h] [reason …]",
-        summary="Pause a sequence, or all of them; with a duration, it resumes automatically",
+        summary="Pause a sequence, or all of them, until you resume it or for a set time",
         changes=True,
         role=Role.OPERATOR,
         confirms_many=True,
@@ -118,7 +118,7 @@ _TABLE = (
     Command(
         name="stats",
         usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
-        summary="Sends, replies, positive replies, meetings and rates; or response times by person",
+        summary="Sends, replies, positive replies, meetings and rates, or response times by person",
         examples=(
             "stats",
             "stats by step 7d",
@@ -184,7 +184,7 @@ _TABLE = (
     Command(
         name="unsubscribe",
         usage="EVENT… [sequence=…] [inbox=…] [here|#channel]",
-        summary="Stop events from posting to a channel; `all` removes every subscription",
+        summary="Stop events from posting to a channel, or all of them",
         changes=True,
         role=Role.OPERATOR,
         examples=("unsubscribe lead.bounced here", "unsubscribe all #sales"),
@@ -215,7 +215,7 @@ _TABLE = (
     Command(
         name="guard",
         usage="[list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]",
-        summary="Rules that notify, suggest a pause or pause when bounces, replies or health get worse",
+        summary="Rules that notify you or pause sequences when bounces, replies or health get worse",
         changes=True,
         role=Role.OPERATOR,
         confirm=True,

@@ -198,7 +198,7 @@ def explanation(verb: str, touched: Touched) -> tuple[str, ...]:
         return (does,)
     unknown = "The service doesn't list the sequences of a domain."
     if touched.seen:
-        return (f"{unknown} These used it in the last 30 days; others may use it too.", does)
+        return (f"{unknown} These used it in the last 30 days. Others may use it too.", does)
     return (f"{unknown} None used it in the last 30 days.",)
 
 

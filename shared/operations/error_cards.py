@@ -39,7 +39,7 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
     OutreachError: ("The service couldn't do this", "Try again in a moment."),
     RecordsUnavailable: (
         "The bot's database isn't available",
-        "Check OUTREACH_DATABASE_URL; `outreach doctor` shows what the database says.",
+        "Check OUTREACH_DATABASE_URL. `outreach doctor` shows the database's error.",
     ),
     UnknownWorkspace: ("Unknown workspace", "Remove @NAME to use the default workspace."),
     SettingsError: ("Some settings are missing or invalid", "Check them with `outreach doctor`."),

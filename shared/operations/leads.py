@@ -233,7 +233,7 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
         return Outcome(card=card, result=f"added to {label}")
     if result.repeated:
         title = f"{email} may already be in {label}"
-        note = "The connection was lost and the request was sent again; the first attempt may have added it."
+        note = "The connection was lost and the request was sent again. The first attempt may have added it."
         result_said = "uncertain: repeated"
     elif result.skipped:
         title, note = f"{email} was not added to {label}", f"The service skipped it: {reasons}."

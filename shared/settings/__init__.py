@@ -46,7 +46,7 @@ FILE_NAME = "outreach.toml"
 PLAIN_WORDS = {
     "int_parsing": "is not a whole number.",
     "float_parsing": "is not a number.",
-    "string_type": "is not text; put it in quotes.",
+    "string_type": "is not text. Put it in quotes.",
     "dict_type": "is not a table.",
     "model_type": "is not a table.",
 }
@@ -96,7 +96,7 @@ def load(
     try:
         given = _read_file(file) if file else {}
     except ValueError as error:
-        fix = "Correct the file, or name another; `outreach init` writes a fresh one."
+        fix = "Correct the file, or name another. `outreach init` writes a new one."
         problems.append(
             SettingProblem(name=named_by or str(file), problem=f"can't be used: {error}", fix=fix)
         )

@@ -70,7 +70,7 @@ class Settings(WorkspaceSection):
     )
     secret_keys: of.Secrets = setting(
         (),
-        "Encrypts the webhook secrets and Slack's tokens in the database; the same for all processes that share it. Make one with "
+        "Encrypts the webhook secrets and Slack's tokens in the database. Use the same one for all processes that share the database. Create one with "
         "`openssl rand -base64 32`. Several, separated by commas, during a rotation: the first encrypts, all decrypt.",
         alias="secret_key",
         variable="OUTREACH_SECRET_KEY",
@@ -80,7 +80,7 @@ class Settings(WorkspaceSection):
         "127.0.0.1", "The address on which the bot listens.", variable="OUTREACH_HOST", example="127.0.0.1"
     )
     port: Annotated[int, Field(ge=0, le=65535)] = setting(
-        3000, "The port on which the bot listens; 0 picks a free one.", variable="OUTREACH_PORT", example=3000
+        3000, "The port on which the bot listens. 0 picks a free one.", variable="OUTREACH_PORT", example=3000
     )
     poll_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = setting(
         30, "How often the dashboard polls, in seconds.", variable="OUTREACH_POLL_SECONDS", example=30
@@ -98,7 +98,7 @@ class Settings(WorkspaceSection):
     slack: SlackSettings = SlackSettings()
     workspace_sections: dict[of.WorkspaceName, WorkspaceSection] = setting(
         {},
-        "Several workspaces: one table each; `@acme` selects one in a command.",
+        "Several workspaces: one table each. `@acme` selects one in a command.",
         alias="workspaces",
         example="acme",
     )
@@ -107,7 +107,7 @@ class Settings(WorkspaceSection):
     )
     dashboard_section: DashboardSection = setting(
         DashboardSection(),
-        "The terminal dashboard. Key names are listed in docs/dashboard.md; those of pages start with “page.”.",
+        "The terminal dashboard. Key names are listed in docs/dashboard.md. Those of pages start with “page.”.",
         alias="dashboard",
     )
     routes_section: RoutesSection = setting(

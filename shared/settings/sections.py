@@ -47,7 +47,7 @@ class WorkspaceSection(Section):
 
     base_url: of.BaseUrl = setting(
         "",
-        "The service's URL; it ends in /v1.",
+        "The service's URL, which ends in /v1.",
         variable="OUTREACH_BASE_URL",
         example="https://api.example.com/v1",
     )
@@ -59,8 +59,8 @@ class WorkspaceSection(Section):
     )
     webhook_secrets: of.Secrets = setting(
         (),
-        "The signing secret of deliveries; several, separated by commas, during a rotation. "
-        "Not needed when `outreach webhooks create` made the subscription: it stores the secret.",
+        "The signing secret of deliveries, or several, separated by commas, during a rotation. "
+        "Not needed after `outreach webhooks create`, which stores the secret.",
         alias="webhook_secret",
         variable="OUTREACH_WEBHOOK_SECRET",
         example="your-secret",
@@ -74,7 +74,7 @@ class WorkspaceSection(Section):
     rate: of.Rate = setting(
         9.5,
         "Requests per second for the key, shared by every process that uses it. The service allows 10 in any "
-        "second; more than 9.5 is not used, because network jitter could push it above 10.",
+        "second. This program uses at most 9.5, because network jitter could push it above 10.",
         variable="OUTREACH_RATE",
         example=9.5,
     )
@@ -120,7 +120,7 @@ class SlackSettings(Section):
     )
     app_token: of.Secret | None = setting(
         None,
-        "When set, Slack is reached by Socket Mode; deliveries still come over HTTP.",
+        "When set, the bot uses Socket Mode for Slack. Deliveries still arrive over HTTP.",
         variable="SLACK_APP_TOKEN",
         example="xapp-your-token",
     )

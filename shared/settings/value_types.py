@@ -172,7 +172,7 @@ Channel = Annotated[
     _check(
         re.compile(r"(?!#)\S*").fullmatch,
         "is not a channel id.",
-        "Use the id, like C0123456789; the channel's details show it at the end.",
+        "Use the id, like C0123456789. It is at the end of the channel's details.",
     ),
 ]
 Mention = Annotated[

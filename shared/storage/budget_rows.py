@@ -117,7 +117,7 @@ class RowWithFallback:
             return False
 
     def _leave_mark(self, error: RowUnusable) -> None:
-        log.warning("the shared rate limit can't be used; continuing at half the rate: %s", error)
+        log.warning("the shared rate limit can't be used. Continuing at half the rate: %s", error)
         self._retry_at = boot_time() + RETRY_SECONDS
         with contextlib.suppress(OSError):
             _check_private(self._mark.parent)

@@ -62,13 +62,13 @@ def parse_url(text: str) -> URL:
         url = make_url(text)
     except ArgumentError:
         raise DatabaseUnusable(
-            "not a database URL; write sqlite:///PATH or postgresql://USER@HOST/NAME"
+            "not a database URL. Write sqlite:///PATH or postgresql://USER@HOST/NAME."
         ) from None
     if url.get_backend_name() == "sqlite":
         return url.set(drivername="sqlite")
     if url.get_backend_name() in {"postgresql", "postgres"}:
         return url.set(drivername="postgresql+psycopg")
-    raise DatabaseUnusable(f"{url.get_backend_name()} is not supported; use sqlite:///PATH or postgresql://…")
+    raise DatabaseUnusable(f"{url.get_backend_name()} is not supported. Use sqlite:///PATH or postgresql://…")
 
 
 def sibling_url(url: URL, name: str) -> URL:

@@ -105,7 +105,7 @@ class SharedBudget(Turns):
         try:
             self._seen, now, result = await self._in_thread(lambda: self._row.change(shared_act))
         except (ValueError, RowUnusable) as error:
-            log.warning("no shared rate limit available; continuing alone at a fifth of the rate: %s", error)
+            log.warning("no shared rate limit available. Continuing alone at a fifth of the rate: %s", error)
             act = act if self._alone_until else closed_first(act)
             self._alone_until = time.monotonic() + ALONE_SECONDS
             return await self._change_alone(act)

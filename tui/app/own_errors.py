@@ -27,7 +27,7 @@ class OwnError:
     def words(self, now: datetime) -> str:
         often = f", {self.times:,} times" if self.times > 1 else ""
         when = formatting.moment(self.at, now=now)
-        return f"Internal error in the dashboard (reference {self.reference}, {when}{often}). It keeps running; details are in the log."
+        return f"Internal error in the dashboard (reference {self.reference}, {when}{often}). It keeps running. Details are in the log."
 
 
 class ErrorLog:

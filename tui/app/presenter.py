@@ -199,7 +199,7 @@ class Presenter:
         if done:
             names = visible(done[0].change.sequence.label)
             what = f"{names} is" if len(done) == 1 else f"{len(done)} sequences are"
-            self._ui.app.notify(f"{whose}{what} {done[0].status}; press u to undo", timeout=8, markup=False)
+            self._ui.app.notify(f"{whose}{what} {done[0].status}. Press u to undo.", timeout=8, markup=False)
         if failed:
             lines = (
                 f"{whose}{visible(one.change.sequence.label)} is {one.status or 'gone'}, not {one.change.status}"

@@ -255,7 +255,7 @@ class Poller:
             await asyncio.sleep(1.0)
             ahead = self._now().timestamp() - time.monotonic()
             if abs(ahead - before) > STEP:
-                logger.warning("the clock changed by %+.0f s; reading everything again", ahead - before)
+                logger.warning("the clock changed by %+.0f s, so everything is read again", ahead - before)
                 self.read_now()
             before = ahead
 

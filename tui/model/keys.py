@@ -49,12 +49,12 @@ BOARD = (
         summary="Pause or resume the selected or marked sequences, after confirmation", foot=2,
         panels=("sequences",), changes=True),
     Key(id="timed-pause", keys="P", action="app.timed_pause", word="pause for a time",
-        summary="Pause the selected or marked sequences for some hours: P 2 y means two hours", foot=3,
+        summary="Pause the selected or marked sequences for some hours (P 2 y: two hours)", foot=3,
         panels=("sequences",), changes=True),
     Key(id="undo", keys="u", action="app.undo", word="undo", summary="Undo the last pause or resume, within 10 seconds",
         changes=True),
     Key(id="filter", keys="slash", action="app.filter", word="filter",
-        summary="Filter lines by words; !word excludes, status:resting searches one column", foot=4),
+        summary="Filter lines by words. !word excludes, status:resting searches one column", foot=4),
     Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=6),
     Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Reverse the sort order"),
     Key(id="faults", keys="f", action="faults", word="faults", summary="Show only problems", foot=5),
@@ -62,9 +62,9 @@ BOARD = (
         summary="Stats by step, variant or inbox", foot=2, panels=("stats",)),
     Key(id="back", keys="escape", action="back", word="back", summary="Clear filter, sort order and marks"),
     Key(id="earlier", keys="left_square_bracket", action="app.step(-1)", word="earlier",
-        summary="Go to the previous snapshot; { goes back an hour"),
+        summary="Previous snapshot ({ goes back an hour)"),
     Key(id="later", keys="right_square_bracket", action="app.step(1)", word="later",
-        summary="Go to the next snapshot; } goes forward an hour, Esc returns to now"),
+        summary="Next snapshot (} goes forward an hour, Esc returns to now)"),
     Key(id="hour-earlier", keys="left_curly_bracket", action="app.leap(-1)", word="an hour earlier",
         summary="Go back an hour"),
     Key(id="hour-later", keys="right_curly_bracket", action="app.leap(1)", word="an hour later",
@@ -77,17 +77,17 @@ BOARD = (
     Key(id="everything", keys="0", action="app.all_workspaces", word="all workspaces",
         summary="All workspaces on one screen, worst first"),
     Key(id="next-workspace", keys="full_stop,ctrl+right", action="app.workspace(1)", word="next workspace",
-        summary="Next workspace; , goes to the previous one"),
+        summary="Next workspace (, goes to the previous one)"),
     Key(id="previous-workspace", keys="comma,ctrl+left", action="app.workspace(-1)", word="previous workspace",
         summary="Previous workspace"),
     Key(id="refresh", keys="r", action="app.refresh", word="refresh", summary="Refresh everything now", foot=8),
-    Key(id="wall", keys="w", action="app.wall", word="wall", summary="Wall mode: large, rotating, without keys", foot=7),
+    Key(id="wall", keys="w", action="app.wall", word="wall", summary="Wall mode: large text, rotating panels", foot=7),
     Key(id="seen", keys="a", action="app.acknowledge", word="acknowledge",
-        summary="Acknowledge the alarm in the banner; it returns if it gets worse"),
+        summary="Acknowledge the alarm in the banner. It returns if it gets worse"),
     Key(id="alarms", keys="A", action="app.alarms", word="alarms",
-        summary="All alarms, active and recovered, with times; Enter opens one, a acknowledges it"),
+        summary="All alarms, active and recovered. Enter opens one, a acknowledges it"),
     Key(id="guardrails", keys="G", action="app.guardrails", word="guardrails",
-        summary="Guardrails: state, last firing and distance to the threshold; Enter tests one on the last 30 days"),
+        summary="Guardrails: state, last firing and distance to the threshold. Enter tests one on the last 30 days"),
     Key(id="theme", keys="t", action="app.theme", word="theme", summary="Switch theme: dark, light, high contrast"),
     Key(id="export", keys="e", action="app.export", word="export",
         summary="Export this view as CSV, text and SVG to the state folder"),
@@ -95,8 +95,8 @@ BOARD = (
     Key(id="help", keys="f1,question_mark", action="app.panel_help", word="help",
         summary="Help for this panel, and its keys", foot=10),
     Key(id="commands", keys="colon,ctrl+p", action="app.commands", word="commands",
-        summary="Run any command; `help` lists them", foot=1),
-    Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Leave", foot=9),
+        summary="Run any command (`help` lists them)", foot=1),
+    Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Quit", foot=9),
 )  # fmt: skip
 
 
@@ -172,25 +172,25 @@ def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> lis
     return warnings
 
 
-AGE = "The title shows the data's age: after two intervals it is marked late and dimmed, after five it is hatched."
+AGE = "The title shows the data's age. After two intervals it is marked late and dimmed, after five stale and hatched."
 PANELS = {
     "inboxes": (
         "Inboxes",
         (
-            "Worst first. ● is healthy, ▲ at risk, ◆ bad, ‖ can't send, ? unknown; then ● active, ◐ warming, ○ resting. "
-            "Lately shows health over the recorded history; sent and replies cover 30 days."
+            "Worst first. ● is healthy, ▲ at risk, ◆ bad, ‖ can't send, ? unknown. Status: ● active, ◐ warming, ○ resting. "
+            "Lately shows health over the recorded history. Sent and Replies cover 30 days."
         ),
     ),
     "sequences": (
         "Sequences",
         (
             "► is active, ‖ paused. A change shows as pausing… until the next read confirms it. "
-            "Space marks several; p pauses or resumes them, u undoes it within 10 seconds."
+            "Space marks several. p pauses or resumes them, u undoes it within 10 seconds."
         ),
     ),
     "stats": (
         "Stats",
-        "Counts of the last 30 days by step, variant or inbox; g switches the grouping. Counts by sequence are in the sequence list.",
+        "Counts of the last 30 days by step, variant or inbox. g switches the grouping. Counts by sequence are in the Sequences panel.",
     ),
     "domains": ("Domains", "Worst first: each domain's lowest health score, and its inboxes by status."),
     "interested": (
@@ -212,7 +212,7 @@ def panel_help(name: str, *, remapped: Mapping[str, str] | None) -> Card:
 def page_help(*, remapped: Mapping[str, str] | None) -> Card:
     text = (
         "One domain, inbox, sequence, step or lead: its figures, its history, and its parts. "
-        "Enter opens a part, Esc goes back; click the path to jump. Dotted lines are the health thresholds."
+        "Enter opens a part, Esc goes back. Click the path to jump. Dotted lines are the health thresholds."
     )
     return Card(title="Help: pages", text=(text,), table=_key_table(PAGE, remapped or {}))
 
@@ -220,7 +220,7 @@ def page_help(*, remapped: Mapping[str, str] | None) -> Card:
 def _key_table(keys: Sequence[Key], remapped: Mapping[str, str]) -> Table:
     columns = (Column(title="Key"), Column(title="Does"))
     moves = (
-        Row(cells=("arrows", "Move; also Page Up, Page Down, Home and End; Enter opens, Space marks")),
+        Row(cells=("arrows", "Move (also Page Up, Page Down, Home, End). Enter opens, Space marks")),
         Row(cells=("1–6, tab, h l", "Go to a panel")),
     )
     rows = (Row(cells=(key_label(remapped.get(key.id, key.keys)), key.summary)) for key in keys)

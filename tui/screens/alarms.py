@@ -158,7 +158,7 @@ def alarm_card(alarm: Alarm, *, now: datetime) -> Card:
     seen = alarm.acknowledged_at and formatting.moment(alarm.acknowledged_at, now=now)
     facts = (
         Fact(label="Since", value=alarm.since_words(now)),
-        Fact(label="State", value=f"recovered {recovered}" if recovered else "on", tone=alarm.tone),
+        Fact(label="State", value=f"recovered {recovered}" if recovered else "active", tone=alarm.tone),
         Fact(label="Acknowledged", value=seen or "not yet"),
         *((Fact(label="Inboxes", value=show_count(alarm.extent)),) if alarm.extent else ()),
     )

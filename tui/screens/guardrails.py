@@ -22,7 +22,7 @@ from tui.widgets.status_lines import Foot
 KEYS = (("enter", "test on the last 30 days"), ("s", "sort"), ("esc", "back"))
 EVERY = 15.0
 """Seconds between two looks at the bot's records while the page is open."""
-NO_RECORDS = "Guardrails are kept by the bot; this dashboard doesn't share its database."
+NO_RECORDS = "Guardrails are in the bot's database, which this dashboard doesn't share."
 
 
 class GuardrailsScreen(SafeScreen[None]):

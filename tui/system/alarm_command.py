@@ -38,7 +38,7 @@ class AlarmCommand:
                 self._waiting.put_nowait(visible(alarm))
             except asyncio.QueueFull:
                 logger.warning(
-                    "too many alarms are waiting; the alarm command wasn't run for: %s", visible(alarm)
+                    "too many alarms are waiting, so the alarm command wasn't run for: %s", visible(alarm)
                 )
 
     @contextlib.asynccontextmanager

@@ -105,7 +105,7 @@ class Turns(ABC):
 def no_turn(wait: float) -> RateLimited:
     """The turn would come too late."""
     return RateLimited(
-        f"The request would exceed the rate limit within its time allowed; the next free slot is in {wait:.1f} s.",
+        f"The request would exceed the rate limit within its time allowed. The next free slot is in {wait:.1f} s.",
         retry_after=wait,
     )
 

@@ -175,9 +175,9 @@ def check_base_url(text: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("The base URL must be a web address such as https://api.example.com/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("The base URL must not contain a user, password, query or fragment; it ends in /v1")
+        raise ValueError("The base URL must not contain a user, password, query or fragment. It ends in /v1.")
     if not parts.path.rstrip("/").endswith("/v1"):
-        raise ValueError(f"The base URL must end in /v1; try {parts.scheme}://{parts.netloc}/v1")
+        raise ValueError(f"The base URL must end in /v1. Try {parts.scheme}://{parts.netloc}/v1")
     return text.strip().rstrip("/")
 
 

@@ -242,5 +242,5 @@ def _domains(part: Part[tuple[Inbox, ...]], verdict: WorkspaceVerdict) -> Fact:
         return part.unknown("Domains")
     troubled = [d for d in verdict.domains if d.tone is not Tone.GOOD]
     text = "; ".join((verdict.text, *(f"{d.domain} ({', '.join(d.reasons)})" for d in troubled[:5])))
-    more = f"; and {len(troubled) - 5} more" if len(troubled) > 5 else ""
+    more = f"; {len(troubled) - 5} more" if len(troubled) > 5 else ""
     return Fact(label="Domains", value=text + more, tone=verdict.tone)

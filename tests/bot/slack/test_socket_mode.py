@@ -96,11 +96,11 @@ async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
 
         await until(rebuilt)
         assert await answers(bot)
-        assert "×, last because: cut" in (await diagnosed(bot)).found
+        assert "× (last reason: cut" in (await diagnosed(bot)).found
         await bot.say("doctor")
 
         async def shown() -> bool:
-            return "×, last because: cut" in json.dumps(await bot.messages(), ensure_ascii=False)
+            return "× (last reason: cut" in json.dumps(await bot.messages(), ensure_ascii=False)
 
         await until(shown)  # the service that it asks, too, is not there
 

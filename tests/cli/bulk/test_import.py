@@ -150,7 +150,7 @@ def test_a_spreadsheet_is_named_as_one(offline: Shell) -> None:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     result = offline.run("import", str(path), "--to", "x", "--dry-run")
     assert result.code == 1
-    assert "save the sheet as CSV" in result.err
+    assert "Save the sheet as CSV" in result.err
 
 
 def test_what_is_there_is_skipped_with_its_reason(shell: Shell) -> None:
@@ -194,7 +194,7 @@ def test_an_interrupt_settles_what_is_under_way_and_says_how_to_go_on(shell: She
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, "")
-    assert "the same command continues after them" in err
+    assert "Run the same command again to continue" in err
     journal = _journal(shell)
     assert journal["done"] == journal["sent"] < 10_000
     assert shell.run("audit", "--json").data[0]["result"].endswith(" rows so far")

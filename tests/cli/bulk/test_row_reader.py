@@ -154,7 +154,7 @@ def test_rows_that_cannot_be_sent_are_refused_with_reasons(tmp_path: Path) -> No
     ]
     (batch,) = read(written(tmp_path, "\n".join(rows)))
     assert [c.email for c in batch.leads] == ["a@b.example", "m@n.example"]
-    assert [(r.row, r.reason.split(";")[0]) for r in batch.refusals] == [
+    assert [(r.row, r.reason.split(".")[0]) for r in batch.refusals] == [
         (3, "no email address"),
         (4, "not an email address"),
         (5, "not an email domain"),

@@ -332,8 +332,7 @@ def test_a_person_learns_soon_that_nobody_is_there(offline: Shell) -> None:
     started = time.monotonic()
     result = offline.run("pause", "sq_1")
     assert (result.code, time.monotonic() - started < 5.0) == (1, True)
-    assert result.err.count("nothing was changed") == 1
-    assert "Nothing was changed" not in result.err
+    assert result.err.count("Nothing was changed") == 1
 
 
 def test_examples_quote_a_channel_that_a_shell_would_take_for_a_comment(offline: Shell) -> None:

@@ -66,7 +66,7 @@ def test_who_may_see_what_is_in_the_audit(installed: Shell) -> None:
     [
         (("allow", TEAM), 2, "name the outreach workspace"),
         (("allow", TEAM, "@unknown"), 2, "unknown"),
-        (("allow", "T0STRANGER", "@default"), 1, "has not installed the bot"),
+        (("allow", "T0STRANGER", "@default"), 1, "hasn't installed the bot"),
         (("allow", "northwind", "@default"), 2, "by its id"),
         (("remove", TEAM, "@default"), 1, "had no access to @default"),
         (("remove",), 2, "by its id"),
