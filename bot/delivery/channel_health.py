@@ -36,7 +36,11 @@ class ChannelHealth:
         """The note after a turn; None: nothing changed, or there is no other channel."""
         if settled.broke and isinstance(outcome, ChannelRefused):
             return self._note(lease, "broke", _broken(self._name(lease.channel), outcome.error))
-        return self._note(lease, "cured", _recovered(self._name(lease.channel))) if settled.cured else None
+        return (
+            self._note(lease, "recovered", _recovered(self._name(lease.channel)))
+            if settled.recovered
+            else None
+        )
 
     def _note(self, lease: ChannelLease, event: str, card: Card) -> PlannedPost | None:
         fallback = self._fallback(lease.channel)

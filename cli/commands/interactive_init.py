@@ -105,8 +105,8 @@ def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) 
             continue
         findings = asyncio.run(check(settings))
         for finding in findings:
-            cure = f" {finding.cure}" if finding.cure else ""
-            _say(visible(f"  {run.WORDS[finding.tone]}: {finding.check}: {finding.found}.{cure}"))
+            fix = f" {finding.fix}" if finding.fix else ""
+            _say(visible(f"  {run.WORDS[finding.tone]}: {finding.check}: {finding.found}.{fix}"))
         if not any(finding.tone is Tone.BAD for finding in findings) or not _yes(
             "Enter these again? (n: keep them)"
         ):

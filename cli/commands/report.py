@@ -31,7 +31,7 @@ def run(options: Namespace) -> int:
         raise exit_codes.WrongUsage("--html - and --json both write to stdout: give one of them a file")
     brand_of = settings.report
     try:
-        brand = read_brand(brand_of.name, brand_of.colour, brand_of.logo)
+        brand = read_brand(brand_of.name, brand_of.color, brand_of.logo)
     except OSError as error:
         raise exit_codes.WrongUsage(f"[report] logo: {exit_codes.os_error_text(error)}") from None
     made = asyncio.run(_read(values, settings, workspace=options.workspace))

@@ -1,4 +1,4 @@
-"""Show a Card in a terminal or to a pipe: fitted, coloured only where colour is wanted, never dangerous.
+"""Show a Card in a terminal or to a pipe: fitted, colored only where color is wanted, never dangerous.
 
 Everything that came from outside goes through `shared.text.sanitize`; Rich is told to read no markup.
 """

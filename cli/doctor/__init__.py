@@ -1,1 +1,1 @@
-"""`outreach doctor`: is everything in place, and what cures what is not. It changes nothing anywhere."""
+"""`outreach doctor`: checks everything, and says how to fix what fails. It changes nothing."""

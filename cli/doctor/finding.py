@@ -14,16 +14,16 @@ class Finding:
     check: str
     tone: Tone
     found: str
-    cure: str = ""
+    fix: str = ""
 
 
 def good(check: str, found: str) -> Finding:
     return Finding(check=check, tone=Tone.GOOD, found=found)
 
 
-def doubtful(check: str, found: str, *, cure: str) -> Finding:
-    return Finding(check=check, tone=Tone.WARN, found=found, cure=cure)
+def doubtful(check: str, found: str, *, fix: str) -> Finding:
+    return Finding(check=check, tone=Tone.WARN, found=found, fix=fix)
 
 
-def bad(check: str, found: str, *, cure: str) -> Finding:
-    return Finding(check=check, tone=Tone.BAD, found=found, cure=cure)
+def bad(check: str, found: str, *, fix: str) -> Finding:
+    return Finding(check=check, tone=Tone.BAD, found=found, fix=fix)

@@ -20,7 +20,7 @@ from shared.settings import Need, Settings, SettingsError, load
 from shared.settings.channels import old_ids
 from shared.storage.database import connection_advice, temporary_engine
 
-DATABASE_CURE = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
+DATABASE_FIX = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
 
 
 def configuration(config: Path | None) -> tuple[Settings | None, list[Finding]]:
@@ -29,7 +29,7 @@ def configuration(config: Path | None) -> tuple[Settings | None, list[Finding]]:
         settings = load(config=config, needs=tuple(Need))
         return settings, list(_privacy(settings))
     except SettingsError as refusal:
-        faults = [bad("Configuration", f"{f.name} {f.problem}", cure=f.fix) for f in refusal.problems]
+        faults = [bad("Configuration", f"{f.name} {f.problem}", fix=f.fix) for f in refusal.problems]
     try:
         return load(config=config), faults
     except SettingsError:
@@ -43,8 +43,8 @@ def _privacy(settings: Settings) -> Iterator[Finding]:
         f"complete, from {file} and the environment" if file else "complete, from the environment",
     )
     if file and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        cure = f"If it contains keys: chmod 600 {file}"
-        yield doubtful("Configuration", f"other users of this machine can read {file}", cure=cure)
+        fix = f"If it contains keys: chmod 600 {file}"
+        yield doubtful("Configuration", f"other users of this machine can read {file}", fix=fix)
 
 
 async def database(settings: Settings) -> list[Finding]:
@@ -53,23 +53,23 @@ async def database(settings: Settings) -> list[Finding]:
     try:
         waiting, moved = await asyncio.to_thread(_try_out, settings)
     except NewerSchema as refusal:
-        return [bad("Database", str(refusal), cure="`outreach database status` shows both versions.")]
+        return [bad("Database", str(refusal), fix="`outreach database status` shows both versions.")]
     except (SQLAlchemyError, OSError) as fault:
         reason = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
-        return [bad("Database", f"{shown}: {reason}", cure=connection_advice(reason) or DATABASE_CURE)]
+        return [bad("Database", f"{shown}: {reason}", fix=connection_advice(reason) or DATABASE_FIX)]
     findings = [good("Database", f"{shown} is writable")]
     if orphaned := AlertsSummary(timers=waiting).orphaned_timers(settings.workspaces):
         names = ", ".join(f"{name} ({count})" for name, count in orphaned.items())
-        cure = "Add the workspace to the settings again, or resume its sequences yourself."
+        fix = "Add the workspace to the settings again, or resume its sequences yourself."
         findings.append(
             doubtful(
                 "Timed pauses",
                 f"won't end, because the settings don't have these workspaces: {names}",
-                cure=cure,
+                fix=fix,
             )
         )
     findings += [
-        doubtful("Channel ids", str(one), cure=f"Replace it with {one.new}.")
+        doubtful("Channel ids", str(one), fix=f"Replace it with {one.new}.")
         for one in old_ids(settings, moved)
     ]
     return findings

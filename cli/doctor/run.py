@@ -55,8 +55,8 @@ async def service_findings(settings: Settings, workspace: Workspace) -> list[Fin
         async with asyncio.timeout(PATIENCE), open_client(settings, workspace) as client:
             return await listed(service.key(client, workspace))
     except TimeoutError:
-        cure = f"Check that {workspace.base_url} is the right address and reachable from here."
-        return [bad(f"API key of {workspace.name}", f"no response within {PATIENCE} s", cure=cure)]
+        fix = f"Check that {workspace.base_url} is the right address and reachable from here."
+        return [bad(f"API key of {workspace.name}", f"no response within {PATIENCE} s", fix=fix)]
 
 
 async def listed(findings: AsyncIterator[Finding]) -> list[Finding]:
@@ -75,8 +75,8 @@ def _card(findings: Sequence[Finding]) -> Card:
 
 
 def _fact(finding: Finding) -> Fact:
-    cure = f". {finding.cure}" if finding.cure else ""
-    value = f"{WORDS[finding.tone]}: {finding.found.rstrip('.')}{cure}"
+    fix = f". {finding.fix}" if finding.fix else ""
+    value = f"{WORDS[finding.tone]}: {finding.found.rstrip('.')}{fix}"
     return Fact(label=finding.check, value=value, tone=finding.tone)
 
 
@@ -85,7 +85,7 @@ def _data(finding: Finding) -> dict[str, object]:
         "check": finding.check,
         "status": WORDS[finding.tone],
         "found": finding.found,
-        "cure": finding.cure or None,
+        "fix": finding.fix or None,
     }
 
 

@@ -39,19 +39,19 @@ async def key(client: OutreachClient, workspace: Workspace) -> AsyncIterator[Fin
     try:
         sequences = await client.list_sequences(priority=Priority.INTERACTIVE)
     except Unauthorized:
-        cure = "Create a key in the account settings and set OUTREACH_API_KEY."
-        yield bad(check, "rejected: missing or revoked", cure=cure)
+        fix = "Create a key in the account settings and set OUTREACH_API_KEY."
+        yield bad(check, "rejected: missing or revoked", fix=fix)
     except Unreadable as fault:
         yield doubtful(
             check,
             str(fault),
-            cure="`outreach doctor --shapes` shows the response format. Set [fields] to match it.",
+            fix="`outreach doctor --shapes` shows the response format. Set [fields] to match it.",
         )
     except OutreachError as fault:
         yield bad(
             check,
             str(fault),
-            cure=f"Check that {workspace.base_url} is the right address and reachable from here.",
+            fix=f"Check that {workspace.base_url} is the right address and reachable from here.",
         )
     else:
         yield good(check, f"accepted, {len(sequences)} sequences")
@@ -65,8 +65,8 @@ def clock(theirs: datetime, *, now: datetime) -> Finding:
     if apart < NOTICEABLE_SECONDS:
         return good("Clock", "matches the service's")
     word = f"{apart:,.0f} s {'ahead of' if now > theirs else 'behind'} the service's"
-    cure = "Set this machine's clock, ideally with NTP: Slack's signatures expire after five minutes."
-    return (bad if apart >= FATAL_SECONDS else doubtful)("Clock", word, cure=cure)
+    fix = "Set this machine's clock, ideally with NTP: Slack's signatures expire after five minutes."
+    return (bad if apart >= FATAL_SECONDS else doubtful)("Clock", word, fix=fix)
 
 
 async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
@@ -80,7 +80,7 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
         in_file = await asyncio.to_thread(read_webhook_file, settings.state_dir / FILE_NAME)
     except WebhookFileUnreadable as fault:
         in_file = {}
-        yield bad("Webhook secrets", str(fault), cure="The bot imports it when it can be read.")
+        yield bad("Webhook secrets", str(fault), fix="The bot imports it when it can be read.")
     async with aiohttp.ClientSession(timeout=TIMEOUT) as http:
         async for finding in _running(http, own, database):
             yield finding
@@ -88,7 +88,7 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
             name = workspace.name
             subscribed = (*database.subscriptions.get(name, ()), *in_file.get(name, ()))
             if problem := database.problems.get(name):
-                yield bad(f"Webhook secrets of {name}", problem, cure="Set the key that the bot uses.")
+                yield bad(f"Webhook secrets of {name}", problem, fix="Set the key that the bot uses.")
             else:
                 yield _secrets(workspace, kept=len(subscribed))
             for url in dict.fromkeys(s.url for s in subscribed):
@@ -139,12 +139,12 @@ async def _running(
         if seen:
             yield good("Bot", f"seen {seen.age:.0f} s ago on {seen.host}, with this database")
         else:
-            yield doubtful("Bot", f"not running at {own}", cure=START)
+            yield doubtful("Bot", f"not running at {own}", fix=START)
         return
     if status == 200:
         yield good("Bot", f"ready at {own}")
     else:
-        yield bad("Bot", f"not ready: {text[:200]}", cure="See its log.")
+        yield bad("Bot", f"not ready: {text[:200]}", fix="See its log.")
     theirs = _instance(text)
     if theirs and theirs == database.instance:
         yield good("Bot's database", "same as this shell's")
@@ -152,7 +152,7 @@ async def _running(
         yield bad(
             "Bot's database",
             f"the bot at {own} uses another ({theirs}) than this shell ({database.instance or 'new'}, {database.shown})",
-            cure="Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite.",
+            fix="Set the same OUTREACH_DATABASE_URL for both, or OUTREACH_STATE_DIR with SQLite.",
         )
 
 
@@ -172,12 +172,12 @@ async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
         return doubtful(
             "Webhook address",
             f"{url} doesn't respond: {describe_network_error(fault)}",
-            cure=f"Check that the bot runs and the address leads to it. {START}",
+            fix=f"Check that the bot runs and the address leads to it. {START}",
         )
     if status == 401:
         return good("Webhook address", f"{url} leads to the bot, which rejects forged signatures")
-    cure = "The address must lead to the bot's /webhooks/outreach without a login or redirect."
-    return bad("Webhook address", f"{url} returns {status} for a forged signature instead of 401", cure=cure)
+    fix = "The address must lead to the bot's /webhooks/outreach without a login or redirect."
+    return bad("Webhook address", f"{url} returns {status} for a forged signature instead of 401", fix=fix)
 
 
 def _secrets(workspace: Workspace, *, kept: int) -> Finding:
@@ -188,5 +188,5 @@ def _secrets(workspace: Workspace, *, kept: int) -> Finding:
     return bad(
         check,
         "none: every delivery is rejected",
-        cure="outreach webhooks create --url https://YOUR-HOST/webhooks/outreach",
+        fix="outreach webhooks create --url https://YOUR-HOST/webhooks/outreach",
     )

@@ -39,7 +39,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
         return
     client = _client(slack, slack.bot_token.get_secret_value())
     answer, finding = await _asked(
-        "Slack token", client.auth_test(), cure="Set SLACK_BOT_TOKEN to the app's xoxb-… token."
+        "Slack token", client.auth_test(), fix="Set SLACK_BOT_TOKEN to the app's xoxb-… token."
     )
     yield finding or good("Slack token", f"{_text(answer, 'user')} in {_text(answer, 'team')}")
     if answer is None:
@@ -70,11 +70,11 @@ async def _installed(settings: Settings, client_id: str) -> AsyncIterator[Findin
     try:
         teams = await installed_teams(settings, client_id)
     except RecordsUnavailable:
-        yield doubtful("Slack workspaces", "not known yet", cure="Start the bot once: outreach bot")
+        yield doubtful("Slack workspaces", "not known yet", fix="Start the bot once: outreach bot")
         return
     if not teams:
-        cure = "Open the bot's /slack/install page, then: outreach slack-teams allow TEAM @workspace"
-        yield doubtful("Slack workspaces", "none has installed the bot", cure=cure)
+        fix = "Open the bot's /slack/install page, then: outreach slack-teams allow TEAM @workspace"
+        yield doubtful("Slack workspaces", "none has installed the bot", fix=fix)
     checked = await asyncio.gather(*(_team(team, settings) for team in teams))
     for finding in chain.from_iterable(checked):
         yield finding
@@ -84,8 +84,8 @@ async def _installed(settings: Settings, client_id: str) -> AsyncIterator[Findin
     known = {team.id for team in teams}
     for channel in sorted(set_channels(settings)):
         if (team := split_id(channel)[0]) not in known:
-            cure = f"Open /slack/install for {team}, or change the settings."
-            yield bad(f"Slack channel {channel}", f"{team} hasn't installed the bot", cure=cure)
+            fix = f"Open /slack/install for {team}, or change the settings."
+            yield bad(f"Slack channel {channel}", f"{team} hasn't installed the bot", fix=fix)
     yield await _way_in(settings.slack)
     if settings.slack.app_token is not None:
         yield await _connection(settings)
@@ -123,15 +123,15 @@ async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
     name = visible(team.name)
     check = f"Slack workspace {name}"
     if team.problem:
-        return [bad(check, team.problem, cure="Set the OUTREACH_SECRET_KEY that it was installed with.")]
+        return [bad(check, team.problem, fix="Set the OUTREACH_SECRET_KEY that it was installed with.")]
     client = _client(settings.slack, team.token)
-    answer, finding = await _asked(check, client.auth_test(), cure="Install the bot there again.")
+    answer, finding = await _asked(check, client.auth_test(), fix="Install the bot there again.")
     if answer is None:
         return [finding] if finding else []
     shown = ", ".join(f"@{name}" for name in sorted(team.workspaces & settings.workspaces.keys()))
     if not shown:
-        cure = f"outreach slack-teams allow {team.id} @workspace"
-        return [doubtful(check, "has no access to an outreach workspace", cure=cure)]
+        fix = f"outreach slack-teams allow {team.id} @workspace"
+        return [doubtful(check, "has no access to an outreach workspace", fix=fix)]
     lacking = scopes(answer.headers.get("x-oauth-scopes"))
     found = [good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)]
     drawn = [replace(one, check=f"{one.check} in {name}") async for one in slack_checks.drawings(client)]
@@ -146,20 +146,20 @@ def scopes(granted: str | None) -> Finding:
 
     if granted is None:
         return doubtful(
-            "Slack scopes", "Slack didn't list them", cure="Compare the app's scopes with manifest.yml."
+            "Slack scopes", "Slack didn't list them", fix="Compare the app's scopes with manifest.yml."
         )
     held = {scope.strip() for scope in granted.split(",")} - {""}
     missing, unused = sorted(set(SCOPES) - held), sorted(held - set(SCOPES))
     if not missing:
         spare = f"; unused: {visible(', '.join(unused))}" if unused else ""
         return good("Slack scopes", f"all {len(SCOPES)} granted{spare}")
-    cure = "Update the app from manifest.yml and install it again."
+    fix = "Update the app from manifest.yml and install it again."
     if set(missing) <= set(SPARE):
         invited = " Or invite the bot to its channels." if "chat:write.public" in missing else ""
         word = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
-        return doubtful("Slack scopes", word, cure=f"{cure}{invited}")
+        return doubtful("Slack scopes", word, fix=f"{fix}{invited}")
     lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
-    return bad("Slack scopes", f"missing: {'; '.join(lacks)}", cure=cure)
+    return bad("Slack scopes", f"missing: {'; '.join(lacks)}", fix=fix)
 
 
 async def _channel(api: WebApi, channel: str) -> Finding:
@@ -169,22 +169,22 @@ async def _channel(api: WebApi, channel: str) -> Finding:
     directory = UserDirectory(api)
     check, place = f"Slack channel {channel}", await directory.find_place(channel)
     if place.refusal:
-        return bad(check, visible(place.refusal.replace(f"<#{channel}>", channel)), cure=place.fix)
+        return bad(check, visible(place.refusal.replace(f"<#{channel}>", channel)), fix=place.fix)
     if place.note:
-        return doubtful(check, visible(place.note), cure="Try again.")
+        return doubtful(check, visible(place.note), fix="Try again.")
     return good(check, f"#{visible(await directory.channel_name(channel) or channel)} takes messages")
 
 
 async def _way_in(slack: SlackSettings) -> Finding:
     if slack.app_token is None:
         if slack.signing_secret is None:
-            cure = "Set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode."
-            return bad("Slack requests", "their signature can't be checked", cure=cure)
+            fix = "Set SLACK_SIGNING_SECRET, or SLACK_APP_TOKEN for Socket Mode."
+            return bad("Slack requests", "their signature can't be checked", fix=fix)
         return good("Slack requests", "arrive over HTTP and are checked with the signing secret")
     client = _client(slack, slack.app_token.get_secret_value())
     opening = client.apps_connections_open(app_token=slack.app_token.get_secret_value())
-    cure = "SLACK_APP_TOKEN must be an xapp-… token with connections:write. Turn on Socket Mode in the app."
-    _, finding = await _asked("Slack Socket Mode", opening, cure=cure)
+    fix = "SLACK_APP_TOKEN must be an xapp-… token with connections:write. Turn on Socket Mode in the app."
+    _, finding = await _asked("Slack Socket Mode", opening, fix=fix)
     return finding or good("Slack Socket Mode", "a connection can be opened")
 
 
@@ -196,18 +196,18 @@ async def _connection(settings: Settings) -> Finding:
             info = (await answer.json())["socket_mode"]
             return connection(check, info)
     except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError):
-        return doubtful(check, "unknown: no bot is running here", cure="Start it: outreach bot")
+        return doubtful(check, "unknown: no bot is running here", fix="Start it: outreach bot")
 
 
 def connection(check: str, info: Mapping[str, Any] | str) -> Finding:
     """The `socket_mode` of a bot's /readyz as a finding."""
     if isinstance(info, str):
-        return bad(check, "the running bot has no app token", cure="Start it again: outreach bot")
+        return bad(check, "the running bot has no app token", fix="Start it again: outreach bot")
     if info["connected"]:
         last = f" (last reason: {visible(str(info['last_loss']))})" if info["rebuilds"] else ""
         word = f"last message {info['last_message_age']} s ago, reconnected {info['rebuilds']}×{last}"
         return good(check, word)
-    return bad(check, visible(str(info["trouble"])), cure="The bot keeps retrying. See its log.")
+    return bad(check, visible(str(info["trouble"])), fix="The bot keeps retrying. See its log.")
 
 
 def _client(slack: SlackSettings, token: str) -> AsyncWebClient:
@@ -215,16 +215,16 @@ def _client(slack: SlackSettings, token: str) -> AsyncWebClient:
     return AsyncWebClient(token=token, base_url=base, timeout=SECONDS)
 
 
-async def _asked(check: str, call: Awaitable[Any], *, cure: str) -> tuple[Any, Finding | None]:
+async def _asked(check: str, call: Awaitable[Any], *, fix: str) -> tuple[Any, Finding | None]:
     try:
         return await call, None
     except SlackApiError as refusal:
         return None, bad(
-            check, f"Slack returned {visible(str(refusal.response.get('error', 'no')))}", cure=cure
+            check, f"Slack returned {visible(str(refusal.response.get('error', 'no')))}", fix=fix
         )
     except (TimeoutError, SlackClientError, aiohttp.ClientError, OSError) as fault:
         word = f"Slack can't be reached: {describe_network_error(fault)}"
-        return None, bad(check, word, cure="Check the network, SLACK_API_URL and the proxy.")
+        return None, bad(check, word, fix="Check the network, SLACK_API_URL and the proxy.")
 
 
 def _text(answer: Any, name: str) -> str:

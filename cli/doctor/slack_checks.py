@@ -46,11 +46,11 @@ async def drawings(client: AsyncWebClient) -> AsyncIterator[Finding]:
         if problem:
             (simpler if await _passes_older(client, one) else lost).append(f"{one.name}: {problem}")
     if lost:
-        cure = "They are sent as text without buttons. Please report these lines."
-        yield bad(CARDS, _named(lost, "refused"), cure=cure)
+        fix = "They are sent as text without buttons. Please report these lines."
+        yield bad(CARDS, _named(lost, "refused"), fix=fix)
     if simpler:
-        cure = "This Slack workspace doesn't support these blocks yet and gets tables and text instead."
-        yield doubtful(CARDS, _named(simpler, "shown in a simpler form"), cure=cure)
+        fix = "This Slack workspace doesn't support these blocks yet and gets tables and text instead."
+        yield doubtful(CARDS, _named(simpler, "shown in a simpler form"), fix=fix)
     if not lost and not simpler:
         yield good(CARDS, f"Slack accepts all {len(everything)} cards, answers, modals and Home views")
 
@@ -61,7 +61,7 @@ def _unchecked(error: str) -> Finding:
         if error in NOT_OFFERED
         else f"Slack returned {visible(error)}"
     )
-    return doubtful(CARDS, f"not checked: {why}", cure="Run: outreach doctor --post '#channel'")
+    return doubtful(CARDS, f"not checked: {why}", fix="Run: outreach doctor --post '#channel'")
 
 
 def _named(problems: list[str], word: str) -> str:
@@ -117,15 +117,15 @@ def _errors(data: Any) -> str:
 
 async def app_manifest(client: AsyncWebClient, token: str) -> Finding:
     """manifest.yml by apps.manifest.validate, which takes an app configuration token alone."""
-    cure = "Set SLACK_CONFIG_TOKEN to an app configuration token from api.slack.com/apps. It is valid for 12 hours."
+    fix = "Set SLACK_CONFIG_TOKEN to an app configuration token from api.slack.com/apps. It is valid for 12 hours."
     try:
         await _validate(client, "apps.manifest.validate", {"manifest": json.dumps(manifest())}, token=token)
     except SlackApiError as refusal:
         error = str(refusal.response.get("error") or "nothing")
         if error in NOT_OFFERED | NOT_THIS_TOKEN:
-            return doubtful(MANIFEST, f"not checked: Slack returned {visible(error)}", cure=cure)
+            return doubtful(MANIFEST, f"not checked: Slack returned {visible(error)}", fix=fix)
         problem = visible(_errors(refusal.response.data))
         return bad(
-            MANIFEST, f"Slack returned {visible(error)}: {problem}", cure="Run `make docs`, or report it."
+            MANIFEST, f"Slack returned {visible(error)}: {problem}", fix="Run `make docs`, or report it."
         )
     return good(MANIFEST, "Slack accepts manifest.yml")

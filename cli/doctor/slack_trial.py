@@ -27,7 +27,7 @@ SECONDS = 15.0
 LOOKS = 3
 """How often the history is read: it may lag behind the post."""
 POST, CHANGE, READ, DELETE = "Slack post", "Slack update", "Slack read back", "Slack delete"
-CURES = {
+FIXES = {
     "channel_not_found": "Check the name. In a private channel, type /invite @outreach first.",
     "not_in_channel": "Type /invite @outreach in the channel, then try again.",
     "is_archived": "Unarchive the channel, or name another.",
@@ -48,7 +48,7 @@ async def trial(settings: Settings, named: str) -> AsyncIterator[Finding]:
             return
         opened, named = team_api(team, slack), bare(named)
     elif slack.bot_token is None:
-        yield bad(POST, "no bot token is set", cure="Set SLACK_BOT_TOKEN to the app's xoxb-… token.")
+        yield bad(POST, "no bot token is set", fix="Set SLACK_BOT_TOKEN to the app's xoxb-… token.")
         return
     else:
         opened = open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "")
@@ -62,20 +62,20 @@ async def _team_of(settings: Settings, client_id: str, named: str) -> SlackTeam 
     try:
         known = await installed_teams(settings, client_id)
     except RecordsUnavailable as error:
-        return bad(POST, f"the database doesn't respond: {error}", cure="Check OUTREACH_DATABASE_URL.")
+        return bad(POST, f"the database doesn't respond: {error}", fix="Check OUTREACH_DATABASE_URL.")
     meant = [team for team in known if named in {"", team.id}]
     if not meant:
         why = (
             f"{visible(named)} hasn't installed the bot" if named else "no Slack workspace installed the bot"
         )
-        return bad(POST, why, cure="Open the bot's /slack/install page.")
+        return bad(POST, why, fix="Open the bot's /slack/install page.")
     if len(meant) > 1:
         names = ", ".join(f"{visible(team.name)} ({team.id})" for team in meant)
-        cure = f"Put the id of one in front of the channel: outreach doctor --post '{meant[0].id}/#channel'"
-        return bad(POST, f"several Slack workspaces installed the bot: {names}", cure=cure)
+        fix = f"Put the id of one in front of the channel: outreach doctor --post '{meant[0].id}/#channel'"
+        return bad(POST, f"several Slack workspaces installed the bot: {names}", fix=fix)
     if meant[0].problem:
-        cure = "Set the OUTREACH_SECRET_KEY that it was installed with."
-        return bad(POST, meant[0].problem, cure=cure)
+        fix = "Set the OUTREACH_SECRET_KEY that it was installed with."
+        return bad(POST, meant[0].problem, fix=fix)
     return meant[0]
 
 
@@ -83,7 +83,7 @@ async def _steps(api: WebApi, channel: str) -> AsyncIterator[Finding]:
     name = channel if channel.startswith("#") or parse_channel(channel) else f"#{channel}"
     found = await UserDirectory(api).find_place(name if name.startswith("#") else in_team(api.team, name))
     if found.refusal:
-        yield bad(POST, visible(found.refusal.replace(f"<#{found.channel}>", name)), cure=found.fix)
+        yield bad(POST, visible(found.refusal.replace(f"<#{found.channel}>", name)), fix=found.fix)
         return
     place = found.channel
     sender, key = MessageSender(api, timeout=SECONDS), f"doctor_{secrets.token_hex(8)}"
@@ -126,7 +126,7 @@ async def _delete(api: WebApi, channel: str, ts: str) -> Finding:
     try:
         await api.call("chat.delete", retry=True, channel=channel, ts=ts)
     except SlackError as error:
-        return bad(DELETE, f"{error}", cure="Delete the message yourself.")
+        return bad(DELETE, f"{error}", fix="Delete the message yourself.")
     return good(DELETE, "deleted")
 
 
@@ -140,4 +140,4 @@ def _finding(check: str, outcome: Outcome, done: str) -> Finding:
         if isinstance(outcome, ChannelRefused)
         else "Try again. See the log."
     )
-    return bad(check, f"Slack returned {error}", cure=CURES.get(code, usual))
+    return bad(check, f"Slack returned {error}", fix=FIXES.get(code, usual))

@@ -36,7 +36,7 @@ class OutreachClient:
     bounds one silence of the service (opening a connection 3 s at most), `total_timeout` a whole call with its waiting
     and its repetitions, both in seconds; `retries` is how often a call is repeated at most, and `jitter` gives numbers
     in 0-1 that spread the repetitions. `fields` says where an answer keeps a value that is not found: section -> name ->
-    dotted path. `explain` gives another hint for an error with a `cure`. Every method raises `OutreachError`; the
+    dotted path. `explain` gives another hint for an error with an `argument`. Every method raises `OutreachError`; the
     constructor raises ValueError for an address or a key that cannot be one.
     """
 
@@ -244,8 +244,8 @@ class OutreachClient:
         return answer
 
     def _explained(self, error: OutreachError) -> OutreachError:
-        if error.cure and self._explain is not None:
-            error.hint = self._explain(error.cure)
+        if error.argument and self._explain is not None:
+            error.hint = self._explain(error.argument)
         return error
 
 

@@ -31,7 +31,7 @@ class OutreachError(Exception):
         status: int | None = None,
         code: str | None = None,
         hint: str = "",
-        cure: str = "",
+        argument: str = "",
     ) -> None:
         self.message = message or (type(self).__doc__ or "").partition("\n")[0]
         self.endpoint = endpoint
@@ -40,7 +40,7 @@ class OutreachError(Exception):
         self.code = code
         self.hint = hint
         """What the reader can do next, one sentence; may be empty."""
-        self.cure = cure
+        self.argument = argument
         """The argument of the client that needs another value: `api_key`, `base_url` or `fields.SECTION.NAME`; or empty."""
         self.headers: Mapping[str, str] = {}
         """The headers of the service's answer, names in lower case; empty where there was none."""

@@ -13,7 +13,7 @@ GAP = 0.22
 def bars(
     labels: Sequence[str], series: Sequence[tuple[str, str, Sequence[int | None]]], *, title: str
 ) -> str:
-    """Bars side by side; each series has a name, a class for its colour, and a value, or None, per label."""
+    """Bars side by side; each series has a name, a class for its color, and a value, or None, per label."""
     top = max((value or 0 for _, _, values in series for value in values), default=0)
     if not labels or not top:
         return ""

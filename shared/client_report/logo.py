@@ -16,9 +16,9 @@ _SVG = re.compile(
 )
 
 
-def read_brand(name: str, colour: str, logo: Path | None) -> Brand:
+def read_brand(name: str, color: str, logo: Path | None) -> Brand:
     """Raises `OSError` where the logo cannot be read, is too large, or is neither PNG nor SVG."""
-    return Brand(name=name, colour=colour, logo=logo_uri(_read(logo)) if logo else "")
+    return Brand(name=name, color=color, logo=logo_uri(_read(logo)) if logo else "")
 
 
 def _read(path: Path) -> bytes:

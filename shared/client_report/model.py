@@ -26,7 +26,7 @@ class Brand:
     """Who sends the report. `logo` is a data URI."""
 
     name: str = ""
-    colour: str = ""
+    color: str = ""
     logo: str = ""
 
 

@@ -43,7 +43,7 @@ def page(report: ClientReport, brand: Brand) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{escape(CSP)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="referrer" content="no-referrer"><meta name="robots" content="noindex">'
-        f"<title>{title}</title><style>{style_sheet(brand.colour)}</style></head>\n"
+        f"<title>{title}</title><style>{style_sheet(brand.color)}</style></head>\n"
         f"<body>{''.join(parts)}</body></html>\n"
     )
 

@@ -1,14 +1,14 @@
-"""The look of the page: one style sheet for light, dark, phones and paper, and the agency's colour made legible. Pure."""
+"""The look of the page: one style sheet for light, dark, phones and paper, and the agency's color made legible. Pure."""
 
 from __future__ import annotations
 
 import re
 
-DEFAULT_COLOUR = "#2563eb"
+DEFAULT_COLOR = "#2563eb"
 LIGHT, DARK = "#ffffff", "#15181c"
 LEAST_CONTRAST = 3.0
 """WCAG 2.2, 1.4.11: graphics against their ground (https://www.w3.org/TR/WCAG22/#non-text-contrast)."""
-COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+COLOR = re.compile(r"#[0-9a-fA-F]{6}")
 
 _SHEET = """
 :root { color-scheme: light dark; --ground: LIGHT; --text: #1c2126; --faint: #5d6670; --line: #dfe3e7;
@@ -54,24 +54,24 @@ footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line);
 """
 
 
-def style_sheet(colour: str) -> str:
-    """The sheet with the agency's colour, lightened or darkened where it would not show against the ground."""
-    chosen = colour if COLOUR.fullmatch(colour) else DEFAULT_COLOUR
+def style_sheet(color: str) -> str:
+    """The sheet with the agency's color, lightened or darkened where it would not show against the ground."""
+    chosen = color if COLOR.fullmatch(color) else DEFAULT_COLOR
     values = {
         "BRAND_LIGHT": legible(chosen, LIGHT), "BRAND_DARK": legible(chosen, DARK), "LIGHT": LIGHT, "DARK": DARK,
     }  # fmt: skip
     return re.sub("|".join(values), lambda found: values[found[0]], _SHEET)
 
 
-def legible(colour: str, ground: str) -> str:
-    """The colour, mixed with white or black until it stands out from the ground."""
+def legible(color: str, ground: str) -> str:
+    """The color, mixed with white or black until it stands out from the ground."""
     towards = 255.0 if _luminance(_parts(ground)) < 0.5 else 0.0
-    parts = _parts(colour)
+    parts = _parts(color)
     for step in range(21):
         mixed = [part + (towards - part) * step / 20 for part in parts]
         if contrast(mixed, _parts(ground)) >= LEAST_CONTRAST:
             return "#" + "".join(f"{round(part):02x}" for part in mixed)
-    return colour
+    return color
 
 
 def contrast(one: list[float], other: list[float]) -> float:
@@ -79,8 +79,8 @@ def contrast(one: list[float], other: list[float]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def _parts(colour: str) -> list[float]:
-    return [float(int(colour[at : at + 2], 16)) for at in (1, 3, 5)]
+def _parts(color: str) -> list[float]:
+    return [float(int(color[at : at + 2], 16)) for at in (1, 3, 5)]
 
 
 def _luminance(parts: list[float]) -> float:

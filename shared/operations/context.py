@@ -98,13 +98,13 @@ class CommandContext:
         return self.role.includes(command.role) if self.permits is None else self.permits(command)
 
 
-def setting_hint(cure: str) -> str:
+def setting_hint(argument: str) -> str:
     """How to give an argument of the client another value in the settings."""
-    if cure == "api_key":
+    if argument == "api_key":
         return "Create a new key in the account settings and set OUTREACH_API_KEY."
-    if cure == "base_url":
+    if argument == "base_url":
         return "If it has moved, set OUTREACH_BASE_URL to its new address."
-    section, _, name = cure.removeprefix("fields.").partition(".")
+    section, _, name = argument.removeprefix("fields.").partition(".")
     return f'Set its path in outreach.toml under [fields.{section}]: {name} = "path.to.it"'
 
 

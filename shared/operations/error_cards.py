@@ -51,12 +51,12 @@ def error_card(error: Exception, reference: str = "") -> Card:
     """What went wrong, for a person; `reference` leads to the log's lines about it."""
     if isinstance(error, UsageError):
         return error.card
-    for kind, (title, cure) in MESSAGES.items():
+    for kind, (title, fix) in MESSAGES.items():
         if isinstance(error, kind):
             why = error.message if isinstance(error, OutreachError) else str(error)
             default = (type(error).__doc__ or "").partition("\n")[0]
             why = (why or default).removeprefix(title).lstrip(". ")  # not the same twice
-            return _card(title, (why, _next(error, cure)), error=error, reference=reference)
+            return _card(title, (why, _next(error, fix)), error=error, reference=reference)
     text = (
         "This is a bug in the program.",
         "Try again. If it happens again, tell the person who runs the bot.",
@@ -64,11 +64,11 @@ def error_card(error: Exception, reference: str = "") -> Card:
     return _card("Internal error", text, error=error, reference=reference)
 
 
-def _next(error: Exception, cure: str) -> str:
+def _next(error: Exception, fix: str) -> str:
     if isinstance(error, RateLimited):
-        return f"{cure} Try again in {max(error.retry_after, 1):.0f} s."
+        return f"{fix} Try again in {max(error.retry_after, 1):.0f} s."
     hint = error.hint if isinstance(error, OutreachError) else ""
-    return f"{hint} {cure}".strip() if not isinstance(error, Unreadable) or not hint else hint
+    return f"{hint} {fix}".strip() if not isinstance(error, Unreadable) or not hint else hint
 
 
 def _card(title: str, text: tuple[str, ...], *, error: Exception, reference: str) -> Card:

@@ -133,7 +133,7 @@ class Settings(WorkspaceSection):
     )
     report: ReportSection = setting(
         ReportSection(),
-        "The page of `outreach report`: the agency's name, its colour, and its logo (a PNG or SVG file of at most "
+        "The page of `outreach report`: the agency's name, its color, and its logo (a PNG or SVG file of at most "
         "256 KiB). With folder and url set, `report` in Slack writes the page to the folder and links to it at the url.",
     )
     roles: Roles = setting(Roles(), "Roles in Slack: ids of users (U…) and user groups (S…), or members.")

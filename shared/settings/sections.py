@@ -259,8 +259,16 @@ class LinksSection(Section):
 class ReportSection(Section):
     """`[report]`."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _british(cls, given: Any) -> Any:
+        """Accept `colour`, the key's name before 1.0."""
+        if isinstance(given, dict) and "colour" in given and "color" not in given:
+            return {"color" if key == "colour" else key: value for key, value in given.items()}
+        return given
+
     name: str = setting("", example="Example Agency")
-    colour: of.Colour = setting("", example="#2563eb")
+    color: of.Color = setting("", example="#2563eb")
     logo: of.File | None = setting(None, example="/etc/outreach/logo.svg")
     folder: of.Folder | None = setting(None, example="/var/www/reports")
     url: of.WebAddress | None = setting(None, example="https://reports.example.com/")

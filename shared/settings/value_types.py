@@ -146,7 +146,7 @@ BaseUrl = Annotated[
 ]
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 File = Folder
-Colour = Annotated[
+Color = Annotated[
     str,
     _check(re.compile(r"#[0-9a-fA-F]{6}|").fullmatch, "is not a color.", "Use a value like #2563eb."),
 ]

@@ -15,7 +15,7 @@ from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.bot.migrated import migrated_file, migrated_postgresql
 from tests.waiting import until
 
-# Its own colourful traceback takes a second of the event loop that the bot under test runs in.
+# Its own colorful traceback takes a second of the event loop that the bot under test runs in.
 structlog.configure(
     processors=[
         structlog.processors.add_log_level,

@@ -232,7 +232,7 @@ SCENES = (
     Scene("stats by person last week"),
     Scene("stats by person today", "", _busy),
     Scene("stats yesterday", "nothing sent", _empty),
-    Scene("stats by colour", "unknown grouping"),
+    Scene("stats by color", "unknown grouping"),
     Scene("stats 2026-03-09..2026-03-01", "dates swapped"),
     Scene("leads"),
     Scene("leads interested"),

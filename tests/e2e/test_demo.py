@@ -72,18 +72,16 @@ def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "cure"),
+    ("line", "fix"),
     [
         ("/outreach pause sq_nothing", "Nothing was changed"),
         ("/outreach pauze sq_x", "Did you mean pause"),
         ("/outreach stats by moon", "Choose from: "),
     ],
 )
-def test_a_wrong_command_is_answered_with_what_would_have_been_right(
-    demo: Demo, line: str, cure: str
-) -> None:
+def test_a_wrong_command_is_answered_with_what_would_have_been_right(demo: Demo, line: str, fix: str) -> None:
     answer = demo.type(line)
-    assert cure in answer
+    assert fix in answer
 
 
 def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:

@@ -45,7 +45,7 @@ KEYS = (
 )
 UNREAD = Stamp(interval=0)
 GROUNDS = {Tone.BAD: "alarm", Tone.WARN: "caution"}
-"""A tile is coloured whole, so that it is seen from across the room."""
+"""A tile is colored whole, so that it is seen from across the room."""
 EACH = 10
 """Lines for a workspace in numerals."""
 

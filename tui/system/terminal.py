@@ -162,11 +162,11 @@ class AsciiDriver(HandoverDriver):
 
 
 def plain_theme(environ: Mapping[str, str]) -> str:
-    """The only theme for a terminal with sixteen colours, or none; empty for others."""
+    """The only theme for a terminal with sixteen colors, or none; empty for others."""
     if "NO_COLOR" in environ:
         return "mono"
-    colours = Console(force_terminal=True, _environ=environ).color_system
-    return "basic" if colours in {None, "standard"} else ""
+    colors = Console(force_terminal=True, _environ=environ).color_system
+    return "basic" if colors in {None, "standard"} else ""
 
 
 @contextlib.contextmanager

@@ -83,12 +83,12 @@ HATCH_EVERY = 4
 
 @lru_cache(maxsize=512)
 def style(palette: Palette, ink: Ink, ground: str, faded: bool = False) -> Style:  # noqa: FBT001, FBT002 # cached
-    """An ink on a ground; what is faded is all in the muted colour, so that nothing shines that may be wrong."""
-    colour = palette.muted if faded and ink is not Ink.FAINT else palette.ink(ink)
+    """An ink on a ground; what is faded is all in the muted color, so that nothing shines that may be wrong."""
+    color = palette.muted if faded and ink is not Ink.FAINT else palette.ink(ink)
     strong = ink is Ink.STRONG or (palette.plain and ink in {Ink.BAD, Ink.STOPPED})
     stands_out = palette.plain and ink is Ink.STOPPED
     attributes = Style(bold=strong and not faded, reverse=stands_out and not faded)
-    return Style.parse(f"{colour} on {ground}") + attributes
+    return Style.parse(f"{color} on {ground}") + attributes
 
 
 def line(pieces: Iterable[Piece], *, palette: Palette, ground: str, width: int, faded: bool = False) -> Strip:

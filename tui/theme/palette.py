@@ -1,6 +1,6 @@
-"""Colours and glyphs of the dashboard. Blue is well and orange is not, and a glyph and a word always say it too.
+"""Colors and glyphs of the dashboard. Blue is well and orange is not, and a glyph and a word always say it too.
 
-Blue and orange stay apart for every common kind of colour blindness; red and green are never a pair here.
+Blue and orange stay apart for every common kind of color blindness; red and green are never a pair here.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Piece = tuple[str, Ink]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Palette:
-    """One theme's colours, `#rrggbb`."""
+    """One theme's colors, `#rrggbb`."""
 
     text: str
     strong: str
@@ -62,7 +62,7 @@ class Palette:
     """Behind what is at risk."""
     dark: bool = True
     plain: bool = False
-    """The colours are few, or none: attributes tell apart what else only they would."""
+    """The colors are few, or none: attributes tell apart what else only they would."""
 
     def ink(self, ink: Ink) -> str:
         return self.bad if ink is Ink.STOPPED else str(getattr(self, ink.value))
@@ -93,7 +93,7 @@ BASIC = Palette(
     good="#55ffff", warn="#ffff55", bad="#ff5555", unknown="#ff55ff", accent="#55ffff",
     ground="#000000", panel="#000000", cursor="#0000aa", alarm="#aa0000", caution="#aa5500", plain=True,
 )  # fmt: skip
-"""The colours of a terminal that has sixteen, and eight grounds (https://man7.org/linux/man-pages/man4/console_codes.4.html)."""
+"""The colors of a terminal that has sixteen, and eight grounds (https://man7.org/linux/man-pages/man4/console_codes.4.html)."""
 MONO = Palette(
     text="#c0c0c0", strong="#ffffff", muted="#909090", faint="#505050",
     good="#b0b0b0", warn="#ffffff", bad="#ffffff", unknown="#d0d0d0", accent="#e0e0e0",
@@ -104,9 +104,9 @@ PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "dimmed": DIMMED, 
 
 
 def theme(name: str) -> Theme:
-    """The palette as a theme of the framework; every colour is also a variable for the style sheet."""
+    """The palette as a theme of the framework; every color is also a variable for the style sheet."""
     palette = PALETTES[name]
-    colours = {f.name: getattr(palette, f.name) for f in fields(palette) if f.name not in {"dark", "plain"}}
+    colors = {f.name: getattr(palette, f.name) for f in fields(palette) if f.name not in {"dark", "plain"}}
     return Theme(
         name=name,
         primary=palette.accent,
@@ -120,7 +120,7 @@ def theme(name: str) -> Theme:
         surface=palette.panel,
         panel=palette.panel,
         dark=palette.dark,
-        variables={f"o-{key}": value for key, value in colours.items()},
+        variables={f"o-{key}": value for key, value in colors.items()},
     )
 
 

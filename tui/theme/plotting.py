@@ -53,7 +53,7 @@ class Plot:
     share: bool = False
     """The values are fractions, shown in per cent."""
     judged: Thresholds | None = None
-    """Health is coloured by what it means, and its thresholds are drawn."""
+    """Health is colored by what it means, and its thresholds are drawn."""
 
 
 def spread_out(

@@ -98,12 +98,12 @@ def give_up(tx: Transaction, channel: str) -> None:
     """Drop what a broken channel never took, and its trouble; a channel that works keeps all."""
     broken = channel_leases.c.trouble != sa.literal("", literal_execute=True)
     values = {"trouble": "", "trouble_since": None, "due_at": None, "lease_until": None, "storm": 0}
-    cured = (
+    recovered = (
         sa.update(channel_leases)
         .where(channel_leases.c.channel == channel, broken)
         .values(**values, token=channel_leases.c.token + 1)  # an attempt under way says nothing any more
     )
-    if tx.execute(cured).rowcount:
+    if tx.execute(recovered).rowcount:
         tx.execute(sa.delete(posts).where(posts.c.channel == channel, UNSENT))
 
 

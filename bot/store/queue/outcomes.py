@@ -76,11 +76,11 @@ Outcome = Sent | NotSent | Unknown | Absent | ChannelRefused | Unpostable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Whether the lease was still held, and whether its channel broke or was cured just now."""
+    """Whether the lease was still held, and whether its channel broke or recovered just now."""
 
     held: bool
     broke: bool = False
-    cured: bool = False
+    recovered: bool = False
 
 
 Report = Callable[[ChannelLease, Outcome, Settled], PlannedPost | None]
@@ -149,7 +149,7 @@ class Outcomes(Repository):
         tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**changed))
         raise_dead(tx, posts.c.channel == channel)
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
-        if planned := report(turn, Absent(), Settled(held=True, cured=True)):
+        if planned := report(turn, Absent(), Settled(held=True, recovered=True)):
             outbox.plan(tx, planned, workspace="")
 
 
@@ -272,18 +272,18 @@ def _go_on(
     values: dict[str, Any] = {"tat": tat}
     if lease.storm:
         values["storm"] = _storm(tx, lease)
-    cured = bool(lease.trouble) and works
-    if cured:
+    recovered = bool(lease.trouble) and works
+    if recovered:
         values |= {"trouble": "", "trouble_since": None}
         raise_dead(tx, posts.c.channel == turn.channel)
     tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == turn.channel).values(**values))
     due: float | None = max(tx.now, timings.opens_at(tat))
-    if lease.trouble and not cured:
+    if lease.trouble and not recovered:
         due = tx.now + (0.0 if turn.lookup else _pause(lease, now=tx.now))
     elif not _something_waits(tx, turn.channel):
         due = None
     release(tx, turn.channel, turn.token, due_at=due)
-    return Settled(held=True, cured=cured)
+    return Settled(held=True, recovered=recovered)
 
 
 def _pause(lease: sa.Row[Any], *, now: float) -> float:

@@ -184,7 +184,7 @@ def _missing(field: str, item: Any, words: Vocabulary) -> Unreadable:
             "Set its path with the argument `fields`, or in outreach.toml under "
             f'[fields.{words.section}]: {field} = "path.to.it"'
         ),
-        cure=f"fields.{words.section}.{field}",
+        argument=f"fields.{words.section}.{field}",
     )
 
 

@@ -129,7 +129,7 @@ def _refusal(reply: requests.Reply, request: requests.Request) -> OutreachError:
         case 401:
             return Unauthorized(
                 hint="Create a new key in the account settings and pass it as `api_key`.",
-                cure="api_key",
+                argument="api_key",
                 **about,
             )
         case 404:
@@ -143,7 +143,7 @@ def _redirect(reply: requests.Reply, request: requests.Request) -> OutreachError
         endpoint=request.endpoint,
         status=reply.status,
         hint="If the service has moved, pass its new address as `base_url`.",
-        cure="base_url",
+        argument="base_url",
     )
 
 

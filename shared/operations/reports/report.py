@@ -102,7 +102,7 @@ async def _published(
         return (), ()
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", f"{made.workspace}-{made.first}-{made.last}.html")
     try:
-        brand = await asyncio.to_thread(read_brand, place.name, place.colour, place.logo)
+        brand = await asyncio.to_thread(read_brand, place.name, place.color, place.logo)
         await asyncio.to_thread(_write, place.folder / name, page(made, brand))
     except OSError as error:
         reason = error.strerror or str(error)

@@ -101,10 +101,10 @@ async def test_what_breaks_a_channel_is_told_everywhere_and_cured(
     await bot.try_again(seed.SALES)
     assert set((await bot.until_posted(3)).values()) == {1}
 
-    async def cured() -> bool:
+    async def recovered() -> bool:
         return "accepts alerts again" in json.dumps(await bot.messages(seed.SALES))
 
-    await until(cured)
+    await until(recovered)
     assert (await readiness(bot))[1]["channels"] == {}
 
     async def nothing_waits() -> bool:

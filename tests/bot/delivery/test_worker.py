@@ -114,10 +114,10 @@ async def test_an_archived_channel_is_said_elsewhere_and_gets_its_alerts_after_t
     await bot.try_again(CHANNEL)
     assert set((await bot.until_posted(3)).values()) == {1}
 
-    async def cured() -> bool:
+    async def recovered() -> bool:
         return "accepts alerts again" in json.dumps(await bot.messages(seed.SALES))
 
-    await until(cured)
+    await until(recovered)
     assert (await summary(bot)).dead == 0
 
 

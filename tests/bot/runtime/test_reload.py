@@ -66,7 +66,7 @@ async def test_a_reload_takes_new_secrets_and_drops_no_delivery(bot: BotHarness)
 
 async def test_settings_that_cannot_be_used_leave_the_bot_as_it_is(bot: BotHarness) -> None:
     async with bot_process(bot) as process:
-        for config in ("webhook_secret = [", 'colour = "red"\n', 'log_level = "DEBUG"\n'):
+        for config in ("webhook_secret = [", 'color = "red"\n', 'log_level = "DEBUG"\n'):
             bot.config(config)
             process.send_signal(signal.SIGHUP)
             await asyncio.sleep(1)

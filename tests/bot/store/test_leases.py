@@ -107,11 +107,11 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     clock.now += 60
     await store.dead_letters.revive()
     turn, settled = await meet(store, Sent(ts="1"))
-    assert (turn.lookup, settled.cured) == (True, False)
+    assert (turn.lookup, settled.recovered) == (True, False)
     assert (await store.records.summary("default")).dead == 1
     clock.now += 60
     turn, settled = await meet(store, Sent(ts="2"))
-    assert (turn.lookup, settled.cured) == (False, True)
+    assert (turn.lookup, settled.recovered) == (False, True)
 
 
 async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_there_cures_it(
@@ -123,7 +123,7 @@ async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_the
     await meet(store, Unknown())
     clock.now += 5
     turn, settled = await meet(store, Sent(ts="1"))
-    assert (turn.lookup, settled.cured) == (True, True)
+    assert (turn.lookup, settled.recovered) == (True, True)
     clock.now += 5
     await meet(store, Sent(ts="2"))
 
@@ -151,7 +151,7 @@ async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clo
         clock.now += 601
         turn, settled = await meet(store, Unpostable(error="msg_too_long"))
         tried.add(turn.posts[0].alert_id)
-        assert not settled.cured, "Slack refused the message before it looked at the channel"
+        assert not settled.recovered, "Slack refused the message before it looked at the channel"
     assert len(tried) == 2
 
 

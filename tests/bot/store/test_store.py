@@ -206,7 +206,7 @@ async def test_a_broken_channels_letters_are_dead_until_one_gets_through(
     assert not settled.broke, "it is said once"
     clock.now += 31
     (turn,) = (await store.leases.claim(limit=5)).turns
-    assert (await store.outcomes.settle(turn, Sent(ts="1"))).cured
+    assert (await store.outcomes.settle(turn, Sent(ts="1"))).recovered
     summary = await store.records.summary("default")
     assert (summary.dead, summary.waiting) == (0, 4)
 

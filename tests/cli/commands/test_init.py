@@ -78,7 +78,7 @@ def test_what_a_service_says_styles_nothing_on_the_terminal(
     empty: Shell, answers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def hostile(*_: object) -> list[Finding]:
-        return [bad("API key of default", "\x1b[2J\x1b]0;owned\x07rejected", cure="Try another.")]
+        return [bad("API key of default", "\x1b[2J\x1b]0;owned\x07rejected", fix="Try another.")]
 
     monkeypatch.setattr(run, "service_findings", hostile)
     answers("http://127.0.0.1:9/v1", "key", "n")

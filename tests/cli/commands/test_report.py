@@ -17,7 +17,7 @@ def configured(shell: Shell, **report: str) -> str:
 def test_the_page_and_the_data_are_written(shell: Shell) -> None:
     logo = shell.home / "logo.svg"
     logo.write_text('<svg xmlns="http://www.w3.org/2000/svg"><circle r="9"/></svg>')
-    config = configured(shell, name="Northline", colour="#0f766e", logo=str(logo))
+    config = configured(shell, name="Northline", color="#0f766e", logo=str(logo))
     file = shell.home / "report.html"
     ran = shell.run("--config", config, "report", "last-week", "--html", str(file), "--json")
     assert ran.code == 0
@@ -56,6 +56,6 @@ def test_a_logo_that_is_none_and_a_folder_that_is_not_there_are_refused(shell: S
     assert (ran.code, "there is no folder" in ran.err) == (1, True)
 
 
-def test_a_colour_that_is_none_is_refused(shell: Shell) -> None:
-    ran = shell.run("--config", configured(shell, colour="teal"), "report")
+def test_a_color_that_is_none_is_refused(shell: Shell) -> None:
+    ran = shell.run("--config", configured(shell, color="teal"), "report")
     assert (ran.code, "#2563eb" in ran.err) == (2, True)

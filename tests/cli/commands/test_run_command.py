@@ -248,7 +248,7 @@ def test_an_unknown_word_is_quoted_with_the_nearest(offline: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed", [["stats", "by", "colour"], ["pause"], ["leads", "--nonsense"], ["sandbox", "--port", "x"], []]
+    "typed", [["stats", "by", "color"], ["pause"], ["leads", "--nonsense"], ["sandbox", "--port", "x"], []]
 )
 def test_wrong_usage_is_2_with_the_reason_on_stderr(offline: Shell, typed: list[str]) -> None:
     result = offline.run(*typed)

@@ -76,7 +76,7 @@ def screen(monkeypatch: pytest.MonkeyPatch) -> _Screen:
     return _Screen()
 
 
-def test_a_terminal_gets_colours(screen: _Screen) -> None:
+def test_a_terminal_gets_colors(screen: _Screen) -> None:
     card_output.show(CARD, stream=screen)
     assert "\x1b[" in screen.getvalue()
     assert "\x1b[31m" not in screen.getvalue()

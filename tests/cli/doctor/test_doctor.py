@@ -1,4 +1,4 @@
-"""The doctor names what is wrong and what cures it, and changes nothing."""
+"""The doctor names what is wrong and what fixes it, and changes nothing."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_each_fault_has_its_cure_and_no_secret_is_shown(slack: Shell) -> None:
     assert result.code == 1
     failed = {name: f for name, f in findings(result).items() if f["status"] == "failed"}
     assert {"API key of default", "Slack token", "Webhook secrets of default"} <= set(failed)
-    assert all(f["cure"] for f in failed.values())
+    assert all(f["fix"] for f in failed.values())
     assert "wrong_key" not in result.out
     assert "wrong-token" not in result.out
 
@@ -126,7 +126,7 @@ def test_the_channels_of_routes_are_checked_too(slack: Shell) -> None:
     config.write_text('[[routes.rules]]\nchannel = "C0NOWHERE2"\nevents = ["lead.bounced"]\n')
     result = slack.run("--config", str(config), "doctor", "--json")
     found = findings(result)
-    assert "/invite @outreach" in found["Slack channel C0NOWHERE2"]["cure"]
+    assert "/invite @outreach" in found["Slack channel C0NOWHERE2"]["fix"]
     assert found["Slack channel C0ALERTS01"]["status"] == "passed"
 
 
@@ -173,7 +173,7 @@ def test_settings_that_name_a_channel_by_its_old_id_need_a_look(
     assert found["found"].startswith(
         "alert_channel of @default in the settings names a channel by its old id"
     )
-    assert found["cure"] == "Replace it with C0SHARED07."
+    assert found["fix"] == "Replace it with C0SHARED07."
 
 
 @pytest.mark.e2e
@@ -229,7 +229,7 @@ def test_missing_scopes_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "says", "cure"),
+    ("missing", "says", "fix"),
     [
         (
             "chat:write.public",
@@ -239,9 +239,9 @@ def test_missing_scopes_are_named() -> None:
     ],
 )
 def test_a_scope_that_can_be_spared_is_told_by_what_is_so_without_it(
-    missing: str, says: str, cure: str
+    missing: str, says: str, fix: str
 ) -> None:
     found = scopes(",".join(scope for scope in SCOPES if scope != missing))
     assert (found.tone, found.found) == (Tone.WARN, says)
-    assert cure in found.cure
-    assert ("invite" in found.cure) is (missing == "chat:write.public")
+    assert fix in found.fix
+    assert ("invite" in found.fix) is (missing == "chat:write.public")

@@ -89,7 +89,7 @@ async def test_a_slack_that_cannot_check_is_told_apart_from_one_that_refuses(
     (found,) = await drawings(client)
     assert found.tone is Tone.WARN
     assert "not checked" in found.found
-    assert "--post" in found.cure
+    assert "--post" in found.fix
 
 
 async def test_a_check_waits_when_slack_asks_for_it(bot: BotHarness, client: AsyncWebClient) -> None:
@@ -106,7 +106,7 @@ async def test_the_manifest_is_checked_with_a_configuration_token_alone(
     for other in (bot.environ["SLACK_BOT_TOKEN"], "xoxe.xoxp-expired"):
         found = await slack_checks.app_manifest(client, other)
         assert found.tone is Tone.WARN
-        assert "SLACK_CONFIG_TOKEN" in found.cure
+        assert "SLACK_CONFIG_TOKEN" in found.fix
 
 
 async def test_a_message_is_posted_updated_found_and_deleted(bot: BotHarness) -> None:
@@ -116,7 +116,7 @@ async def test_a_message_is_posted_updated_found_and_deleted(bot: BotHarness) ->
 
 
 @pytest.mark.parametrize(
-    ("channel", "check", "cure"),
+    ("channel", "check", "fix"),
     [
         ("#outreach-alert", "Slack post", "outreach-alerts"),
         (seed.OUTSIDE, "Slack post", "/invite @outreach"),
@@ -124,11 +124,11 @@ async def test_a_message_is_posted_updated_found_and_deleted(bot: BotHarness) ->
     ],
 )
 async def test_a_trial_that_fails_says_where_and_what_to_do(
-    bot: BotHarness, channel: str, check: str, cure: str
+    bot: BotHarness, channel: str, check: str, fix: str
 ) -> None:
     found = await tried(bot, channel)
     assert found[check].tone is Tone.BAD
-    assert cure in f"{found[check].found} {found[check].cure}"
+    assert fix in f"{found[check].found} {found[check].fix}"
 
 
 async def test_a_message_that_cannot_be_read_back_is_deleted_all_the_same(bot: BotHarness) -> None:

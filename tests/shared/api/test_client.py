@@ -167,7 +167,7 @@ async def test_a_redirect_is_not_followed_and_says_where(
     server.play = lambda _: Answer(status=302, headers={"Location": "https://evil.example/v1/leads?key=1"})
     with pytest.raises(Refused, match=r"https://evil\.example/v1/leads\.") as caught:
         await client.list_leads()
-    assert caught.value.cure == "base_url"
+    assert caught.value.argument == "base_url"
     assert "`base_url`" in caught.value.hint
     assert len(server.asked) == 1
 

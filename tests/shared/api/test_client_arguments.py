@@ -15,7 +15,7 @@ from tests.shared.api.scripted_server import Answer, ScriptedServer
 
 
 @pytest.mark.parametrize(
-    ("address", "cure"),
+    ("address", "fix"),
     [
         ("https://api.x.io", "https://api.x.io/v1"),
         ("https://api.x.io/v2", "https://api.x.io/v1"),
@@ -26,10 +26,10 @@ from tests.shared.api.scripted_server import Answer, ScriptedServer
         ("", "web address"),
     ],
 )
-def test_an_address_that_cannot_be_one_is_refused_with_the_cure(address: str, cure: str) -> None:
+def test_an_address_that_cannot_be_one_is_refused_with_the_fix(address: str, fix: str) -> None:
     with pytest.raises(ValueError, match=r"base URL") as caught:
         OutreachClient(base_url=address, api_key=KEY)
-    assert cure in str(caught.value)
+    assert fix in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["", " ", "ok_live\n", "ok live", "ok_lïve", "ok\r\nX-Evil: 1"])
@@ -63,7 +63,7 @@ async def test_hints_name_arguments_unless_they_are_explained(server: ScriptedSe
         with pytest.raises(Unauthorized, match="pass it as `api_key`"):
             await plain.list_sequences()
     async with OutreachClient(
-        base_url=server.base_url, api_key=KEY, explain=lambda cure: f"Change {cure}."
+        base_url=server.base_url, api_key=KEY, explain=lambda argument: f"Change {argument}."
     ) as explained:
         with pytest.raises(Unauthorized, match=r"Change api_key\."):
             await explained.list_sequences()

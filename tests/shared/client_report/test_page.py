@@ -65,7 +65,7 @@ REPORT = ClientReport(
     changes=(Change(at=NOON, who="ann", text="Q3 CTO (sq_1) paused; reason: ada@engines.example complained"),),
 )  # fmt: skip
 LOGO = logo_uri(b'<svg xmlns="http://www.w3.org/2000/svg"/>')
-BRAND = Brand(name="Northline", colour="#0f766e", logo=LOGO)
+BRAND = Brand(name="Northline", color="#0f766e", logo=LOGO)
 
 
 class Reader(HTMLParser):
@@ -138,7 +138,7 @@ def test_hostile_texts_stay_texts() -> None:
         changes=(replace(change, who=EVIL, text=EVIL),),
         gaps=(EVIL,),
     )
-    text = page(hostile, Brand(name=EVIL, colour="red;}</style><script>", logo=LOGO))
+    text = page(hostile, Brand(name=EVIL, color="red;}</style><script>", logo=LOGO))
     read = Reader(text)
     assert "script" not in read.tags
     assert read.tags.count("img") == 1
@@ -166,10 +166,10 @@ def test_an_empty_range_has_a_page() -> None:
     assert "No incidents or changes" in shown
 
 
-@pytest.mark.parametrize("colour", ["#000000", "#ffffff", "#ffff00", "#0a0a40", "#2563eb"])
-def test_any_colour_is_made_legible_on_both_grounds(colour: str) -> None:
+@pytest.mark.parametrize("color", ["#000000", "#ffffff", "#ffff00", "#0a0a40", "#2563eb"])
+def test_any_color_is_made_legible_on_both_grounds(color: str) -> None:
     for ground in (LIGHT, DARK):
-        assert contrast(_parts(legible(colour, ground)), _parts(ground)) >= LEAST_CONTRAST
+        assert contrast(_parts(legible(color, ground)), _parts(ground)) >= LEAST_CONTRAST
 
 
 def test_a_logo_is_a_small_png_or_svg() -> None:

@@ -114,7 +114,7 @@ def test_the_screen_looks_as_it_did(name: str, snap_compare: Compare) -> None:
     assert snap_compare(kind(**options), terminal_size=size, press=keys)  # type: ignore[arg-type] # a table of kinds
 
 
-def test_without_colours_everything_is_still_said(
+def test_without_colors_everything_is_still_said(
     snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")

@@ -67,7 +67,7 @@ async def test_once_prints_the_verdict_the_figures_and_every_list(tmp_path: Path
     assert all(sequence.label in out for sequence in sequences)
     assert all(inbox.email.partition("@")[0] in out for inbox in inboxes)
     assert max(map(len, out.splitlines())) <= PAPER
-    assert "\x1b" not in out, "a pipe gets no colours"
+    assert "\x1b" not in out, "a pipe gets no colors"
 
 
 async def test_once_as_json_holds_what_the_service_says(tmp_path: Path, account: str) -> None:

@@ -1,4 +1,4 @@
-"""Colours that can be read."""
+"""Colors that can be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TERMINAL = TerminalTheme(
     [(85, 85, 85), (255, 85, 85), (85, 255, 85), (255, 255, 85), (85, 85, 255), (255, 85, 255), (85, 255, 255),
      (255, 255, 255)],
 )  # fmt: skip
-"""The colours of the Linux console."""
+"""The colors of the Linux console."""
 
 
 @pytest.mark.parametrize("name", PALETTES)
@@ -34,22 +34,22 @@ def test_text_stands_out_from_its_ground(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["basic", "mono"])
-def test_few_colours_still_tell_apart_what_is_at_risk_bad_and_stopped(name: str) -> None:
+def test_few_colors_still_tell_apart_what_is_at_risk_bad_and_stopped(name: str) -> None:
     palette = PALETTES[name]
     looks = set()
     for ink in (Ink.GOOD, Ink.WARN, Ink.BAD, Ink.STOPPED):
         style = drawing.style(palette, ink, palette.panel)
         assert style.color
-        colour = style.color.downgrade(ColorSystem.STANDARD) if name == "basic" else style.color
-        looks.add((colour.number, colour.triplet, style.bold, style.reverse))
+        color = style.color.downgrade(ColorSystem.STANDARD) if name == "basic" else style.color
+        looks.add((color.number, color.triplet, style.bold, style.reverse))
     assert len(looks) == 4
 
 
-def test_the_sixteen_colours_are_those_of_the_terminal() -> None:
+def test_the_sixteen_colors_are_those_of_the_terminal() -> None:
     palette = PALETTES["basic"]
     for ink in Ink:
-        colour = Color.parse(palette.ink(ink))
-        assert colour.downgrade(ColorSystem.STANDARD).get_truecolor(TERMINAL) == colour.triplet
+        color = Color.parse(palette.ink(ink))
+        assert color.downgrade(ColorSystem.STANDARD).get_truecolor(TERMINAL) == color.triplet
     for ground in (palette.ground, palette.cursor, palette.alarm, palette.caution):
         assert (Color.parse(ground).downgrade(ColorSystem.STANDARD).number or 0) < 8, "a bright ground blinks"
 
@@ -70,10 +70,10 @@ def test_a_resting_inbox_and_a_paused_domain_have_a_sign_of_their_own() -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """The ratio of two colours' luminances, as the web's accessibility guidelines define it."""
+    """The ratio of two colors' luminances, as the web's accessibility guidelines define it."""
 
-    def luminance(colour: str) -> float:
-        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    def luminance(color: str) -> float:
+        parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
         red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
