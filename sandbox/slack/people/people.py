@@ -87,15 +87,7 @@ class People:
 
     async def interact(self, kind: str, *, to: Installation, user: User, name: str, **fields: Any) -> Ack:
         """Send an interaction to an app."""
-        payload = payloads.interaction(
-            kind,
-            app=to.app,
-            team=self.world.team,
-            user=user,
-            token=to.credentials.verification_token,
-            enterprise=self.world.settings.enterprise_id,
-            **fields,
-        )
+        payload = payloads.interaction(kind, self.world, to, user=user, **fields)
         return await to.delivery.send("interactive", payload, name=name)
 
     def _owner_of(self, command: str) -> tuple[Installation, Json] | None:
@@ -126,14 +118,12 @@ class People:
         form = payloads.slash_command(
             name,
             text.strip(),
-            app=to.app,
-            team=self.world.team,
+            self.world,
+            to,
             user=user,
             channel=channel,
-            token=to.credentials.verification_token,
             trigger_id=trigger.id,
             response_url=response_url,
-            enterprise=self.world.settings.enterprise_id,
         )
         ack = await to.delivery.send("slash_commands", form, name=typed.strip())
         error = ack.error
@@ -230,7 +220,7 @@ class People:
 
     def post(self, text: str, *, user: User, channel: Channel, thread_ts: str | None = None) -> Message:
         """Post a message as a person; a mention of the bot reaches it as an event."""
-        text = content({"text": text}).text
+        text = content({"text": text})["text"]
         if channel.is_archived:
             raise InvalidActionError(f"{channel.name} is archived")
         message = self.world.post(channel, user=user.id, text=text, thread_ts=thread_ts)

@@ -7,7 +7,7 @@ from typing import Any
 from sandbox.slack.state.errors import SlackError
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.state.triggers import ResponseUrl
-from sandbox.slack.world.message_checks import checked_metadata, content
+from sandbox.slack.world.message_checks import content
 from sandbox.slack.world.world import World
 
 
@@ -58,11 +58,8 @@ class ResponseUrls:
 
     def _change(self, source: Message, body: Json) -> None:
         checked = content(body, check=self._world.block_problems)
-        fields: dict[str, Any] = {"text": checked.text, "attachments": checked.attachments}
-        fields["blocks"] = checked.blocks
-        if "metadata" in body:
-            fields["metadata"] = checked_metadata(body["metadata"])
-        self._world.change(source, **fields)
+        kept = {} if "metadata" in body else {"metadata": source.metadata}
+        self._world.change(source, **{**checked, **kept})
 
     def _post(self, url: ResponseUrl, channel: Channel, body: Json) -> None:
         checked = content(body, check=self._world.block_problems)
@@ -72,10 +69,7 @@ class ResponseUrls:
         self._world.post(
             channel,
             user=url.app.user,
-            text=checked.text,
-            blocks=checked.blocks,
-            attachments=checked.attachments,
-            metadata=checked.metadata,
+            **checked,
             app=url.app,
             seen_by=None if public else url.user,
             # A click in a thread is not answered there by itself: https://github.com/slackapi/bolt-js/issues/963,

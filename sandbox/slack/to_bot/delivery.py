@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -83,30 +83,19 @@ class Requests:
             await self._session.close()
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Delivery:
     """Sends to one app over whichever transport it uses, and records how that went."""
 
-    def __init__(
-        self,
-        *,
-        app: App,
-        settings: AppSettings,
-        limits: Settings,
-        credentials: Credentials,
-        clock: Clock,
-        sockets: Sockets,
-        traffic: Traffic,
-        requests: Requests,
-    ) -> None:
-        self._app = app
-        self._settings = settings
-        self._limits = limits
-        self._credentials = credentials
-        self._clock = clock
-        self._sockets = sockets
-        self._traffic = traffic
-        self._requests = requests
-        self._tasks: set[asyncio.Task[None]] = set()
+    app: App
+    settings: AppSettings
+    limits: Settings
+    credentials: Credentials
+    clock: Clock
+    sockets: Sockets
+    traffic: Traffic
+    requests: Requests
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def forget(self) -> list[asyncio.Task[None]]:
         """Give up events that are still to be delivered."""
@@ -120,7 +109,7 @@ class Delivery:
 
     @property
     def by_socket(self) -> bool:
-        return bool(self._sockets.ready)
+        return bool(self.sockets.ready)
 
     async def send(
         self, kind: str, payload: dict[str, Any], *, name: str, attempt: int = 0, reason: str | None = None
@@ -136,15 +125,15 @@ class Delivery:
             ack = Ack(body=None, ms=_since(started), error="operation_timeout", reason=reason)
         except (NoConnectionError, aiohttp.ClientError, OSError, ValueError):
             ack = Ack(body=None, ms=_since(started), error="dispatch_failed", reason="connection_failed")
-        self._traffic.record(
+        self.traffic.record(
             "to_bot",
             name,
-            at=self._clock.now(),
+            at=self.clock.now(),
             ms=ack.ms,
             ok=ack.ok,
             status=ack.status,
             error=ack.error,
-            app=self._app.id,
+            app=self.app.id,
             via=via,
             attempt=attempt,
             request=payload,
@@ -155,14 +144,14 @@ class Delivery:
     async def _by_socket(
         self, kind: str, payload: Any, *, started: float, attempt: int, reason: str | None
     ) -> Ack:
-        seconds = self._limits.ack_seconds
-        body = await self._sockets.deliver(kind, payload, seconds=seconds, attempt=attempt, reason=reason)
+        seconds = self.limits.ack_seconds
+        body = await self.sockets.deliver(kind, payload, seconds=seconds, attempt=attempt, reason=reason)
         return Ack(body=body, ms=_since(started))
 
     async def _by_http(
         self, kind: str, payload: Any, *, started: float, attempt: int, reason: str | None
     ) -> Ack:
-        if self._settings.request_url is None:
+        if self.settings.request_url is None:
             raise NoConnectionError
         body, content_type = encoded(kind, payload)
         headers = {
@@ -171,13 +160,13 @@ class Delivery:
         }
         if attempt:
             headers |= {"X-Slack-Retry-Num": str(attempt), "X-Slack-Retry-Reason": reason or "unknown_error"}
-        return await self._request(self._settings.request_url, body, headers, started=started)
+        return await self._request(self.settings.request_url, body, headers, started=started)
 
     async def _request(self, url: str, body: bytes, headers: dict[str, str], *, started: float) -> Ack:
-        headers |= signature_headers(body, secret=self._credentials.signing_secret, now=self._clock.now())
+        headers |= signature_headers(body, secret=self.credentials.signing_secret, now=self.clock.now())
         async with (
-            asyncio.timeout(self._limits.ack_seconds),
-            self._requests.session.post(url, data=body, headers=headers, allow_redirects=False) as response,
+            asyncio.timeout(self.limits.ack_seconds),
+            self.requests.session.post(url, data=body, headers=headers, allow_redirects=False) as response,
         ):
             text = await response.text(errors="replace")
             good = 200 <= response.status < 300
@@ -199,7 +188,7 @@ class Delivery:
 
     async def _deliver_event(self, payload: dict[str, Any], *, name: str) -> None:
         ack = await self.send("events_api", payload, name=name)
-        for attempt, pause in enumerate(self._limits.retry_seconds, start=1):
+        for attempt, pause in enumerate(self.limits.retry_seconds, start=1):
             if ack.ok or ack.no_retry:
                 return
             await asyncio.sleep(pause)
@@ -208,7 +197,7 @@ class Delivery:
     async def challenge(self, url: str) -> bool:
         """Whether `url` answers Slack's url_verification."""
         body = {
-            "token": self._credentials.verification_token,
+            "token": self.credentials.verification_token,
             "challenge": "sandbox",
             "type": "url_verification",
         }

@@ -30,11 +30,8 @@ class Events:
             return
         payload = payloads.event_callback(
             {"type": kind, **fields, "event_ts": fields.get("event_ts") or self._world.stamp()},
-            app=to.app,
-            team=self._world.team,
-            token=to.credentials.verification_token,
-            now=self._world.clock.now(),
-            enterprise=self._world.settings.enterprise_id,
+            self._world,
+            to,
             event_id=event_id,
         )
         to.delivery.event(payload)

@@ -6,32 +6,30 @@ import re
 import secrets
 from typing import Any
 
-from sandbox.slack.state.model import App, Channel, Json, Message, Team, User
+from sandbox.slack.state.model import Channel, Json, Message, User
+from sandbox.slack.to_bot.installation import Installation
+from sandbox.slack.world.world import World
 
 ENTERPRISE = "Outbound Holding"
 
 
 def interaction(
     kind: str,
+    world: World,
+    to: Installation,
     *,
-    app: App,
-    team: Team,
     user: User,
-    token: str,
-    enterprise: str = "",
     trigger_id: str | None = None,
     channel: Channel | None = None,
     **fields: Any,
 ) -> Json:
-    """An interaction of a kind, with the fields that the kind has beside the common ones.
-
-    `enterprise` is the Enterprise organization of the workspace, if it belongs to one.
-    """
+    """An interaction of a kind, with the fields that the kind has beside the common ones."""
+    team, enterprise = world.team, world.settings.enterprise_id
     payload: Json = {
         "type": kind,
         "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": user.team_id},
-        "api_app_id": app.id,
-        "token": token,
+        "api_app_id": to.app.id,
+        "token": to.credentials.verification_token,
         "team": {"id": team.id, "domain": team.domain, **_of_enterprise(enterprise)},
         "enterprise": {"id": enterprise, "name": ENTERPRISE} if enterprise else None,
         "is_enterprise_install": False,
@@ -73,29 +71,27 @@ def escaped(text: str, *, users: dict[str, str], channels: dict[str, str]) -> st
 def slash_command(
     command: str,
     text: str,
+    world: World,
+    to: Installation,
     *,
-    app: App,
-    team: Team,
     user: User,
     channel: Channel,
-    token: str,
     trigger_id: str,
     response_url: str,
-    enterprise: str = "",
 ) -> Json:
     """The form of a slash command; every value is a string."""
     return {
-        "token": token,
-        "team_id": team.id,
-        "team_domain": team.domain,
-        **_of_enterprise(enterprise),
+        "token": to.credentials.verification_token,
+        "team_id": world.team.id,
+        "team_domain": world.team.domain,
+        **_of_enterprise(world.settings.enterprise_id),
         "channel_id": channel.id,
         "channel_name": _channel(channel)["name"],
         "user_id": user.id,
         "user_name": user.name,
         "command": command,
         "text": text,
-        "api_app_id": app.id,
+        "api_app_id": to.app.id,
         "is_enterprise_install": "false",
         "response_url": response_url,
         "trigger_id": trigger_id,
@@ -112,24 +108,23 @@ def message_container(message: Message) -> Json:
     return container | ({"thread_ts": message.thread_ts} if message.is_reply else {})
 
 
-def event_callback(
-    event: Json, *, app: App, team: Team, token: str, now: float, enterprise: str = "", event_id: str = ""
-) -> Json:
+def event_callback(event: Json, world: World, to: Installation, *, event_id: str) -> Json:
     """The envelope of the Events API; `event_id` stays the same over redeliveries."""
+    enterprise = world.settings.enterprise_id
     return {
-        "token": token,
-        "team_id": team.id,
+        "token": to.credentials.verification_token,
+        "team_id": world.team.id,
         **({"enterprise_id": enterprise} if enterprise else {}),
-        "api_app_id": app.id,
+        "api_app_id": to.app.id,
         "event": event,
         "type": "event_callback",
         "event_id": event_id or f"Ev{secrets.token_hex(5).upper()}",
-        "event_time": int(now),
+        "event_time": int(world.clock.now()),
         "authorizations": [
             {
                 "enterprise_id": enterprise or None,
-                "team_id": team.id,
-                "user_id": app.user,
+                "team_id": world.team.id,
+                "user_id": to.app.user,
                 "is_bot": True,
                 "is_enterprise_install": False,
             }

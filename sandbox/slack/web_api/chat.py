@@ -48,10 +48,7 @@ def post_message(call: Call) -> Json:
     message = call.world.post(
         channel,
         user=call.bot,
-        text=checked.text,
-        blocks=checked.blocks,
-        attachments=checked.attachments,
-        metadata=checked.metadata,
+        **checked,
         thread_ts=thread,
         broadcast=broadcast,
         subtype="thread_broadcast" if broadcast else None,
@@ -74,9 +71,7 @@ def post_ephemeral(call: Call) -> Json:
     message = call.world.post(
         channel,
         user=call.bot,
-        text=checked.text,
-        blocks=checked.blocks,
-        attachments=checked.attachments,
+        **checked,
         thread_ts=thread_of(call, channel),
         app=call.app,
         seen_by=user.id,

@@ -16,7 +16,7 @@ from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Json
 from sandbox.slack.state.settings import Credentials
 from sandbox.slack.to_bot.installation import Installation
-from sandbox.slack.web_api import (
+from sandbox.slack.web_api import (  # noqa: F401 -- they fill the table of methods
     assistant,
     channel_changes,
     chat,
@@ -33,20 +33,6 @@ from sandbox.slack.web_api.calls import METHODS, Call, Method
 from sandbox.slack.workspace import Workspace
 from sandbox.slack.workspaces import Workspaces
 
-FAMILIES = (
-    assistant,
-    channel_changes,
-    chat,
-    conversations,
-    directory,
-    files,
-    oauth,
-    pins,
-    scheduled,
-    surfaces,
-    validation,
-)
-"""The modules of methods; importing them fills the table."""
 _NESTED = {"blocks", "attachments", "view", "metadata", "files", "prompts", "chunks"}
 
 

@@ -42,17 +42,15 @@ def schedule(call: Call) -> Json:
         "channel_id": channel.id,
         "post_at": at,
         "date_created": int(now),
-        "text": checked.text,
+        "text": checked["text"],
         "message": {
             "user": call.bot,
             "app": call.app,
-            "text": checked.text,
-            "blocks": checked.blocks,
-            "attachments": checked.attachments,
+            **checked,
             "thread_ts": thread,
         },
     }
-    shown = {"text": checked.text, "type": "delayed_message", "bot_id": call.app.bot_id}
+    shown = {"text": checked["text"], "type": "delayed_message", "bot_id": call.app.bot_id}
     return {"channel": channel.id, "scheduled_message_id": name, "post_at": at, "message": shown}
 
 

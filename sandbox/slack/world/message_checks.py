@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from sandbox.slack.blockkit.blocks import MAX_CHARACTERS, problems, total_size
 from sandbox.slack.state.errors import SlackError
@@ -16,9 +15,8 @@ MAX_METADATA = 8_000
 MAX_ATTACHMENTS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
-    """The checked content of a message."""
+class Content(TypedDict):
+    """The checked content of a message, as `World.post` takes it."""
 
     text: str
     blocks: list[Json]

@@ -15,7 +15,6 @@ from sandbox.slack.state.rate_limits import CALLS_PER_MINUTE, RateLimiter
 from sandbox.slack.state.settings import Clock, Credentials, Settings
 from sandbox.slack.to_bot.delivery import Requests
 from sandbox.slack.web_api.calls import METHODS, Call
-from sandbox.slack.web_api.endpoint import FAMILIES
 from sandbox.slack.workspace import Workspace
 from sandbox.slack.workspaces import Workspaces
 from tests.sandbox.slack.driver import Json, modal, section
@@ -98,7 +97,6 @@ def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
     assert {"channels:read", "channels:history", "chat:write", "reactions:write", "im:write"} <= needed
     assert METHODS["apps.connections.open"].app_level
     assert len(METHODS) == 76
-    assert len(FAMILIES) == 11
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
