@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from outreach_ops.testing.control import DEFAULT_SECONDS
 from outreach_ops.testing.expectations import Text, expect
 from outreach_ops.testing.models import Message, Modal, Result
 from outreach_ops.testing.slack import App, Channel, Slack, User
-from outreach_ops.testing.waiting import DEFAULT_SECONDS
 
 
 class AsyncSlack:

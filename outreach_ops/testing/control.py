@@ -1,11 +1,13 @@
-"""Calls of a control API with the standard library alone, from any thread."""
+"""Calls of a control API with the standard library alone, from any thread, and waiting for what they show."""
 
 from __future__ import annotations
 
 import contextlib
 import http.client
 import json
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 TIMEOUT_SECONDS = 40.0
@@ -40,3 +42,16 @@ class Control:
         if response.status >= 400:
             raise Refused(str(answer.get("error") or answer))
         return answer
+
+
+T = TypeVar("T")
+DEFAULT_SECONDS = 5.0
+_PAUSE_SECONDS = 0.02
+
+
+def wait_for(find: Callable[[], T | None], *, seconds: float) -> T | None:
+    """The first answer that is not None, asked again and again; None when `seconds` pass without one."""
+    deadline = time.monotonic() + seconds
+    while (found := find()) is None and time.monotonic() < deadline:
+        time.sleep(_PAUSE_SECONDS)
+    return found

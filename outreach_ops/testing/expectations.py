@@ -6,9 +6,9 @@ import re
 import time
 from typing import NoReturn, overload
 
+from outreach_ops.testing.control import DEFAULT_SECONDS, wait_for
 from outreach_ops.testing.models import Message, Modal
 from outreach_ops.testing.slack import Channel, User
-from outreach_ops.testing.waiting import DEFAULT_SECONDS, wait_for
 
 Text = str | re.Pattern[str]
 

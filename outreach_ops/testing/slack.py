@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from outreach_ops.testing.control import Control, Refused
+from outreach_ops.testing.control import DEFAULT_SECONDS, Control, Refused, wait_for
 from outreach_ops.testing.models import Message, Modal, Result
-from outreach_ops.testing.waiting import DEFAULT_SECONDS, wait_for
 
 _NOT_YET = ("no such element", "no modal is open", "nothing is open")
 """Refusals that pass when the bot has done what the test waits for."""

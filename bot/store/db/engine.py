@@ -7,6 +7,8 @@ other's busy handler. PostgreSQL gets a few threads with a connection each, and 
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache, wraps
@@ -17,7 +19,6 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 
 from bot.store.db import migrate
-from bot.store.db.clock import SteadyClock
 from shared.domain.records import RecordsUnavailable
 from shared.storage import database
 
@@ -95,6 +96,23 @@ def _insert_once(dialect: Any, table: sa.Table) -> Any:
 
 
 Work = Callable[[Transaction], T]
+
+
+class SteadyClock:
+    """Unix seconds; a step backwards of the clock beneath is added up and undone, a step forwards is taken."""
+
+    def __init__(self, wall: Callable[[], float] = time.time) -> None:
+        self._wall = wall
+        self._last = wall()
+        self._undone = 0.0
+        self._lock = threading.Lock()
+
+    def __call__(self) -> float:
+        with self._lock:
+            wall = self._wall()
+            self._undone += max(0.0, self._last - wall)
+            self._last = wall
+            return wall + self._undone
 
 
 class Database:

@@ -30,10 +30,9 @@ from sandbox.service.campaign.account_plans import ACME
 from sandbox.service.campaign.daily_counts import COUNTS, Cell
 from sandbox.service.campaign.people_names import FIRST, LAST, Person, plain
 from sandbox.service.campaign.rules import Window, next_slot
-from sandbox.service.seed.cohorts import Cohort, cohorts
+from sandbox.service.seed.cohorts import Cohort, cohorts, responders, variant_of
 from sandbox.service.seed.past_events import PastResponse, insert_past_events
 from sandbox.service.seed.prehistory import BACKED_DAYS, LeadHistory, Prehistory
-from sandbox.service.seed.responders import responders, variant_of
 
 LEADS = 1_000_000
 INBOXES = 10_000

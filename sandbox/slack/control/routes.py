@@ -11,8 +11,8 @@ from aiohttp import web
 
 from sandbox.slack.control import actions, administration, reports, transcripts
 from sandbox.slack.state.errors import InvalidActionError, SlackError
+from sandbox.slack.state.feed import Entry
 from sandbox.slack.state.traffic import without_secrets
-from sandbox.slack.state.transcript import Entry
 from sandbox.slack.workspace import Workspace
 
 Handler = Callable[[Workspace, dict[str, Any]], Awaitable[dict[str, Any]]]

@@ -11,9 +11,9 @@ from typing import Any
 
 from sandbox.slack.blockkit.plain_text import plain_text
 from sandbox.slack.state.errors import InvalidActionError, SlackError
+from sandbox.slack.state.feed import Entry
 from sandbox.slack.state.model import Json
 from sandbox.slack.state.traffic import Exchange
-from sandbox.slack.state.transcript import Entry
 from sandbox.slack.workspace import Workspace
 
 VERSION = 1

@@ -13,9 +13,8 @@ from aiohttp import web
 
 from sandbox.slack.pages.page import HEADERS
 from sandbox.slack.state.errors import SlackError
-from sandbox.slack.state.oauth import Grant, matches
 from sandbox.slack.state.settings import AppSettings
-from sandbox.slack.workspaces import Workspaces
+from sandbox.slack.workspaces import Grant, Workspaces, matches
 
 PATH = "/oauth/v2/authorize"
 ORGANIZATION = "organization"

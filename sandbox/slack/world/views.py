@@ -10,8 +10,8 @@ from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.elements import plain
 from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
 from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.feed import Entry
 from sandbox.slack.state.model import App, Json, Team
-from sandbox.slack.state.transcript import Entry
 from sandbox.slack.world.world import World, with_ids
 
 MAX_DEPTH = 3

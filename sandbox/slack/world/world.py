@@ -11,10 +11,9 @@ from typing import Any
 from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.rules import problem
 from sandbox.slack.state.errors import SlackError
-from sandbox.slack.state.feed import Feed
+from sandbox.slack.state.feed import Entry, Feed, Kind, Transcript
 from sandbox.slack.state.model import App, Channel, Group, Json, Message, Team, User, trim
 from sandbox.slack.state.settings import Clock, Settings
-from sandbox.slack.state.transcript import Entry, Kind, Transcript
 from sandbox.slack.state.triggers import Triggers
 
 MAX_MESSAGES = 20_000

@@ -21,8 +21,7 @@ from alembic.script import ScriptDirectory
 from bot.alerts.routing import AGAIN_AFTER
 from bot.store import Store, open_store
 from bot.store.db import columns, migrate, schema
-from bot.store.db.clock import SteadyClock
-from bot.store.db.engine import Transaction
+from bot.store.db.engine import SteadyClock, Transaction
 from bot.store.db.schema import posts
 from bot.store.queue import retention
 from bot.store.queue.insert import Arrival
