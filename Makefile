@@ -88,7 +88,7 @@ bench: $(DEV)  ## measured ratios against baselines of the same run
 
 docs: $(RUN)  ## write manifest.yml and the pages that are made from the tables
 	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
-	@$(BIN)/python -m cli.commands.docs_pages $(INTO)/docs
+	@$(BIN)/python -m tests.docs_pages $(INTO)/docs
 	@$(BIN)/python -m tests.copy_page $(INTO)/docs
 
 lock: $(DEV)  ## resolve the locks again (needs uv on the path)

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.commands import docs_pages
 from cli.commands.run_command import line
 from cli.parser.arguments import read_command, read_program
 from cli.parser.command_line import split
@@ -20,6 +19,7 @@ from cli.parser.shell_commands import PROGRAMS
 from sandbox.slack.state.own_world import read_world
 from shared.commands import COMMANDS, parse
 from shared.settings import load
+from tests import docs_pages
 from tests.docs_blocks import Block, blocks, other_shell_lines, shell_lines, slack_lines
 
 ROOT = Path(__file__).parents[1]

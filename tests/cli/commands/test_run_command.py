@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from cli.commands import docs_pages, run_command
+from cli.commands import run_command
 from cli.main import main
 from cli.parser import command_line, help_screen
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
+from tests import docs_pages
 from tests.cli.conftest import ROOT, Shell
 
 READING = ("status", "sequences", "inboxes", "stats", "stats by step 7d", "leads", "open", "audit", "whoami")

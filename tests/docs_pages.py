@@ -1,4 +1,4 @@
-"""The generated pages of docs/, made from the tables: `python -m cli.commands.docs_pages FOLDER`."""
+"""The generated pages of docs/, made from the tables: `python -m tests.docs_pages FOLDER`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _block(usage: str, examples: Sequence[str]) -> str:
 def _options(parser: ArgumentParser) -> Iterator[str]:
     """Those that only this word has."""
     rows = []
-    for action in parser._actions:  # noqa: SLF001 # argparse has no public way to list them
+    for action in parser._actions:  # argparse has no public way to list them
         option = action.option_strings[-1] if action.option_strings else ""
         if option and option not in EVERYWHERE and action.help != SUPPRESS:
             # A bar within a cell is escaped, even in code: `--format csv\\|jsonl`.
@@ -109,7 +109,9 @@ def metrics_page() -> str:
         if isinstance(metric, MetricWrapperBase):
             (family,) = metric.describe()
             name = f"{family.name}_total" if family.type == "counter" else family.name
-            labels = ", ".join(f"`{label}`" for label in metric._labelnames)  # noqa: SLF001 # there is no public way to list them
+            labels = ", ".join(
+                f"`{label}`" for label in metric._labelnames
+            )  # there is no public way to list them
             rows.append(f"| `{name}` | {family.type} | {labels} | {family.documentation} |\n")
     return _METRICS + "".join(rows)
 
