@@ -86,13 +86,8 @@ def _record(row: Row[Any]) -> Record:
 
 
 def _change(inbox: Row[Any], state: InboxState, *, slot: float) -> dict[str, Any]:
-    return {
-        "inbox": inbox.pk,
-        "score": state.health,
-        "cap": state.daily_limit,
-        "now_is": state.status,
-        "slot": slot,
-    }
+    changed = {"score": state.health, "cap": state.daily_limit, "now_is": state.status}
+    return {"inbox": inbox.pk, "slot": slot, **changed}
 
 
 def _first_slot(inbox: Row[Any], state: InboxState, *, seed: int, at: float) -> float:

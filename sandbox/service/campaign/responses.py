@@ -62,27 +62,44 @@ class Response:
     overrides: dict[str, Any] = field(default_factory=dict)
 
 
-def apply_response(
-    connection: Connection,
-    response: Response,
-    *,
-    seed: int,
-    at: float,
-    buffer: CountBuffer,
-    hostile: bool = False,
-) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One transaction of the campaign, and the counts of what happens in it."""
+
+    connection: Connection
+    seed: int
+    buffer: CountBuffer = field(default_factory=CountBuffer)
+    hostile: bool = False
+    """Whether a third of the replies attack whoever shows them."""
+
+
+def apply_response(work: Work, response: Response, *, at: float) -> bool:
     """Let a response take effect; False when its lead has been removed or is past it."""
-    lead = connection.execute(_CONTEXT, {"lead": response.lead, "inbox": response.inbox}).first()
+    found = work.connection.execute(_CONTEXT, {"lead": response.lead, "inbox": response.inbox})
+    lead = found.first()
     if lead is None or not _possible(response.kind, lead.status):
         return False
-    _count(response, lead, seed=seed, at=at, buffer=buffer)
-    _change_lead(connection, response, lead, seed=seed, at=at)
-    extra = _details(response, lead, seed=seed, at=at, hostile=hostile)
+    variant = rules.variant_of(seed=work.seed, lead=response.lead, step=response.step)
+    cell = Cell(lead.workspace_pk, day_of(at), lead.sequence_pk, response.step, variant, response.inbox)
+    for what in rules.COUNTED[response.kind]:
+        work.buffer.count(cell, what)
+    _change_lead(work, response, lead, at=at)
+    away = rules.days_away(seed=work.seed, lead=lead.pk, step=response.step)
+    extra = details(
+        response.kind,
+        text=response.text,
+        returns=date_of(at + away * DAY),
+        key=(work.seed, lead.pk, response.step),
+        inbox=lead.inbox,
+        lead=lead,
+        hostile=work.hostile,
+    )
     for kind in KINDS_OF[response.kind]:
         payload = webhook_events.lead_payload(
             kind, lead=lead, sequence=lead.sequence, step=response.step, inbox=lead.inbox, **extra
         )
-        webhook_events.publish(connection, payload | response.overrides, workspace=lead.workspace_pk, at=at)
+        body = payload | response.overrides
+        webhook_events.publish(work.connection, body, workspace=lead.workspace_pk, at=at)
     return True
 
 
@@ -96,14 +113,8 @@ def _possible(kind: str, status: str) -> bool:
     return status == "active" or (kind == "bounce_hard" and status == "completed")
 
 
-def _count(response: Response, lead: Any, *, seed: int, at: float, buffer: CountBuffer) -> None:
-    variant = rules.variant_of(seed=seed, lead=response.lead, step=response.step)
-    cell = Cell(lead.workspace_pk, day_of(at), lead.sequence_pk, response.step, variant, response.inbox)
-    for what in rules.COUNTED[response.kind]:
-        buffer.count(cell, what)
-
-
-def _change_lead(connection: Connection, response: Response, lead: Any, *, seed: int, at: float) -> None:
+def _change_lead(work: Work, response: Response, lead: Any, *, at: float) -> None:
+    connection, seed = work.connection, work.seed
     if response.kind not in {"meeting", "again"}:
         connection.execute(_SETTLE, {"lead": lead.pk} | _next(response, lead, seed=seed, at=at))
     if response.kind in BLOCKING:
@@ -127,11 +138,7 @@ def _next(response: Response, lead: Any, *, seed: int, at: float) -> dict[str, A
         away = rules.days_away(seed=seed, lead=lead.pk, step=response.step)
         due = at + away * DAY if response.step < lead.steps else None
         return {"now_is": "active", "next_due": due, "at_step": response.step}
-    return {
-        "now_is": rules.FINAL.get(response.kind, "completed"),
-        "next_due": None,
-        "at_step": response.step,
-    }
+    return {"now_is": rules.FINAL.get(response.kind, "completed"), "next_due": None, "at_step": response.step}
 
 
 def block(connection: Connection, workspace: int, entry: str) -> None:
@@ -141,29 +148,8 @@ def block(connection: Connection, workspace: int, entry: str) -> None:
 
 def expect(connection: Connection, response: Response, *, kind: str, due_at: float) -> None:
     """Let a response show later."""
-    connection.execute(
-        insert(responses),
-        {
-            "lead_pk": response.lead,
-            "inbox_pk": response.inbox,
-            "step": response.step,
-            "kind": kind,
-            "due_at": due_at,
-        },
-    )
-
-
-def _details(response: Response, lead: Any, *, seed: int, at: float, hostile: bool) -> dict[str, Any]:
-    away = rules.days_away(seed=seed, lead=lead.pk, step=response.step)
-    return details(
-        response.kind,
-        text=response.text,
-        returns=date_of(at + away * DAY),
-        key=(seed, lead.pk, response.step),
-        inbox=lead.inbox,
-        lead=lead,
-        hostile=hostile,
-    )
+    row = {"lead_pk": response.lead, "inbox_pk": response.inbox, "step": response.step}
+    connection.execute(insert(responses), {**row, "kind": kind, "due_at": due_at})
 
 
 def details(

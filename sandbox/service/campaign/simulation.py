@@ -24,8 +24,7 @@ from sandbox.service.base.schema import (
 )
 from sandbox.service.base.storage import Storage
 from sandbox.service.campaign import health_review, scenarios, triggered_events
-from sandbox.service.campaign.daily_counts import CountBuffer
-from sandbox.service.campaign.responses import Response, apply_response
+from sandbox.service.campaign.responses import Response, Work, apply_response
 from sandbox.service.campaign.rows import fresh_lead
 from sandbox.service.campaign.sending import Round
 
@@ -95,99 +94,81 @@ def _slice(connection: Connection, *, until: float, exactly: bool) -> bool | Non
     state = connection.execute(_WORLD).first()
     if state is None:
         return None
-    ends = time.monotonic() + _SLICE_SECONDS
-    at, done = state.simulated_until, state.acts_done
-    scenario = scenarios.load(state.scenario)
-    quantum = HUGE_QUANTUM if scenario.account == "huge" else QUANTUM
-    while at + quantum <= until and time.monotonic() < ends:
-        start = _skip_idle(
-            connection, scenario=scenario, state=state, done=done, at=at, until=until, quantum=quantum
-        )
-        at = start + quantum if start + quantum <= until else start
-        done = _quantum(connection, scenario=scenario, state=state, done=done, start=start, end=at)
-    rest = int(until - at)
-    if exactly and 0 < rest < quantum:
-        done = _quantum(connection, scenario=scenario, state=state, done=done, start=at, end=at + rest)
-        at += rest
-    connection.execute(_SIMULATED, {"until": at, "done": done})
-    return bool(at + quantum <= until)
+    slice_ = _Slice(connection, state, scenarios.load(state.scenario))
+    return slice_.run(until=until, exactly=exactly)
 
 
-def _skip_idle(
-    connection: Connection,
-    *,
-    scenario: scenarios.Scenario,
-    state: Row[Any],
-    done: int,
-    at: float,
-    until: float,
-    quantum: float,
-) -> float:
-    """Pass over quanta in which nothing is due; hours and days are never passed over."""
-    due = [*connection.execute(_NEXT).one(), until, (at // HOUR + 1) * HOUR]
-    if done < len(scenario.events):
-        due.append(state.founded_at + scenario.events[done].at)
-    idle = min(moment for moment in due if moment is not None) - at
-    # A quantum ends with its last moment: what is due on the stroke belongs to the one before it.
-    return float(at + max(0, math.ceil(idle / quantum) - 1) * quantum)
+class _Slice:
+    """Some quanta of one transaction."""
+
+    def __init__(self, connection: Connection, state: Row[Any], scenario: scenarios.Scenario) -> None:
+        self._connection = connection
+        self._state = state
+        self._scenario = scenario
+        self._quantum = HUGE_QUANTUM if scenario.account == "huge" else QUANTUM
+        self._done: int = state.acts_done
+        """How many of the scenario's events are done."""
+
+    def run(self, *, until: float, exactly: bool) -> bool:
+        """Whether there are more to do."""
+        ends = time.monotonic() + _SLICE_SECONDS
+        at, quantum = float(self._state.simulated_until), self._quantum
+        while at + quantum <= until and time.monotonic() < ends:
+            start = self._skip_idle(at, until=until)
+            at = start + quantum if start + quantum <= until else start
+            self._simulate(start=start, end=at)
+        rest = int(until - at)
+        if exactly and 0 < rest < quantum:
+            self._simulate(start=at, end=at + rest)
+            at += rest
+        self._connection.execute(_SIMULATED, {"until": at, "done": self._done})
+        return at + quantum <= until
+
+    def _next_event_at(self) -> float | None:
+        events = self._scenario.events
+        return self._state.founded_at + events[self._done].at if self._done < len(events) else None
+
+    def _skip_idle(self, at: float, *, until: float) -> float:
+        """Pass over quanta in which nothing is due; hours and days are never passed over."""
+        due = [*self._connection.execute(_NEXT).one(), self._next_event_at(), until, (at // HOUR + 1) * HOUR]
+        idle = min(moment for moment in due if moment is not None) - at
+        # A quantum ends with its last moment: what is due on the stroke belongs to the one before it.
+        return float(at + max(0, math.ceil(idle / self._quantum) - 1) * self._quantum)
+
+    def _simulate(self, *, start: float, end: float) -> None:
+        """Everything that happens in one quantum, in a fixed order."""
+        connection, scenario, seed = self._connection, self._scenario, self._state.seed
+        work = Work(connection=connection, seed=seed, hostile=scenario.texts == "hostile")
+        if start // DAY != end // DAY:
+            health_review.review_inboxes(connection, seed=seed, at=end // DAY * DAY)
+            prune(connection, at=end)
+        if start // HOUR != end // HOUR and scenario.account != "huge":
+            _refill_queues(connection, seed=seed, at=end)
+        health_review.wake_rested_domains(connection, seed=seed, at=end)
+        founded_at = self._state.founded_at
+        sends = Round(seed=seed, scenario=scenario, founded_at=founded_at, buffer=work.buffer)
+        sends.run(connection, until=end)
+        harmed = _apply_due_responses(work, until=end)
+        while (due_at := self._next_event_at()) is not None and due_at <= end:
+            harmed |= triggered_events.run_scheduled_event(work, scenario.events[self._done], at=end)
+            self._done += 1
+        work.buffer.save(connection)
+        health_review.pause_unhealthy_domains(connection, harmed, at=end)
 
 
-def _quantum(
-    connection: Connection,
-    *,
-    scenario: scenarios.Scenario,
-    state: Row[Any],
-    done: int,
-    start: float,
-    end: float,
-) -> int:
-    """Everything that happens in one quantum, in a fixed order; how many scheduled events are done by then."""
-    buffer, harmed = CountBuffer(), set[int]()
-    if start // DAY != end // DAY:
-        health_review.review_inboxes(connection, seed=state.seed, at=end // DAY * DAY)
-        prune(connection, at=end)
-    if start // HOUR != end // HOUR and scenario.account != "huge":
-        _refill_queues(connection, seed=state.seed, at=end)
-    health_review.wake_rested_domains(connection, seed=state.seed, at=end)
-    Round(seed=state.seed, scenario=scenario, founded_at=state.founded_at, buffer=buffer).run(
-        connection, until=end
-    )
-    harmed |= _apply_due_responses(
-        connection, seed=state.seed, until=end, buffer=buffer, hostile=scenario.texts == "hostile"
-    )
-    while done < len(scenario.events) and state.founded_at + scenario.events[done].at <= end:
-        harmed |= triggered_events.run_scheduled_event(
-            connection,
-            scenario.events[done],
-            seed=state.seed,
-            at=end,
-            buffer=buffer,
-            hostile=scenario.texts == "hostile",
-        )
-        done += 1
-    buffer.save(connection)
-    health_review.pause_unhealthy_domains(connection, harmed, at=end)
-    return done
-
-
-def _apply_due_responses(
-    connection: Connection, *, seed: int, until: float, buffer: CountBuffer, hostile: bool
-) -> set[int]:
+def _apply_due_responses(work: Work, *, until: float) -> set[int]:
     """Let the responses that are due show; the domains that bounces or complaints have harmed."""
+    connection = work.connection
     due = connection.execute(_DUE, {"until": until}).all()
     if not due:
         return set()
     connection.execute(responses.delete().where(responses.c.pk.in_([row.pk for row in due])))
-    harmful = set()
     for row in due:
         response = Response(lead=row.lead_pk, inbox=row.inbox_pk, step=row.step, kind=row.kind)
-        apply_response(connection, response, seed=seed, at=row.due_at, buffer=buffer, hostile=hostile)
-        if row.kind in {"bounce_hard", "bounce_soft", "complaint"}:
-            harmful.add(row.inbox_pk)
-    found = (
-        connection.execute(select(inboxes.c.domain_pk).where(inboxes.c.pk.in_(harmful))) if harmful else ()
-    )
-    return {row.domain_pk for row in found}
+        apply_response(work, response, at=row.due_at)
+    harmful = {row.inbox_pk for row in due if row.kind in {"bounce_hard", "bounce_soft", "complaint"}}
+    domains_of = select(inboxes.c.domain_pk).where(inboxes.c.pk.in_(harmful))
+    return set(connection.execute(domains_of).scalars()) if harmful else set()
 
 
 def _refill_queues(connection: Connection, *, seed: int, at: float) -> None:
@@ -196,15 +177,8 @@ def _refill_queues(connection: Connection, *, seed: int, at: float) -> None:
         wanted = int(queue.capacity) // 2
         if connection.execute(_QUEUED, {"sequence": queue.pk}).scalar_one() >= wanted // 2:
             continue
-        rows = [
-            fresh_lead(
-                workspace=queue.workspace_pk,
-                sequence=queue.pk,
-                key=(seed, queue.pk, int(at), number),
-                now=at,
-            )
-            for number in range(wanted)
-        ]
+        home = {"workspace": queue.workspace_pk, "sequence": queue.pk, "now": at}
+        rows = [fresh_lead(key=(seed, queue.pk, int(at), number), **home) for number in range(wanted)]
         connection.execute(insert(leads), rows)
 
 

@@ -12,11 +12,11 @@ from sandbox.service.base.clock import date_of, day_of
 from sandbox.service.base.errors import NotFound
 from sandbox.service.base.schema import domains, inboxes, leads, sequences, workspaces
 from sandbox.service.base.seeded_random import roll
-from sandbox.service.campaign.daily_counts import Cell, CountBuffer
+from sandbox.service.campaign.daily_counts import Cell
 from sandbox.service.campaign.deliverability import Record
 from sandbox.service.campaign.health_review import pause_domain
 from sandbox.service.campaign.people_names import person
-from sandbox.service.campaign.responses import Response, apply_response, details
+from sandbox.service.campaign.responses import Response, Work, apply_response, details
 from sandbox.service.campaign.rules import variant_of
 from sandbox.service.campaign.scenarios import ScheduledEvent
 from sandbox.service.webhooks.events import lead_payload, publish
@@ -63,17 +63,9 @@ _OF_LEAD = _REACHED.where(leads.c.pk == bindparam("start"))
 _IS_SENDING = (sequences.c.status == "active", inboxes.c.status != "resting")
 
 
-def run_scheduled_event(
-    connection: Connection,
-    event: ScheduledEvent,
-    *,
-    seed: int,
-    at: float,
-    buffer: CountBuffer,
-    hostile: bool,
-) -> set[int]:
+def run_scheduled_event(work: Work, event: ScheduledEvent, *, at: float) -> set[int]:
     """Carry out a scenario's event, in the first workspace if it names none; the domains that it may have harmed."""
-    domain, workspace = event.domain, 1
+    connection, domain, workspace = work.connection, event.domain, 1
     assert not isinstance(domain, str)
     if event.workspace is not None:
         named = select(workspaces.c.pk).where(workspaces.c.name == event.workspace)
@@ -82,7 +74,7 @@ def run_scheduled_event(
         workspace = connection.execute(
             select(domains.c.workspace_pk).where(domains.c.pk == domain)
         ).scalar_one()
-    key = (seed, event.at, event.kind, domain or 0, event.count)
+    key = (work.seed, event.at, event.kind, domain or 0, event.count)
     bounces = event.kind == "bounces"
     reached = choose(
         connection, workspace=workspace, count=event.count, key=key, domain=domain, sending=bounces
@@ -91,12 +83,11 @@ def run_scheduled_event(
         step = lead.step
         if bounces:  # of mail that goes out now: what isn't sent can't bounce
             step = min(step + 1, lead.steps)
-            variant = variant_of(seed=seed, lead=lead.pk, step=step)
-            buffer.count(Cell(workspace, day_of(at), lead.sequence_pk, step, variant, lead.inbox_pk), "sends")
-        response = Response(
-            lead=lead.pk, inbox=lead.inbox_pk, step=step, kind=SCHEDULED_RESPONSES[event.kind]
-        )
-        apply_response(connection, response, seed=seed, at=at, buffer=buffer, hostile=hostile)
+            variant = variant_of(seed=work.seed, lead=lead.pk, step=step)
+            cell = Cell(workspace, day_of(at), lead.sequence_pk, step, variant, lead.inbox_pk)
+            work.buffer.count(cell, "sends")
+        kind = SCHEDULED_RESPONSES[event.kind]
+        apply_response(work, Response(lead=lead.pk, inbox=lead.inbox_pk, step=step, kind=kind), at=at)
     return {lead.domain_pk for lead in reached} if bounces else set()
 
 
@@ -158,7 +149,7 @@ def trigger(connection: Connection, request: EventRequest, *, workspace: int, se
     """
     if request.kind == "domain.paused":
         return _pause_domains(connection, request, workspace=workspace, at=at)
-    buffer = CountBuffer()
+    work = Work(connection=connection, seed=seed)
     reached = _reached(connection, request, workspace=workspace, seed=seed, at=at)
     for lead in reached:
         response = Response(
@@ -169,8 +160,8 @@ def trigger(connection: Connection, request: EventRequest, *, workspace: int, se
             text=request.text,
             overrides=request.overrides,
         )
-        apply_response(connection, response, seed=seed, at=at, buffer=buffer)
-    buffer.save(connection)
+        apply_response(work, response, at=at)
+    work.buffer.save(connection)
     missing = 0 if request.lead is not None else request.count - len(reached)
     for number in range(missing):
         payload = _payload_of_a_stranger(
