@@ -21,8 +21,8 @@ from sandbox.service.campaign.rows import (
     insert_one,
 )
 from sandbox.service.campaign.rules import Window, next_slot
-from sandbox.service.seed.huge_account import seed_huge_account
-from sandbox.service.seed.past_events import PastResponse, insert_past_events
+from sandbox.service.seed.huge_account import HugeAccount
+from sandbox.service.seed.past_events import insert_past_events
 from sandbox.service.seed.prehistory import BACKED_DAYS, LeadHistory, Prehistory, Sender
 
 
@@ -47,7 +47,7 @@ def seed_account(connection: Connection, options: SeedOptions) -> bool:
     connection.execute(insert(schema.world), world)
     if scenario.account == "huge":
         acme = insert_one(connection, schema.workspaces, name="acme")
-        seed_huge_account(connection, workspace=acme, seed=options.seed, now=options.now)
+        HugeAccount(connection, workspace=acme, seed=options.seed, now=options.now).create()
     for plan in scenario.plans:
         _seed_workspace(connection, plan, options)
     _issue_keys(connection, options.seed)
@@ -126,7 +126,13 @@ def _seed_workspace(connection: Connection, plan: AccountPlan, options: SeedOpti
         )
     _keep_leads(connection, prehistory, plan=plan, workspace=workspace, sequences=sequences)
     names = {pk: one.name for pk, one in zip(sequences, plan.sequences, strict=True)}
-    _keep_events(connection, prehistory, workspace=workspace, sequences=names)
+    insert_past_events(
+        connection,
+        prehistory,
+        workspace=workspace,
+        sequences=names,
+        person=lambda serial: person(options.seed, workspace, serial),
+    )
 
 
 def _inbox_row(plan: AccountPlan, number: int, *, domain: int, options: SeedOptions) -> dict[str, Any]:
@@ -160,23 +166,13 @@ def _keep_leads(
         key=lambda history: history.created_at,
     )
     first = (connection.execute(select(func.max(schema.leads.c.pk))).scalar() or 0) + 1
-    numbers = {history.serial: first + place for place, history in enumerate(kept)}
+    for place, history in enumerate(kept):
+        history.pk = first + place
     rows = [_lead_row(history, workspace=workspace, seed=prehistory.seed) for history in kept]
     rows += _queued(prehistory, plan=plan, workspace=workspace, sequences=sequences)
     insert_all(connection, schema.leads, [row | {"pk": first + place} for place, row in enumerate(rows)])
     continue_numbering(connection, schema.leads)
-    pending = [
-        {
-            "lead_pk": numbers[entry.history.serial],
-            "inbox_pk": entry.history.inbox,
-            "step": entry.history.step,
-            "kind": entry.kind,
-            "due_at": entry.due_at,
-        }
-        for entry in prehistory.pending
-        if entry.history.serial in numbers
-    ]
-    insert_all(connection, schema.responses, pending)
+    prehistory.insert_pending(connection)
     insert_all(connection, schema.daily_counts, prehistory.buffer.rows())
 
 
@@ -193,27 +189,6 @@ def _queued(
         )
         for place in range(plan.queue)
     ]
-
-
-def _keep_events(
-    connection: Connection, prehistory: Prehistory, *, workspace: int, sequences: dict[int, str]
-) -> None:
-    mine = schema.inboxes.c.workspace_pk == workspace
-    rows = connection.execute(select(schema.inboxes.c.pk, schema.inboxes.c.email).where(mine))
-    addresses = {row.pk: row.email for row in rows}
-    past = (
-        PastResponse(
-            at=one.at,
-            kind=one.kind,
-            serial=one.history.serial,
-            step=one.step,
-            person=person(prehistory.seed, workspace, one.history.serial),
-            sequence=sequences[one.history.sequence],
-            inbox=addresses[one.history.inbox],
-        )
-        for one in prehistory.settled
-    )
-    insert_past_events(connection, past, workspace=workspace, seed=prehistory.seed, now=prehistory.now)
 
 
 def _lead_row(history: LeadHistory, *, workspace: int, seed: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     bindparam,
+    func,
     insert,
     select,
     text,
@@ -31,7 +32,7 @@ from sandbox.service.campaign.daily_counts import COUNTS, Cell
 from sandbox.service.campaign.people_names import FIRST, LAST, Person, plain
 from sandbox.service.campaign.rules import Window, next_slot
 from sandbox.service.seed.cohorts import Cohort, cohorts, responders, variant_of
-from sandbox.service.seed.past_events import PastResponse, insert_past_events
+from sandbox.service.seed.past_events import insert_past_events
 from sandbox.service.seed.prehistory import BACKED_DAYS, LeadHistory, Prehistory
 
 LEADS = 1_000_000
@@ -89,13 +90,11 @@ _SETTLED = (
 )
 
 
-def seed_huge_account(connection: Connection, *, workspace: int, seed: int, now: float) -> None:
-    """10,000 inboxes on 500 domains, a million leads, and nine weeks of counts that their leads and replies back."""
-    _HugeAccount(connection, workspace=workspace, seed=seed, now=now).create()
+class HugeAccount:
+    """10,000 inboxes on 500 domains, a million leads, and nine weeks of counts that their leads and replies back.
 
-
-class _HugeAccount:
-    """Inbox k sends for sequence k modulo their number, so that neither needs to be looked up."""
+    Inbox k sends for sequence k modulo their number, so that neither needs to be looked up.
+    """
 
     def __init__(self, connection: Connection, *, workspace: int, seed: int, now: float) -> None:
         self._connection = connection
@@ -121,24 +120,16 @@ class _HugeAccount:
 
     def create(self) -> None:
         self._insert_inboxes()
-        self._play()
+        chance = random.Random(self._seed)
+        for cohort in self._cohorts:
+            self._play_cohort(cohort, chance)
         self._insert_leads()
         self._insert_counts()
         names = {pk: plan.name for pk, plan in zip(self._sequences, _PLANS, strict=True)}
-        past = (
-            PastResponse(
-                at=one.at,
-                kind=one.kind,
-                serial=one.history.serial,
-                step=one.step,
-                person=self._person(one.history.serial),
-                sequence=names[one.history.sequence],
-                inbox=self._emails[one.history.inbox],
-            )
-            for one in self._past.settled
-            if one.history.pk is not None
+        self._past.settled = [one for one in self._past.settled if one.history.pk is not None]
+        insert_past_events(
+            self._connection, self._past, workspace=self._workspace, sequences=names, person=self._person
         )
-        insert_past_events(self._connection, past, workspace=self._workspace, seed=self._seed, now=self._now)
 
     def _insert_inboxes(self) -> None:
         homes = [
@@ -166,14 +157,8 @@ class _HugeAccount:
             for number in range(INBOXES)
         ]
         rows.insert_all(self._connection, inboxes, made)
-        mine = select(inboxes.c.pk, inboxes.c.email).where(inboxes.c.workspace_pk == self._workspace)
-        self._emails = {row.pk: row.email for row in self._connection.execute(mine)}
-        self._first_inbox = min(self._emails)
-
-    def _play(self) -> None:
-        chance = random.Random(self._seed)
-        for cohort in self._cohorts:
-            self._play_cohort(cohort, chance)
+        first = select(func.min(inboxes.c.pk)).where(inboxes.c.workspace_pk == self._workspace)
+        self._first_inbox = self._connection.execute(first).scalar_one()
 
     def _play_cohort(self, cohort: Cohort, chance: random.Random) -> None:
         place, plan = cohort.place, _PLANS[cohort.place]
@@ -284,17 +269,7 @@ class _HugeAccount:
             if one.pk is not None
         )
         rows.execute_all(self._connection, _SETTLED, settled)
-        pending = (
-            {
-                "lead_pk": one.history.pk,
-                "inbox_pk": one.history.inbox,
-                "step": one.history.step,
-                "kind": one.kind,
-                "due_at": one.due_at,
-            }
-            for one in self._past.pending
-        )
-        rows.insert_all(self._connection, schema.responses, pending)
+        self._past.insert_pending(self._connection)
 
     def _insert_counts(self) -> None:
         """What was sent, had nobody responded; then the responses, and what was not sent because of them."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 
+from sqlalchemy import Connection
+
 from sandbox.service.base.clock import DAY, HOUR, day_of
+from sandbox.service.base.schema import responses
 from sandbox.service.campaign import rules
 from sandbox.service.campaign.daily_counts import Cell, CountBuffer
+from sandbox.service.campaign.rows import insert_all
 from sandbox.service.campaign.rules import Window
 
 HISTORY_DAYS = 65
@@ -77,6 +81,21 @@ class Prehistory:
     pending: list[Pending] = field(default_factory=list)
     settled: list[Settled] = field(default_factory=list)
     buffer: CountBuffer = field(default_factory=CountBuffer)
+
+    def insert_pending(self, connection: Connection) -> None:
+        """The responses that are still to come, of leads that are still there."""
+        rows = (
+            {
+                "lead_pk": one.history.pk,
+                "inbox_pk": one.history.inbox,
+                "step": one.history.step,
+                "kind": one.kind,
+                "due_at": one.due_at,
+            }
+            for one in self.pending
+            if one.history.pk is not None
+        )
+        insert_all(connection, responses, rows)
 
     def simulate(self, sender: Sender) -> None:
         """Send from one inbox for all those weeks: follow-ups that are due first, else a new lead."""
