@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from sys import intern
@@ -99,16 +99,14 @@ class Writer:
             return ()
         self._cover(connection, workspace, at)
         known = self._look(connection, workspace)
-        moved = _write_samples(connection, workspace, measurements.measures(fresh), known=known, at=at)
+        poll = _Poll(connection=connection, workspace=workspace, known=known, at=at)
+        moved = poll.write_samples(measurements.measures(fresh))
         words = measurements.words(fresh, self._thresholds)
-        changed, added = _write_words(
-            connection, workspace, words, known=known, at=at, labels=measurements.labels(fresh)
-        )
-        saved = _save_transitions(connection, workspace, changed)
+        changed, added = poll.write_words(words, labels=measurements.labels(fresh))
         if moved or changed or added:
             known.token = _sign(connection, workspace)
         self._seen |= {(workspace, name): one.read_at for name, one in fresh.items() if one.read_at}
-        return saved
+        return changed
 
     def mark_written(self, snapshot: Snapshot) -> None:
         for name, one in measurements.readings(snapshot):
@@ -203,100 +201,78 @@ def _sign(connection: sa.Connection, workspace: str) -> str:
     return token
 
 
-def _write_samples(
-    connection: sa.Connection,
-    workspace: str,
-    measures: Mapping[SeriesKey, float | None],
-    *,
-    known: WriterState,
-    at: int,
-) -> bool:
-    """Whether anything was written. A sample from before the last one, by a clock that stepped back, is left out."""
-    added = [place for place in measures if place not in known.series]
-    moved = [
-        place
-        for place, value in measures.items()
-        if (held := known.series.get(place)) and held.value != value and at > held.at
-    ]
-    _add_series(connection, workspace, {place: measures[place] for place in added}, known=known, at=at)
-    for place in moved:
-        known.series[place] = LastSample(id=known.series[place].id, at=at, value=measures[place])
-    rows = [{"of": known.series[place].id, "value": measures[place]} for place in (*added, *moved)]
-    if rows:
-        connection.execute(sa.insert(samples).values(series_id=sa.bindparam("of"), at=at), rows)
-        change = sa.update(series).where(series.c.id == sa.bindparam("of"))
-        connection.execute(change.values(last_at=at, last_value=sa.bindparam("value")), rows)
-    return bool(rows)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Poll:
+    """What is written of one poll."""
 
+    connection: sa.Connection
+    workspace: str
+    known: WriterState
+    at: int
 
-def _add_series(
-    connection: sa.Connection,
-    workspace: str,
-    added: Mapping[SeriesKey, float | None],
-    *,
-    known: WriterState,
-    at: int,
-) -> None:
-    places = list(added)
-    for start in range(0, len(places), BATCH):
-        rows = [
-            {"workspace": workspace, "kind": kind, "key": key, "metric": metric, "last_at": at}
-            for kind, key, metric in places[start : start + BATCH]
+    def write_samples(self, measures: Mapping[SeriesKey, float | None]) -> bool:
+        """Whether anything was written. A sample from before the last one, by a clock that stepped back, is left out."""
+        held = self.known.series
+        added = [place for place in measures if place not in held]
+        moved = [
+            place
+            for place, value in measures.items()
+            if (last := held.get(place)) and last.value != value and self.at > last.at
         ]
-        c = series.c
-        for kind, key, metric, i in connection.execute(
-            sa.insert(series).values(rows).returning(c.kind, c.key, c.metric, c.id)
-        ):
-            known.series[_series_key(kind, key, metric)] = LastSample(
-                id=i, at=at, value=added[kind, key, metric]
+        for start in range(0, len(added), BATCH):
+            self._add_series({place: measures[place] for place in added[start : start + BATCH]})
+        for place in moved:
+            held[place] = LastSample(id=held[place].id, at=self.at, value=measures[place])
+        rows = [{"of": held[place].id, "value": measures[place]} for place in (*added, *moved)]
+        if rows:
+            sample = sa.insert(samples).values(series_id=sa.bindparam("of"), at=self.at)
+            self.connection.execute(sample, rows)
+            change = sa.update(series).where(series.c.id == sa.bindparam("of"))
+            self.connection.execute(change.values(last_at=self.at, last_value=sa.bindparam("value")), rows)
+        return bool(rows)
+
+    def _add_series(self, added: Mapping[SeriesKey, float | None]) -> None:
+        common, c = {"workspace": self.workspace, "last_at": self.at}, series.c
+        rows = [{**common, "kind": kind, "key": key, "metric": metric} for kind, key, metric in added]
+        made = sa.insert(series).values(rows).returning(c.kind, c.key, c.metric, c.id)
+        for kind, key, metric, i in self.connection.execute(made):
+            last = LastSample(id=i, at=self.at, value=added[kind, key, metric])
+            self.known.series[_series_key(kind, key, metric)] = last
+
+    def write_words(
+        self, words: Mapping[SeriesKey, str], *, labels: Mapping[str, str]
+    ) -> tuple[tuple[Transition, ...], int]:
+        """What changed, and how many things are new."""
+        before, common = self.known.words, {"workspace": self.workspace}
+        added = [place for place in words if place not in before]
+        moved = [place for place, word in words.items() if before.get(place, word) != word]
+        changed = tuple(
+            Transition(
+                at=aware(self.at),
+                kind=kind,
+                key=key,
+                label=labels.get(key, key),
+                field=name,
+                before=before[kind, key, name],
+                after=words[kind, key, name],
             )
-
-
-def _write_words(
-    connection: sa.Connection,
-    workspace: str,
-    words: Mapping[SeriesKey, str],
-    *,
-    known: WriterState,
-    at: int,
-    labels: Mapping[str, str],
-) -> tuple[list[Transition], int]:
-    """What changed, and how many things are new."""
-    added = [place for place in words if place not in known.words]
-    moved = [place for place, word in words.items() if known.words.get(place, word) != word]
-    changed = [
-        Transition(
-            at=aware(at),
-            kind=kind,
-            key=key,
-            label=labels.get(key, key),
-            field=name,
-            before=known.words[kind, key, name],
-            after=words[kind, key, name],
+            for kind, key, name in moved
         )
-        for kind, key, name in moved
-    ]
-    if added:
-        rows = [
-            {"workspace": workspace, "kind": kind, "key": key, "field": name, "value": words[kind, key, name]}
-            for kind, key, name in added
-        ]
-        connection.execute(sa.insert(states), rows)
-    for kind, key, name in moved:
-        which = (states.c.workspace == workspace) & (states.c.kind == kind) & (states.c.key == key)
-        change = sa.update(states).where(which, states.c.field == name)
-        connection.execute(change.values(value=words[kind, key, name]))
-    known.words.update({place: words[place] for place in (*added, *moved)})
-    return changed, len(added)
-
-
-def _save_transitions(
-    connection: sa.Connection, workspace: str, changed: Sequence[Transition]
-) -> tuple[Transition, ...]:
-    rows = [{**asdict(one), "workspace": workspace, "at": int(one.at.timestamp())} for one in changed]
-    if rows:
-        connection.execute(sa.insert(transitions), rows)
-    return tuple(changed)
+        if added:
+            rows = [
+                {**common, "kind": kind, "key": key, "field": name, "value": words[kind, key, name]}
+                for kind, key, name in added
+            ]
+            self.connection.execute(sa.insert(states), rows)
+        for kind, key, name in moved:
+            which = (states.c.workspace == self.workspace) & (states.c.kind == kind) & (states.c.key == key)
+            change = sa.update(states).where(which, states.c.field == name)
+            self.connection.execute(change.values(value=words[kind, key, name]))
+        if changed:
+            saved = [{**asdict(one), **common, "at": self.at} for one in changed]
+            self.connection.execute(sa.insert(transitions), saved)
+        before.update({place: words[place] for place in (*added, *moved)})
+        return changed, len(added)
 
 
 def prune(connection: sa.Connection, *, now: datetime) -> None:
