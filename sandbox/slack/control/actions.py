@@ -10,6 +10,7 @@ from sandbox.slack.control.reports import described
 from sandbox.slack.people import input_values, modals
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.model import Channel, Json, Message, User
+from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.web_api.files import MAX_BYTES, file_object, register
 from sandbox.slack.workspace import Workspace
 
@@ -22,164 +23,153 @@ def acting_user(workspace: Workspace, body: Body) -> User:
     return workspace.people.person(str(body.get("user") or first))
 
 
-def _channel(workspace: Workspace, body: Body, user: User) -> Channel:
-    """`channel`, `dm` for the conversation with the bot of `app`, or the first channel."""
-    name = body.get("channel") or next(iter(workspace.world.channels))
-    if name == "dm":
-        return workspace.world.direct(user.id, workspace.installation(body.get("app")).app)
-    return workspace.people.channel(str(name), user)
-
-
-def _message(workspace: Workspace, body: Body, user: User) -> Message:
-    channel = _channel(workspace, body, user)
-    found = channel.find(str(body["ts"]))
-    if found is None or found.seen_by not in (None, user.id):
-        raise InvalidActionError(f"no message {body['ts']} in {channel.name}")
-    return found
-
-
-def _values(body: Body) -> Json:
-    values = body.get("values") or {}
-    if not isinstance(values, dict):
-        raise InvalidActionError("values: an object by block id and action id")
-    return values
-
-
-async def _answers(workspace: Workspace, body: Body, *, user: User, channel: Channel, since: int) -> Json:
-    """What the bot did since: messages that `user` sees in `channel`, changes, and the view in front."""
-    min_answers = int(body.get("answers", 1))
-
-    def seen() -> list[Json]:
-        return _seen(workspace, user=user, channel=channel, since=since)
-
-    def enough() -> bool:
-        return len(seen()) >= min_answers or _opened(workspace, user=user, since=since)
-
-    await _wait(workspace, body, enough)
-    return {"answers": seen(), "view": workspace.people.views.top(user.id)}
-
-
-async def _wait(workspace: Workspace, body: Body, condition: Callable[[], bool]) -> None:
-    seconds = float(body.get("wait", 0))
-    if seconds:
-        await workspace.feed.until(condition, timeout=min(seconds, 30.0))
-
-
-def _seen(workspace: Workspace, *, user: User, channel: Channel, since: int) -> list[Json]:
-    """The latest state of each message that the bot or Slackbot posted or changed."""
-    latest: dict[str, Json] = {}
-    for item in workspace.feed.since(since) or []:
-        if item.kind not in ("message", "message_changed") or item.data["channel"] != channel.id:
-            continue
-        if item.only_for in (None, user.id) and workspace.world.users[item.data["user"]].is_bot:
-            latest[item.data["ts"]] = item.data
-    return list(latest.values())
-
-
-def _opened(workspace: Workspace, *, user: User, since: int) -> bool:
-    events = workspace.feed.since(since) or []
-    return any(item.kind in ("view", "home") and item.only_for == user.id for item in events)
-
-
-def _home(workspace: Workspace, body: Body, user: User) -> Json | None:
-    return workspace.people.views.home(user.id, workspace.installation(body.get("app")).app)
-
-
-async def command(workspace: Workspace, body: Body) -> Json:
-    """`{text, user, channel, wait, answers}`: type a slash command."""
-    user = acting_user(workspace, body)
-    channel = _channel(workspace, body, user)
-    since = workspace.feed.number
-    done = await workspace.people.command(str(body["text"]), user=user, channel=channel)
-    return {**done, **await _answers(workspace, body, user=user, channel=channel, since=since)}
-
-
-async def message(workspace: Workspace, body: Body) -> Json:
-    """`{text, user, channel, thread_ts, wait}`: post a message; a bot that is nobody's app can, too."""
-    bot = workspace.world.users.get(str(body.get("user")))
+def speaking_bot(workspace: Workspace, body: Body) -> User | None:
+    """The bot that posts as `user`, if it is nobody's app."""
+    found = workspace.world.users.get(str(body.get("user")))
     apps = {one.app.user for one in workspace.installations}
-    user = bot if bot and bot.is_bot and bot.id not in apps else acting_user(workspace, body)
-    channel = _channel(workspace, body, user)
-    since = workspace.feed.number
-    posted = workspace.people.post(
-        str(body["text"]), user=user, channel=channel, thread_ts=body.get("thread_ts")
-    )
-    workspace.events.message_posted(posted, channel=channel)
-    answers = await _answers(workspace, body, user=user, channel=channel, since=since)
-    return {"message": described(workspace, posted), **answers}
+    return found if found and found.is_bot and found.id not in apps else None
 
 
-async def click(workspace: Workspace, body: Body) -> Json:
+class Act:
+    """One thing that a person does, as the body of the request tells it; raises `InvalidActionError`."""
+
+    def __init__(self, workspace: Workspace, body: Body, user: User | None = None) -> None:
+        self.workspace = workspace
+        self.body = body
+        self.people = workspace.people
+        self.user = user or acting_user(workspace, body)
+        self._since = workspace.feed.number
+
+    @property
+    def app(self) -> Installation:
+        return self.workspace.installation(self.body.get("app"))
+
+    @property
+    def channel(self) -> Channel:
+        """`channel`, `dm` for the conversation with the bot of `app`, or the first channel."""
+        name = self.body.get("channel") or next(iter(self.workspace.world.channels))
+        if name == "dm":
+            return self.workspace.world.direct(self.user.id, self.app.app)
+        return self.people.channel(str(name), self.user)
+
+    @property
+    def message(self) -> Message:
+        channel = self.channel
+        found = channel.find(str(self.body["ts"]))
+        if found is None or found.seen_by not in (None, self.user.id):
+            raise InvalidActionError(f"no message {self.body['ts']} in {channel.name}")
+        return found
+
+    @property
+    def home(self) -> Json | None:
+        return self.people.views.home(self.user.id, self.app.app)
+
+    @property
+    def view(self) -> Json:
+        found = self.home if self.body.get("home") else self.people.views.top(self.user.id)
+        if found is None:
+            raise InvalidActionError(f"nothing is open for {self.user.name}")
+        return found
+
+    def locate(self) -> None:
+        """Put the place of its `element` into the body."""
+        self.body = {**self.body, **self._place(str(self.body["element"]))}
+
+    def _place(self, name: str) -> Json:
+        modal, home = self.people.views.top(self.user.id), self.home
+        if self.body.get("ts"):
+            return input_values.named(self.message.blocks, name)
+        if modal is not None:
+            return {"view": True, **input_values.named(modal["blocks"], name)}
+        for message in self._newest_first():
+            if name in input_values.names(message.blocks):
+                place = {"channel": message.channel, "ts": message.ts}
+                return {**place, **input_values.named(message.blocks, name)}
+        return {"home": True, **input_values.named(home["blocks"] if home else [], name)}
+
+    def _newest_first(self) -> list[Message]:
+        """The messages that the user sees, in `channel` or anywhere."""
+        channels = [one for one in self.workspace.world.channels.values() if self.user.id in one.members]
+        if self.body.get("channel"):
+            channels = [self.channel]
+        every = [one for channel in channels for one in channel.everything()]
+        seen = [one for one in every if one.seen_by in (None, self.user.id)]
+        return sorted(seen, key=lambda message: message.ts, reverse=True)
+
+    async def answers(self, channel: Channel) -> Json:
+        """What the bot did since: messages that the user sees in `channel`, changes, and the view in front."""
+        min_answers = int(self.body.get("answers", 1))
+        await self.wait(lambda: len(self._seen(channel)) >= min_answers or self.opened())
+        return {"answers": self._seen(channel), "view": self.people.views.top(self.user.id)}
+
+    async def wait(self, condition: Callable[[], bool]) -> None:
+        seconds = float(self.body.get("wait", 0))
+        if seconds:
+            await self.workspace.feed.until(condition, timeout=min(seconds, 30.0))
+
+    def _seen(self, channel: Channel) -> list[Json]:
+        """The latest state of each message that the bot or Slackbot posted or changed."""
+        latest: dict[str, Json] = {}
+        for item in self.workspace.feed.since(self._since) or []:
+            if item.kind not in ("message", "message_changed") or item.data["channel"] != channel.id:
+                continue
+            by_bot = self.workspace.world.users[item.data["user"]].is_bot
+            if item.only_for in (None, self.user.id) and by_bot:
+                latest[item.data["ts"]] = item.data
+        return list(latest.values())
+
+    def opened(self) -> bool:
+        events = self.workspace.feed.since(self._since) or []
+        return any(item.kind in ("view", "home") and item.only_for == self.user.id for item in events)
+
+
+async def command(act: Act) -> Json:
+    """`{text, user, channel, wait, answers}`: type a slash command."""
+    channel = act.channel
+    done = await act.people.command(str(act.body["text"]), user=act.user, channel=channel)
+    return {**done, **await act.answers(channel)}
+
+
+async def message(act: Act) -> Json:
+    """`{text, user, channel, thread_ts, wait}`: post a message; a bot that is nobody's app can, too."""
+    channel, thread = act.channel, act.body.get("thread_ts")
+    posted = act.people.post(str(act.body["text"]), user=act.user, channel=channel, thread_ts=thread)
+    act.workspace.events.message_posted(posted, channel=channel)
+    return {"message": described(act.workspace, posted), **await act.answers(channel)}
+
+
+async def click(act: Act) -> Json:
     """`{user, channel, ts, action_id | text, block_id, value, values, wait}`, or `view: true`, or `home: true`.
 
     With `element`, a text or an action id, and no place: in the modal in front, else on the newest message that has it,
     else at Home.
     """
-    user = acting_user(workspace, body)
-    people = workspace.people
-    if "element" in body:
-        body = _located(workspace, body, user)
-    since = workspace.feed.number
-    if body.get("view") or body.get("home"):
-        view = _view(workspace, body, user)
-        done = await people.click_in_view(view, user=user, element=body)
-        channel = workspace.world.direct(user.id, people.app_of(view).app)
+    if "element" in act.body:
+        act.locate()
+    if act.body.get("view") or act.body.get("home"):
+        view = act.view
+        done = await act.people.click_in_view(view, user=act.user, element=act.body)
+        channel = act.workspace.world.direct(act.user.id, act.people.app_of(view).app)
     else:
-        target = _message(workspace, body, user)
-        channel = workspace.world.channels[target.channel]
-        done = await people.click(target, user=user, element=body)
-    return {**done, **await _answers(workspace, body, user=user, channel=channel, since=since)}
+        target = act.message
+        channel = act.workspace.world.channels[target.channel]
+        done = await act.people.click(target, user=act.user, element=act.body)
+    return {**done, **await act.answers(channel)}
 
 
-def _located(workspace: Workspace, body: Body, user: User) -> Body:
-    """`body` with the place of its `element`; raises `InvalidActionError`."""
-    name = str(body["element"])
-    modal, home = workspace.people.views.top(user.id), _home(workspace, body, user)
-    if body.get("ts"):
-        message = _message(workspace, body, user)
-        return {**body, **input_values.named(message.blocks, name)}
-    if modal is not None:
-        return {**body, "view": True, **input_values.named(modal["blocks"], name)}
-    for message in _newest_first(workspace, body, user):
-        if name in input_values.names(message.blocks):
-            place = {"channel": message.channel, "ts": message.ts}
-            return {**body, **place, **input_values.named(message.blocks, name)}
-    return {**body, "home": True, **input_values.named(home["blocks"] if home else [], name)}
-
-
-def _newest_first(workspace: Workspace, body: Body, user: User) -> list[Message]:
-    """The messages that the user sees, in `channel` or anywhere."""
-    channels = [one for one in workspace.world.channels.values() if user.id in one.members]
-    if body.get("channel"):
-        channels = [_channel(workspace, body, user)]
-    seen = [one for channel in channels for one in channel.everything() if one.seen_by in (None, user.id)]
-    return sorted(seen, key=lambda message: message.ts, reverse=True)
-
-
-def _view(workspace: Workspace, body: Body, user: User) -> Json:
-    found = _home(workspace, body, user) if body.get("home") else workspace.people.views.top(user.id)
-    if found is None:
-        raise InvalidActionError(f"nothing is open for {user.name}")
-    return found
-
-
-async def options(workspace: Workspace, body: Body) -> Json:
+async def options(act: Act) -> Json:
     """`{user, channel, ts | view, action_id, block_id, value}`: type into an external select."""
-    user = acting_user(workspace, body)
-    in_view = body.get("view") or body.get("home")
-    source = _view(workspace, body, user) if in_view else _message(workspace, body, user)
-    return await modals.suggest(workspace.people, user=user, source=source, element=body)
+    source = act.view if act.body.get("view") or act.body.get("home") else act.message
+    return await modals.suggest(act.people, user=act.user, source=source, element=act.body)
 
 
-async def shortcut(workspace: Workspace, body: Body) -> Json:
+async def shortcut(act: Act) -> Json:
     """`{user, callback_id, app}` for a global shortcut; with `channel` and `ts` for a message's."""
-    user = acting_user(workspace, body)
-    to = workspace.installation(body.get("app") or _offering(workspace, str(body["callback_id"])))
-    since = workspace.feed.number
-    channel = _channel(workspace, body, user)
-    target = _message(workspace, body, user) if body.get("ts") else None
-    done = await workspace.people.shortcut(str(body["callback_id"]), to=to, user=user, message=target)
-    return {**done, **await _answers(workspace, body, user=user, channel=channel, since=since)}
+    name, channel = str(act.body["callback_id"]), act.channel
+    to = act.workspace.installation(act.body.get("app") or _offering(act.workspace, name))
+    target = act.message if act.body.get("ts") else None
+    done = await act.people.shortcut(name, to=to, user=act.user, message=target)
+    return {**done, **await act.answers(channel)}
 
 
 def _offering(workspace: Workspace, callback_id: str) -> str | None:
@@ -189,65 +179,57 @@ def _offering(workspace: Workspace, callback_id: str) -> str | None:
     return None
 
 
-async def reaction(workspace: Workspace, body: Body) -> Json:
+async def reaction(act: Act) -> Json:
     """`{user, channel, ts, name}`: react, or take the reaction back."""
-    user = acting_user(workspace, body)
-    target = _message(workspace, body, user)
-    name = str(body["name"]).strip(":")
+    target, by = act.message, act.user.id
+    name = str(act.body["name"]).strip(":")
     users = target.reactions.setdefault(name, [])
-    added = user.id not in users
-    users.append(user.id) if added else users.remove(user.id)
+    added = by not in users
+    users.append(by) if added else users.remove(by)
     if not users:
         del target.reactions[name]
-    workspace.world.announce(target, kind="message_changed")
-    workspace.events.reaction_changed(target, name=name, by=user.id, added=added)
+    act.workspace.world.announce(target, kind="message_changed")
+    act.workspace.events.reaction_changed(target, name=name, by=by, added=added)
     return {"added": added}
 
 
-async def upload(workspace: Workspace, body: Body) -> Json:
+async def upload(act: Act) -> Json:
     """`{name, content}`, the bytes as base64: choose a file; what is answered is a value for a `file_input`."""
-    content = base64.b64decode(str(body["content"]), validate=True)
+    content = base64.b64decode(str(act.body["content"]), validate=True)
     if len(content) > MAX_BYTES:
         raise InvalidActionError(f"content: at most {MAX_BYTES} bytes")
-    world = workspace.world
-    known = register(world, str(body["name"])[:255], size=len(content))
+    world = act.workspace.world
+    known = register(world, str(act.body["name"])[:255], size=len(content))
     world.contents[known["id"]] = content
-    return {"file": file_object(known, origin=workspace.origin)}
+    return {"file": file_object(known, origin=act.workspace.origin)}
 
 
-async def submit_view(workspace: Workspace, body: Body) -> Json:
+async def submit_view(act: Act) -> Json:
     """`{user, values, offered}`: press the button of the modal in front."""
-    user = acting_user(workspace, body)
-    people = workspace.people
-    values, offered = _values(body), list(body.get("offered") or [])
-    since = workspace.feed.number
-    done = await modals.submit(people, user=user, values=values, offered=offered)
-    channel = _channel(workspace, body, user)
-    answers = await _answers(workspace, body, user=user, channel=channel, since=since)
+    values, offered = act.body.get("values") or {}, list(act.body.get("offered") or [])
+    if not isinstance(values, dict):
+        raise InvalidActionError("values: an object by block id and action id")
+    done = await modals.submit(act.people, user=act.user, values=values, offered=offered)
+    answers = await act.answers(act.channel)
     return {**done, "answers": answers["answers"]}
 
 
-async def close_view(workspace: Workspace, body: Body) -> Json:
+async def close_view(act: Act) -> Json:
     """`{user, all}`: close the modal in front, or all of them."""
-    user = acting_user(workspace, body)
-    return await modals.close(workspace.people, user=user, everything=bool(body.get("all")))
+    return await modals.close(act.people, user=act.user, everything=bool(act.body.get("all")))
 
 
-async def open_home(workspace: Workspace, body: Body) -> Json:
+async def open_home(act: Act) -> Json:
     """`{user, app, tab, wait}`: open the Home (or `messages`) tab of an app."""
-    user = acting_user(workspace, body)
-    since, shown = workspace.feed.number, _home(workspace, body, user)
-    workspace.events.home_opened(
-        user, of=workspace.installation(body.get("app")), tab=str(body.get("tab") or "home"), view=shown
-    )
-    await _wait(workspace, body, lambda: _opened(workspace, user=user, since=since))
-    return {"view": _home(workspace, body, user)}
+    tab = str(act.body.get("tab") or "home")
+    act.workspace.events.home_opened(act.user, of=act.app, tab=tab, view=act.home)
+    await act.wait(act.opened)
+    return {"view": act.home}
 
 
-async def read(workspace: Workspace, body: Body) -> Json:
+async def read(act: Act) -> Json:
     """`{user, channel}`: everything there is read."""
-    user = acting_user(workspace, body)
-    channel = _channel(workspace, body, user)
+    channel = act.channel
     last = next(reversed(channel.messages), "0")
-    workspace.world.read_until[user.id, channel.id] = last
+    act.workspace.world.read_until[act.user.id, channel.id] = last
     return {"read_until": last}

@@ -10,6 +10,7 @@ from typing import Any
 from aiohttp import web
 
 from sandbox.slack.control import actions, administration, reports, transcripts
+from sandbox.slack.control.actions import Act
 from sandbox.slack.state.errors import InvalidActionError, SlackError
 from sandbox.slack.state.feed import Entry
 from sandbox.slack.state.traffic import without_secrets
@@ -27,17 +28,18 @@ READING: dict[str, Handler] = {
 }
 
 
-def _recorded(name: str, act: Handler) -> Handler:
+def _recorded(name: str, handler: Callable[[Act], Awaitable[dict[str, Any]]]) -> Handler:
     """The act, entered into the transcript unless nobody could do it."""
 
     async def record(workspace: Workspace, body: dict[str, Any]) -> dict[str, Any]:
-        user = workspace.world.users.get(str(body.get("user"))) or actions.acting_user(workspace, body)
+        speaker = actions.speaking_bot(workspace, body) if handler is actions.message else None
+        act = Act(workspace, body, speaker)
         shown = {word: value for word, value in body.items() if word not in ("wait", "answers", "content")}
         short = without_secrets(shown)
-        entry = Entry(at=workspace.clock.now(), kind="act", user=user.id, act=name, body=short)
+        entry = Entry(at=workspace.clock.now(), kind="act", user=act.user.id, act=name, body=short)
         workspace.world.transcript.add(entry)
         try:
-            return await act(workspace, body)
+            return await handler(act)
         except (SlackError, InvalidActionError, KeyError, TypeError, ValueError):
             workspace.world.transcript.withdraw(entry)
             raise
@@ -45,7 +47,7 @@ def _recorded(name: str, act: Handler) -> Handler:
     return record
 
 
-_PEOPLE: dict[str, Handler] = {
+_PEOPLE: dict[str, Callable[[Act], Awaitable[dict[str, Any]]]] = {
     "command": actions.command,
     "message": actions.message,
     "click": actions.click,
