@@ -15,7 +15,7 @@ from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample
+from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
 from shared.domain.snapshot import service_day
 from shared.history import History, HistoryUnavailable
 
@@ -26,7 +26,6 @@ BACKFILL = 30
 AT_ONCE = 10
 """Days that one reading fills in: two requests each."""
 DAY = 86_400.0
-EPOCH = date(1970, 1, 1).toordinal()
 
 log = structlog.get_logger("guardrails")
 Learn = Callable[[str, Sequence[CountSample]], None]
@@ -112,7 +111,7 @@ class GuardrailSampler:
         self._written = {place: kept for place, kept in self._written.items() if place[3] in {0, last + 1}}
         for day in missing[:AT_ONCE]:
             at = (day + 1) * DAY - 1
-            found = await self._day(client, date.fromordinal(day + EPOCH), sequences, inboxes, at=at)
+            found = await self._day(client, day_of(day), sequences, inboxes, at=at)
             found.append(CountSample(scope=CLOSED, key="", day=day, at=at))
             await self._store.guardrails.keep(workspace, found)
             self._learn(workspace, found)
@@ -142,10 +141,6 @@ class GuardrailSampler:
         ]  # fmt: skip
         await self._store.guardrails.keep(workspace, found)
         self._learn(workspace, found)
-
-
-def number_of(day: date) -> int:
-    return day.toordinal() - EPOCH
 
 
 def _health(inbox: Inbox, *, day: date, at: float) -> CountSample:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Protocol
 
 POLL, HEALTH, CLOSED = "poll", "health", "closed"
 """Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""
 ALL = ""
 """In place of a workspace and a rule: the switch of all guardrails."""
+
+
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def number_of(day: date) -> int:
+    """Days since 1970-01-01, by which samples name a day."""
+    return day.toordinal() - _EPOCH
+
+
+def day_of(number: int) -> date:
+    return date.fromordinal(number + _EPOCH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +111,4 @@ class GuardRecords(Protocol):
     async def incidents(self, workspace: str, since: float) -> Sequence[Incident]: ...
     async def happenings(self, workspace: str, since: float) -> Sequence[Happening]: ...
     async def samples(self, workspace: str, since: float) -> Sequence[CountSample]: ...
+    async def sends_of_days(self, workspace: str, days: Sequence[int]) -> Mapping[int, int]: ...

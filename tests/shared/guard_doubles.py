@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shared.domain.guard_records import ALL, CountSample, Happening, Incident, StoredRule, Switch
@@ -17,6 +17,8 @@ class MemoryGuardrails:
     fired: list[Incident] = field(default_factory=list)
     came: list[Happening] = field(default_factory=list)
     counted: list[CountSample] = field(default_factory=list)
+    closed: dict[int, int] = field(default_factory=dict)
+    """The sends of days that are over."""
 
     async def rules(self, workspace: str) -> Sequence[StoredRule]:
         return list(self.added.values())
@@ -47,3 +49,6 @@ class MemoryGuardrails:
 
     async def samples(self, workspace: str, since: float) -> Sequence[CountSample]:
         return [one for one in self.counted if one.at >= since]
+
+    async def sends_of_days(self, workspace: str, days: Sequence[int]) -> Mapping[int, int]:
+        return {day: self.closed[day] for day in days if day in self.closed}

@@ -19,6 +19,7 @@ from shared.guardrails.rule import subject_key
 
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
+LAST_SLOT = int(86_399 // SLOT)
 SLOTS_OF_HOUR = 4
 THINNED, KEPT = 3 * 86_400.0, 40 * 86_400.0
 KINDS = ("lead.bounced", "lead.unsubscribed", "reply.ooo")
@@ -140,6 +141,16 @@ class Guardrails(Repository):
         """The days whose whole counts are kept."""
         closed = (samples.c.workspace == workspace) & (samples.c.scope == CLOSED)
         return frozenset(tx.scalars(sa.select(samples.c.day).where(closed)))
+
+    @reads
+    def sends_of_days(self, tx: Transaction, workspace: str, days: Sequence[int]) -> dict[int, int]:
+        """The sends of these days, as far as their whole counts are kept: in the last slot of each."""
+        c = samples.c
+        whole = (c.workspace == workspace) & c.day.in_(days) & (c.slot == LAST_SLOT)
+        sends = sa.func.sum(sa.case((c.scope == "sequence", c.sends), else_=0))
+        closed = sa.func.max(sa.case((c.scope == CLOSED, 1), else_=0)) == 1
+        query = sa.select(c.day, sends).where(whole, c.scope.in_(["sequence", CLOSED]))
+        return {day: int(count) for day, count in tx.execute(query.group_by(c.day).having(closed))}
 
     @writes
     def keep(self, tx: Transaction, workspace: str, new: Sequence[CountSample]) -> None:

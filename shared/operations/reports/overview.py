@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Generic, NamedTuple, TypeVar
 
 from shared.api.errors import OutreachError
@@ -16,6 +16,7 @@ from shared.api.models import Sequence as Campaign
 from shared.commands import Invocation
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.forecast import Span, day_total
+from shared.domain.guard_records import number_of
 from shared.domain.health import DomainHealth, count_by_kind, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
 from shared.domain.reports import totals
@@ -43,10 +44,15 @@ class Part(Generic[T]):
 
     @property
     def why(self) -> str:
-        return self.error.message if isinstance(self.error, OutreachError) else str(self.error)
+        return of_reading(self.error.message if isinstance(self.error, OutreachError) else str(self.error))
 
     def unknown(self, label: str) -> Fact:
         return Fact(label=label, value=f"unknown: {self.why}", tone=Tone.UNKNOWN)
+
+
+def of_reading(text: str) -> str:
+    """An error's words without what they say of a change: nothing was to be changed."""
+    return text.replace("; nothing was changed", "")
 
 
 async def read_part(reading: Awaitable[T]) -> Part[T]:
@@ -121,9 +127,23 @@ async def _same_weekdays(context: CommandContext) -> tuple[int, ...]:
     """The sends of the same weekday of the last weeks, as far as they are known."""
     day = service_day(context.client, now=context.now())
     days = [day - timedelta(weeks=back) for back in range(1, WEEKS + 1)]
-    read = (context.client.stats(start=one, end=one, priority=Priority.INTERACTIVE) for one in days)
+    known = await _recorded_sends(days, context)
+    asked = [one for one in days if one not in known]
+    read = (context.client.stats(start=one, end=one, priority=Priority.INTERACTIVE) for one in asked)
     counts = [totals(rows).sends if rows else 0 for rows in await asyncio.gather(*read)]
-    return tuple(count for count in counts if count is not None)
+    return (*known.values(), *(count for count in counts if count is not None))
+
+
+async def _recorded_sends(days: Sequence[date], context: CommandContext) -> Mapping[date, int]:
+    """Of days that are over, as far as the bot has recorded them: they change no more, and need no request."""
+    if context.records is None:
+        return {}
+    numbers = {number_of(day): day for day in days}
+    try:
+        found = await context.records.guardrails.sends_of_days(context.workspace.name, list(numbers))
+    except RecordsUnavailable:
+        return {}
+    return {numbers[number]: sends for number, sends in found.items()}
 
 
 def by_midnight(seen: Overview) -> Span | None:
@@ -146,7 +166,7 @@ def _service(seen: Overview) -> Fact:
     if not errors:
         return Fact(label="Service", value="reachable", tone=Tone.GOOD)
     text = "partly available" if len(errors) < ASKED else "not available"
-    return Fact(label="Service", value=f"{text}: {errors[0]}", tone=Tone.BAD)
+    return Fact(label="Service", value=f"{text}: {of_reading(str(errors[0]))}", tone=Tone.BAD)
 
 
 def _sequences(part: Part[tuple[Campaign, ...]]) -> Fact:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from bot.jobs import guardrail_acts
 from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import parse
-from shared.domain.guard_records import Switch
+from shared.domain.guard_records import Switch, number_of
 from shared.guardrails.activity import Activity
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
@@ -234,6 +234,9 @@ async def test_days_that_are_over_are_read_once_and_known_to_backtests(guarded: 
     assert len(await guarded.store.guardrails.closed_days("default")) == 30
     samples = await guarded.store.guardrails.samples("default", 0.0)
     assert [(one.key, one.sends) for one in samples if one.sends] == [("Q3 founders", 120)]
+    last = number_of(date.fromisoformat(yesterday))
+    found = await guarded.store.guardrails.sends_of_days("default", [last, last - 1, last - 40])
+    assert found == {last: 120, last - 1: 0}
 
 
 async def test_old_counts_are_thinned_to_one_an_hour(guarded: GuardedWorkspace) -> None:

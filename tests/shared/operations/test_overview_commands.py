@@ -10,6 +10,7 @@ import pytest
 
 from shared.commands import COMMANDS, Role, parse
 from shared.domain.card import Tone
+from shared.domain.guard_records import number_of
 from shared.domain.records import AlertsSummary
 from shared.operations import run
 from shared.settings import load
@@ -42,6 +43,26 @@ async def test_status_tells_everything_at_once(harness: CommandHarness) -> None:
         "/stats",
         {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"},
     ) in harness.service.requests
+
+
+async def test_status_asks_the_service_for_no_day_that_the_bot_has_recorded(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    days = [number_of(NOW.date() - timedelta(weeks=back)) for back in range(1, 5)]
+    harness.records.guardrails.closed = dict.fromkeys(days, 5_000)
+    answer = facts(await harness.say("status"))
+    assert answer["By midnight UTC"].startswith("4,814 to 5,186 sends")
+    stats = [query for _, path, query in harness.service.requests if path == "/stats"]
+    assert [query["from"] for query in stats] == [f"{NOW.date()}"]
+    del harness.records.guardrails.closed[days[0]]
+    await harness.say("status")
+    assert len([1 for _, path, _ in harness.service.requests if path == "/stats"]) == 3
+
+
+async def test_status_without_the_service_says_nothing_of_changes(harness: CommandHarness) -> None:
+    with harness.failing("GET /inboxes", httpx.ConnectError("refused")):
+        card = await harness.say("status")
+    assert "can't be reached" in text(card)
+    assert "nothing was changed" not in text(card)
 
 
 async def test_status_names_the_channels_that_take_nothing(harness: CommandHarness) -> None:
