@@ -14,6 +14,8 @@ from statistics import mean, stdev
 
 T90 = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76)
 """Student's t by degrees of freedom from 1: 5 % lie above. Beyond, 1.75 is near enough."""
+WEEKS = 4
+"""Same weekdays of the past from which a day's sends are told."""
 LEAST_DAYS = 5
 """Days of health from which a trend is told."""
 FARTHEST = 30
@@ -99,19 +101,3 @@ def day_total(past: Sequence[int], *, sent: int, limit: int | None) -> Span | No
     most = math.inf if limit is None else max(limit, sent)
     low = min(max(sent, math.floor(middle - half)), most)
     return Span(low=low, high=max(low, min(most, math.ceil(middle + half))))
-
-
-def limit_reached(
-    sent: float | None, limit: float | None, *, since: datetime, now: datetime
-) -> tuple[datetime, datetime | None] | None:
-    """Between when sending reaches the limit if its pace since `since` goes on; the end is None where it may not.
-
-    The pace is that of a Poisson process. None when nothing can be told, or the limit is reached already.
-    """
-    if not sent or limit is None or sent >= limit or now <= since:
-        return None
-    elapsed, doubt = (now - since).total_seconds(), T90[-1] * math.sqrt(sent)
-    early = now + timedelta(seconds=(limit - sent) * elapsed / (sent + doubt))
-    slow = max(sent - doubt, 0.0) / elapsed
-    late = (limit - sent) / slow if slow else math.inf
-    return early, now + timedelta(seconds=late) if late < timedelta(days=366).total_seconds() else None

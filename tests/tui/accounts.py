@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Many
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -41,7 +42,7 @@ class FakeFeed:
     """Delivers the ticks that it is given, and remembers what it was asked for."""
 
     def __init__(
-        self, *, history: HistoryAccess | None = None, sent: Mapping[str, int | None] | None = None
+        self, *, history: HistoryAccess | None = None, sends: Mapping[str, Many[int | None]] | None = None
     ) -> None:
         self.history = history
         self.thresholds = Thresholds()
@@ -50,7 +51,7 @@ class FakeFeed:
         self.requested: list[tuple[str, ...]] = []
         self.closed = False
         self.replies: dict[str, LeadReply] = {}
-        self._sent = sent or {}
+        self._sends = sends or {}
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         self.deliver = deliver
@@ -58,8 +59,8 @@ class FakeFeed:
     def read_now(self, *names: str) -> None:
         self.requested.append(names)
 
-    async def sent_today(self) -> Mapping[str, int | None]:
-        return self._sent
+    async def inbox_sends(self) -> Mapping[str, Many[int | None]]:
+        return self._sends
 
     async def last_reply(self, email: str) -> LeadReply | None:
         return self.replies.get(email)

@@ -68,12 +68,9 @@ class Navigation:
         screen.show_plot(ref, plot, ahead=ahead)
 
     async def _read_today(self, screen: DetailScreen, ref: PageRef, feed: Feed) -> None:
-        sent = (await feed.sent_today()).get(ref.key)
+        sends = (await feed.inbox_sends()).get(ref.key, ())
         if screen.page and screen.page.inbox:
-            now = self.ui.now()
-            since = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
-            limit = screen.page.inbox.inbox.daily_limit
-            screen.show_more(ref, limit_facts(sent, limit, since=since, now=now))
+            screen.show_more(ref, limit_facts(sends, screen.page.inbox.inbox.daily_limit))
 
     async def _read_reply(self, screen: DetailScreen, ref: PageRef, lead: LeadLine, feed: Feed) -> None:
         reply = await feed.last_reply(lead.lead.email or "")

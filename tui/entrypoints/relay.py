@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,13 +45,13 @@ async def read_frame(reader: asyncio.StreamReader) -> dict[str, Any] | None:
 class Answers(Protocol):
     """What viewers may ask of a workspace's poller."""
 
-    async def sent_today(self) -> Mapping[str, int | None]: ...
+    async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]: ...
     async def last_reply(self, email: str) -> LeadReply | None: ...
 
 
 async def _asked(feed: Answers, frame: Mapping[str, Any]) -> Any:
     if "reply_of" not in frame:
-        return dict(await feed.sent_today())
+        return {inbox: list(sends) for inbox, sends in (await feed.inbox_sends()).items()}
     reply = await feed.last_reply(str(frame["reply_of"]))
     return reply and record_to_json(reply)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -67,7 +67,7 @@ class RelayFeed:
     def read_now(self, *names: str) -> None:
         """The shared poller has its own schedule, independent of viewers."""
 
-    async def sent_today(self) -> Mapping[str, int | None]:
+    async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]:
         """Asked of the one poller, for which it is one request a minute at most, whoever looks."""
         return await self._answer() or {}
 

@@ -10,12 +10,13 @@ import contextlib
 import getpass
 import importlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shared.domain import forecast
 from shared.domain.card import Card
 from shared.domain.records import Actor, LeadReply, Records, RecordsUnavailable
 from shared.domain.snapshot import Snapshot, service_day
@@ -71,7 +72,8 @@ class ServiceFeed:
         self._equipped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._today = asyncio.Lock()
-        self._sent: Mapping[str, int | None] = {}
+        self._sent: dict[date, Mapping[str, int | None]] = {}
+        self._sends: Mapping[str, Sequence[int | None]] = {}
         self._sent_at: datetime | None = None
         self.history: HistoryAccess | None = None
         self.thresholds = start_settings.thresholds
@@ -94,13 +96,28 @@ class ServiceFeed:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def sent_today(self) -> Mapping[str, int | None]:
-        """What each inbox has sent today: one request, at most one in a minute, whoever asks."""
+    async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]:
+        """Today's at most once in a minute, whoever asks; those of the same weekdays before once a day."""
         async with self._today:
             now = self._now()
             if self._client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
-                self._sent, self._sent_at = await self._read_today(self._client, now=now), now
-            return self._sent
+                day = service_day(self._client, now=now)
+                days = [day - timedelta(weeks=back) for back in range(forecast.WEEKS + 1)]
+                self._sent = {one: self._sent[one] for one in days[1:] if one in self._sent}
+                for one in days:
+                    if (
+                        one not in self._sent
+                        and (sends := await self._read_sends(self._client, one)) is not None
+                    ):
+                        self._sent[one] = sends
+                self._sent_at = now
+                inboxes = {inbox for sends in self._sent.values() for inbox in sends}
+                self._sends = {inbox: [self._sent_on(one, inbox) for one in days] for inbox in inboxes}
+            return self._sends
+
+    def _sent_on(self, day: date, inbox: str) -> int | None:
+        """An inbox that is left out of a day's stats has sent nothing then."""
+        return self._sent[day].get(inbox, 0) if day in self._sent else None
 
     async def last_reply(self, email: str) -> LeadReply | None:
         """The newest reply of a lead; None where the bot has none, or its database doesn't answer."""
@@ -112,15 +129,14 @@ class ServiceFeed:
             logger.info("the reply of a lead: %s", error)
             return None
 
-    async def _read_today(self, client: OutreachClient, *, now: datetime) -> Mapping[str, int | None]:
+    async def _read_sends(self, client: OutreachClient, day: date) -> Mapping[str, int | None] | None:
         from shared.api.errors import OutreachError
 
-        day = service_day(client, now=now)
         try:
             rows = await client.stats(group_by="inbox", start=day, end=day)
         except OutreachError as error:
-            logger.warning("today's sends by inbox: %s", error)
-            return {}
+            logger.warning("sends by inbox: %s", error)
+            return None
         return {row.group: row.sends for row in rows}
 
     async def run(self, line: str) -> Card:

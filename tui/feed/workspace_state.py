@@ -41,8 +41,8 @@ class Feed(Protocol):
     def read_now(self, *names: str) -> None:
         """Read these sources now, or all."""
 
-    async def sent_today(self) -> Mapping[str, int | None]:
-        """What each inbox has sent today, as far as it can be told."""
+    async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]:
+        """What each inbox has sent today and on the same weekdays before, the last first, as far as it can be told."""
 
     async def last_reply(self, email: str) -> LeadReply | None:
         """The newest reply of a lead, as far as the bot has it."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from shared.api.models import StatsRow
 from shared.domain import evidence, forecast, health, reports
@@ -307,17 +306,24 @@ def _lately(subject: str, changes: Sequence[ChangeLine]) -> str:
     return "\n".join(f"{change.at.astimezone():%d %b %H:%M}  {change.text}" for change in seen)
 
 
-def limit_facts(sent: int | None, limit: int | None, *, since: datetime, now: datetime) -> tuple[Fact, ...]:
-    """Today's sends against the limit, and when it will be reached at this pace; nothing where they are unknown."""
+def limit_facts(sends: Sequence[int | None], limit: int | None) -> tuple[Fact, ...]:
+    """Today's sends against the limit, and where the day will end by the same weekdays before, which follow in `sends`."""
+    sent = sends[0] if sends else None
     if sent is None:
         return ()
     of = f" of {limit:,}" if limit is not None else ""
     facts: tuple[Fact, ...] = (Fact(label="Sent today", value=f"{sent:,}{of}"),)
     if limit is not None and sent >= limit:
         return (*facts, Fact(label="Limit", value="reached", tone=Tone.WARN))
-    reached = forecast.limit_reached(sent, limit, since=since, now=now)
-    if reached is None or reached[0].date() != now.date():
+    likely = forecast.day_total([count for count in sends[1:] if count is not None], sent=sent, limit=limit)
+    if likely is None:
         return facts
-    early, late = reached
-    until = "or later" if late is None or late.date() != now.date() else f"to {late.astimezone():%H:%M}"
-    return (*facts, Fact(label="Limit", value=f"reached at {early.astimezone():%H:%M} {until}, at this pace"))
+    low, high = f"{likely.low:,.0f}", f"{likely.high:,.0f}"
+    facts = (
+        *facts,
+        Fact(label="By midnight UTC", value=f"{low if low == high else f'{low} to {high}'} sends"),
+    )
+    if limit is None:
+        return facts
+    chance = "will probably" if likely.low >= limit else "may" if likely.high >= limit else "probably won't"
+    return (*facts, Fact(label="Limit", value=f"{chance} be reached today"))

@@ -15,7 +15,7 @@ from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.commands import Invocation
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
-from shared.domain.forecast import Span, day_total
+from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.guard_records import number_of
 from shared.domain.health import DomainHealth, count_by_kind, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
@@ -28,8 +28,6 @@ from shared.settings import DEFAULT
 from shared.text.formats import show_count, show_number, show_span, show_time
 
 T = TypeVar("T")
-WEEKS = 4
-"""Weeks from which the sends of a whole day are estimated."""
 ASKED = 3
 """Requests to the service; when all of them fail, there is no status to show."""
 NO_BOT = "not running, so replies and alerts aren't recorded. Start it with `outreach bot`."

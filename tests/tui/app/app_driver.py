@@ -35,8 +35,8 @@ def state(
 ) -> WorkspaceState:
     lines = RecordedLines()
     pending_changes = PendingChanges(lines, now=clock, read_only=read_only)
-    sent = {"person00@useacme.example": 26, "person08@useacme.example": 38}
-    feed = FakeFeed(history=history, sent=sent)
+    sends = {"person00@useacme.example": [26, 28, 27, 29, 28], "person08@useacme.example": [38]}
+    feed = FakeFeed(history=history, sends=sends)
     return WorkspaceState(workspace=name, feed=feed, pending_changes=pending_changes)
 
 

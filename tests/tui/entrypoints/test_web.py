@@ -159,7 +159,7 @@ REPLY = LeadReply(
 
 async def test_what_a_viewer_asks_is_answered_by_the_one_poller(tmp_path: Path) -> None:
     relay = Relay({"workspaces": []})
-    poller = FakeFeed(sent={"ann@useacme.example": 26})
+    poller = FakeFeed(sends={"ann@useacme.example": [26, None]})
     poller.replies["maya@harbor.example"] = REPLY
     relay.feeds["acme"] = poller
     async with relay.serving(tmp_path / "feed"), History(parse_url("sqlite:///:memory:")) as store:
@@ -181,7 +181,7 @@ async def test_what_a_viewer_asks_is_answered_by_the_one_poller(tmp_path: Path) 
 
         following = asyncio.create_task(follow(), name="viewer-following")
         async with asyncio.timeout(5):
-            assert await feed.sent_today() == {"ann@useacme.example": 26}
+            assert await feed.inbox_sends() == {"ann@useacme.example": [26, None]}
             assert await feed.last_reply("maya@harbor.example") == REPLY
             assert await feed.last_reply("nobody@harbor.example") is None
         following.cancel()
