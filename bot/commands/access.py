@@ -120,6 +120,7 @@ class Access:
             workspace=workspace.name,
             command=invocation.line,
             result="refused: role",
+            effect="refused",
         )
         await self._contexts.store.records.record(entry)
         command = invocation.command

@@ -68,6 +68,8 @@ class BulkPause:
             workspace=context.workspace.name,
             command=question.line or render(invocation),
             result=bulk.result(invocation, tally),
+            effect=bulk.effect(invocation, tally),
+            sequences=tally.ids,
         )
         await need_records(context).record(entry)
         buttons = await self._undo(invocation.command.name, tally, context=context)
@@ -77,10 +79,9 @@ class BulkPause:
         if not tally.changed:
             return ()
         back = Invocation(command=COMMANDS[_BACK[verb]], values=_everything(_BACK[verb]))
-        names = tuple(change.id for change in tally.changed)
         nonce = await self._store.confirmations.ask_undo(
             render(back),
-            names,
+            tally.ids,
             workspace=context.workspace.name,
             person=context.actor.id,
             seconds=UNDO_SECONDS,

@@ -105,6 +105,8 @@ class AutoResume:
                 workspace=workspace,
                 command="resume: the pause has run out",
                 result=f"{card.title} ({keys})",
+                effect="resumed",
+                sequences=tuple(timer.timer.key for timer in tally.resumed),
             )
         )
         if channel:

@@ -227,6 +227,8 @@ class GuardrailActs:
             workspace=incident.workspace,
             command=f"pause: {incident.sentence}",
             result=result if paused else f"failed: {why}",
+            effect="paused" if paused else "failed",
+            sequences=tuple(paused),
         )
         state = "done" if paused else "failed"
         if await self._store.incidents.finish(incident, entry, paused=tuple(paused), draw=draw, state=state):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Literal, Protocol
 
 from shared.domain.guard_records import GuardRecords
 
@@ -149,15 +149,22 @@ class Subscription:
     condensed: bool = False
 
 
+Effect = Literal["", "paused", "resumed", "refused", "failed"]
+"""What became of an act; empty: it changed something else than whether sequences send."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One act that changed something, or was refused."""
+    """One act that changed something, failed or was refused."""
 
     at: datetime
     actor: Actor
     workspace: str
     command: str
     result: str
+    effect: Effect = ""
+    sequences: tuple[str, ...] = ()
+    """The ids of those that it paused or resumed."""
 
 
 TIMER_KINDS = frozenset({"resume"})

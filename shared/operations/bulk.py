@@ -13,7 +13,7 @@ from shared.api.models import Sequence
 from shared.commands import Invocation, render
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import RecordsUnavailable
+from shared.domain.records import Effect, RecordsUnavailable
 from shared.operations import sequences
 from shared.operations.context import CommandContext
 from shared.operations.outcome import Outcome, need_records
@@ -36,6 +36,11 @@ class Tally:
     already: int = 0
     gone: int = 0
     failed: list[str] = field(default_factory=list)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of those that were changed."""
+        return tuple(one.id for one in self.changed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +113,11 @@ async def _many(invocation: Invocation, context: CommandContext) -> Outcome | No
         return Outcome(card=replace(question(invocation, touched), buttons=(yes,)))
     tally = await change_each(invocation, [one.id for one in chosen], context=context)
     card = result_card(invocation, tally, context=context)
-    return Outcome(card=card, result=result(invocation, tally) if tally.changed or tally.failed else "")
+    if not (tally.changed or tally.failed):
+        return Outcome(card=card)
+    return Outcome(
+        card=card, result=result(invocation, tally), effect=effect(invocation, tally), sequences=tally.ids
+    )
 
 
 def nothing_able(verb: str) -> Card:
@@ -156,8 +165,14 @@ async def change_each(invocation: Invocation, ids: Sequences[str], *, context: C
 
 def result(invocation: Invocation, tally: Tally) -> str:
     """For the audit: which were changed."""
-    changed = ", ".join(one.id for one in tally.changed)
+    changed = ", ".join(tally.ids)
     return f"{show_number(len(tally.changed), 'sequence')} {DONE[invocation.command.name]}: {changed}"
+
+
+def effect(invocation: Invocation, tally: Tally) -> Effect:
+    if not tally.changed:
+        return "failed"
+    return "paused" if invocation.command.name == "pause" else "resumed"
 
 
 def result_card(invocation: Invocation, tally: Tally, *, context: CommandContext) -> Card:

@@ -15,10 +15,10 @@ from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.lead_record import record_of
-from shared.domain.records import LeadReply, RecordsUnavailable
+from shared.domain.records import Effect, LeadReply, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.lead_search import PAGE, Search, search
-from shared.operations.outcome import Outcome, find_sequence, which_sequence
+from shared.operations.outcome import Outcome, find_sequence, refusal, which_sequence
 from shared.text.formats import show_number
 from shared.text.links import answer_link, lead_link
 from shared.text.replies import without_quotation
@@ -231,17 +231,18 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
             title=f"{email} was added to {label}", tone=Tone.GOOD, buttons=(button,), data=({"email": email},)
         )
         return Outcome(card=card, result=f"added to {label}")
+    effect: Effect = ""
     if result.repeated:
         title = f"{email} may already be in {label}"
         note = "The connection was lost and the request was sent again. The first attempt may have added it."
         result_said = "uncertain: repeated"
     elif result.skipped:
         title, note = f"{email} was not added to {label}", f"The service skipped it: {reasons}."
-        result_said = f"refused: skipped: {reasons}"
+        result_said, effect = f"refused: skipped: {reasons}", "refused"
     else:
         title, note = f"{email} was sent to {label}", "The service didn't confirm whether it was added."
         result_said = f"sent to {label}; the service didn't confirm whether it was added"
-    return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=result_said)
+    return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=result_said, effect=effect)
 
 
 async def remove(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -254,7 +255,8 @@ async def remove(invocation: Invocation, context: CommandContext) -> Outcome:
     if len(result.found) > 1:
         return _which_lead(who, result.found)
     if not result.found and "@" in who:
-        return Outcome(card=_not_found(who, result), result="refused: not found" if confirmed else "")
+        missing = _not_found(who, result)
+        return refusal(missing, why="not found") if confirmed else Outcome(card=missing)
     one = result.found[0] if result.found else Lead(id=who)
     if confirmed:
         return await _remove(one.id, label=one.email or one.id, context=context)
@@ -268,7 +270,7 @@ async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Outco
         card = Card(
             title=f"{clip(label)} isn't in this workspace", tone=Tone.WARN, text=("Nothing was changed.",)
         )
-        return Outcome(card=card, result="refused: not found")
+        return refusal(card, why="not found")
     text = ("It was removed from all sequences. Its reply history is kept.",)
     return Outcome(
         card=Card(title=f"{clip(label)} was removed", tone=Tone.GOOD, text=text, data=({"id": lead_id},)),
@@ -302,4 +304,4 @@ def _which_lead(who: str, found: tuple[Lead, ...]) -> Outcome:
         table=lead_table(found),
         buttons=buttons,
     )
-    return Outcome(card=card, result="refused: several leads")
+    return refusal(card, why="several leads")

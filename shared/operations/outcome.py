@@ -11,7 +11,7 @@ from shared.api.http.rate_limit import Priority
 from shared.commands import CONFIRMED, Invocation, with_sequence
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.domain.card import Card, Tone
-from shared.domain.records import AuditEntry, Records, RecordsUnavailable
+from shared.domain.records import AuditEntry, Effect, Records, RecordsUnavailable
 from shared.operations.context import CommandContext
 
 NO_RECORDS = "The bot's database isn't available here."
@@ -23,10 +23,16 @@ class Outcome:
 
     card: Card
     result: str = ""
+    effect: Effect = ""
+    sequences: tuple[str, ...] = ()
 
 
 def refused(title: str, *text: str, why: str) -> Outcome:
-    return Outcome(card=Card(title=title, tone=Tone.WARN, text=text, refused=True), result=f"refused: {why}")
+    return refusal(Card(title=title, tone=Tone.WARN, text=text, refused=True), why=why)
+
+
+def refusal(card: Card, *, why: str) -> Outcome:
+    return Outcome(card=card, result=f"refused: {why}", effect="refused")
 
 
 async def find_sequence(
@@ -39,8 +45,7 @@ async def find_sequence(
 
 def which_sequence(found: Ambiguous | NoMatch, invocation: Invocation) -> Outcome:
     """The question which sequence is meant."""
-    card = found.card(partial(with_sequence, invocation))
-    return Outcome(card=card, result="refused: no single sequence")
+    return refusal(found.card(partial(with_sequence, invocation)), why="no single sequence")
 
 
 def need_records(context: CommandContext) -> Records:
@@ -59,22 +64,24 @@ async def record_outcome(outcome: Outcome, *, invocation: Invocation, context: C
     """The card of an outcome, once it is in the audit; a failure to write is shown, and undoes nothing."""
     if not outcome.result:
         return replace(outcome.card, unchanged=True)
-    card = replace(outcome.card, refused=outcome.result.startswith("refused"))
-    failure = await write_audit(outcome.result, invocation=invocation, context=context)
+    card = replace(outcome.card, refused=outcome.effect == "refused")
+    failure = await write_audit(outcome, invocation=invocation, context=context)
     if not failure:
         return card
     footer = " ".join(filter(None, (card.footer, f"Not in the audit: {failure}")))
     return replace(card, footer=footer)
 
 
-async def write_audit(result: str, *, invocation: Invocation, context: CommandContext) -> str:
+async def write_audit(outcome: Outcome, *, invocation: Invocation, context: CommandContext) -> str:
     """Write one line into the audit; the reason where that fails, else nothing."""
     entry = AuditEntry(
         at=context.now(),
         actor=context.actor,
         workspace=context.workspace.name,
         command=invocation.line or invocation.command.name,
-        result=result,
+        result=outcome.result,
+        effect=outcome.effect,
+        sequences=outcome.sequences,
     )
     try:
         await need_records(context).record(entry)
@@ -83,5 +90,6 @@ async def write_audit(result: str, *, invocation: Invocation, context: CommandCo
     return ""
 
 
-def failure(error: OutreachError | RecordsUnavailable) -> str:
-    return f"failed: {error}"
+def failure(error: OutreachError | RecordsUnavailable) -> Outcome:
+    """For the audit; who ran the command is told of the error itself."""
+    return Outcome(card=Card(title=str(error)), result=f"failed: {error}", effect="failed")

@@ -108,12 +108,12 @@ def _without_other_teams(entry: AuditEntry, team: str) -> AuditEntry:
 
 
 def _is_refused(entry: AuditEntry) -> bool:
-    return entry.result.startswith("refused")
+    return entry.effect == "refused"
 
 
 def _refusal(entry: AuditEntry, context: CommandContext) -> Fact:
     when = show_time(entry.at, now=context.now(), zone=context.zone)
-    why = entry.result.removeprefix("refused").strip(": ")
+    why = entry.result.removeprefix("refused: ")
     return Fact(
         label="Refused", value=f"{when}, {entry.actor.name}: {entry.command}" + (f" ({why})" if why else "")
     )

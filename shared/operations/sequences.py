@@ -108,7 +108,7 @@ async def _pauses(
         timers = await context.records.timers(context.workspace.name, RESUME_TIMER)
     except RecordsUnavailable:
         return {}, {}
-    pauses = {name: one for name, one in changes.items() if "paused" in one.result}
+    pauses = {name: one for name, one in changes.items() if one.effect == "paused"}
     return pauses, {timer.key: timer for timer in timers}
 
 
@@ -221,7 +221,12 @@ def _done(
         footer=note,
         data=_data(sequence, now.split()[1], until=until),
     )
-    return Outcome(card=card, result=f"{clip(sequence.label)} ({sequence.id}) {now}")
+    return Outcome(
+        card=card,
+        result=f"{clip(sequence.label)} ({sequence.id}) {now}",
+        effect="paused" if "paused" in now.split() else "resumed",
+        sequences=(sequence.id,),
+    )
 
 
 def _data(sequence: Sequence, status: str, *, until: datetime | None = None) -> tuple[dict[str, object], ...]:

@@ -13,7 +13,7 @@ from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 from shared.operations import subscription_sources
 from shared.operations.context import CommandContext, Place
-from shared.operations.outcome import Outcome, find_sequence, need_records, refused
+from shared.operations.outcome import Outcome, find_sequence, need_records, refusal, refused
 from shared.operations.reports.digest import digest_card
 from shared.operations.subscription_card import card_of, policy
 from shared.text.formats import show_number
@@ -101,7 +101,7 @@ async def _sequence_name(invocation: Invocation, context: CommandContext) -> str
     card = found.card(
         lambda known: render(replace(invocation, values={**invocation.values, "sequence": known}))
     )
-    return Outcome(card=card, result="refused: no single sequence")
+    return refusal(card, why="no single sequence")
 
 
 async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -136,9 +136,7 @@ async def _not_ended(values: Mapping[str, Any], context: CommandContext, channel
     rules = subscription_sources.channel_rules(context.settings, context.workspace, channel)
     held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})
     texts = (f"It comes from the settings, {' and '.join(held)}. Change it there.",) if held else ()
-    return Outcome(
-        card=replace(card, tone=Tone.WARN, text=(*texts, *card.text)), result="refused: no such subscription"
-    )
+    return refusal(replace(card, tone=Tone.WARN, text=(*texts, *card.text)), why="no such subscription")
 
 
 def _meant(one: Subscription, values: Mapping[str, Any]) -> bool:

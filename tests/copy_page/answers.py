@@ -153,9 +153,10 @@ def _busy(_harness: CommandHarness, records: MemoryRecords) -> None:
     records.senders = {"good.com": ["Q3 Founders", "Spring"]}
     records.entries = [
         AuditEntry(at=NOW - timedelta(hours=5), actor=Actor(name="ben", face="slack", channel="#sales"),
-                   workspace="default", command="pause sq_2 reason bounces are high", result="Q3 CTO (sq_2) is paused"),
+                   workspace="default", command="pause sq_2 reason bounces are high", result="Q3 CTO (sq_2) is paused",
+                   effect="paused", sequences=("sq_2",)),
         AuditEntry(at=NOW - timedelta(hours=1), actor=Actor(name="eve", face="slack", channel="#sales"),
-                   workspace="default", command="pause sq_1", result="refused: role"),
+                   workspace="default", command="pause sq_1", result="refused: role", effect="refused"),
     ]  # fmt: skip
 
 

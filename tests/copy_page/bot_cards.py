@@ -176,7 +176,8 @@ def exchanges() -> Iterator[tuple[str, Card]]:
     yield "not interested", alert_actions.reason_choices("al_1")
     yield "whole reply", alert_actions.whole_reply(claim)
     entry = AuditEntry(at=NOW, actor=Actor(name="ben", face="slack"), workspace="acme", command="resume sq_1",
-                       result="Q3 founders (sq_1) is active again")  # fmt: skip
+                       result="Q3 founders (sq_1) is active again",
+                       effect="resumed", sequences=("sq_1",))  # fmt: skip
     for verdict in (Verdict.LATE, Verdict.GIVEN, Verdict.NOT_YOURS, Verdict.UNKNOWN):
         yield (
             f"confirmation: {verdict}",

@@ -186,7 +186,7 @@ class MemoryRecords:
 
     async def last_changes(self, workspace: str, sequences: Sequence[str]) -> Mapping[str, AuditEntry]:
         self._look()
-        return {name: one for one in self.entries for name in sequences if f"({name})" in one.result}
+        return {name: one for one in self.entries for name in sequences if name in one.sequences}
 
     async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]:
         self._look()

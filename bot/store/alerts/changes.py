@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
@@ -13,10 +13,6 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import audit
 from shared.domain.records import Actor, AuditEntry
 
-_CHANGE = re.compile(r"\W*(pause|resume)\b", re.IGNORECASE)
-_NONE = re.compile(r"refused|failed")
-_WORD = re.compile(r"[^\s(),:;]+")
-
 
 def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
     """A row of the audit."""
@@ -26,27 +22,38 @@ def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
         workspace=row.workspace,
         command=row.command,
         result=row.result,
+        effect=row.effect,
+        sequences=tuple(json.loads(row.sequences or "[]")),
     )
+
+
+def audit_row(entry: AuditEntry) -> dict[str, Any]:
+    return {
+        "at": entry.at.timestamp(),
+        "workspace": entry.workspace,
+        "actor_name": entry.actor.name,
+        "actor_id": entry.actor.id,
+        "face": entry.actor.face,
+        "channel": entry.actor.channel,
+        "command": entry.command,
+        "result": entry.result,
+        "effect": entry.effect,
+        "sequences": json.dumps(entry.sequences) if entry.sequences else "",
+    }
 
 
 def last_changes(
     tx: Transaction, workspace: str, names: Collection[str], *, after: int
 ) -> dict[str, AuditEntry]:
     """The last pause or resumption of each sequence that was written after this entry of the audit."""
-    later = (audit.c.workspace == workspace) & (audit.c.id > after)
+    later = (audit.c.workspace == workspace) & (audit.c.id > after) & (audit.c.sequences != "")
     rows = tx.execute(sa.select(audit).where(later).order_by(audit.c.id))
-    touched = [(touched_by(entry), entry) for entry in map(read_audit_entry, rows)]
-    return {name: entry for name in names for ids, entry in touched if name in ids}
-
-
-def touched_by(entry: AuditEntry) -> frozenset[str]:
-    """The sequences that an entry paused or resumed."""
-    changed = _CHANGE.match(entry.command) and not _NONE.match(entry.result)
-    return frozenset(_WORD.findall(entry.result)) if changed else frozenset()
+    last = {name: entry for entry in map(read_audit_entry, rows) for name in entry.sequences}
+    return {name: last[name] for name in names if name in last}
 
 
 def changes_between(tx: Transaction, workspace: str, since: float, until: float) -> list[AuditEntry]:
     """The sequences that were paused and resumed from one moment until before another, the first first."""
     which = (audit.c.workspace == workspace) & (audit.c.at >= since) & (audit.c.at < until)
-    rows = tx.execute(sa.select(audit).where(which).order_by(audit.c.id))
-    return [entry for entry in map(read_audit_entry, rows) if touched_by(entry)]
+    changes = sa.select(audit).where(which, audit.c.sequences != "").order_by(audit.c.id)
+    return [read_audit_entry(row) for row in tx.execute(changes)]

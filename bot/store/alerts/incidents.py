@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.alerts.changes import audit_row
 from bot.store.alerts.confirmations import keep_undo
 from bot.store.alerts.guardrails import read_incident
 from bot.store.db.engine import Repository, Transaction, reads, writes
@@ -166,7 +167,7 @@ class Incidents(Repository):
         done = _mine(incident).values(state=state, lease_until=None, sequences=_ids(paused))
         if tx.execute(done).rowcount != 1:
             return False
-        tx.execute(sa.insert(audit).values(_audit_row(entry)))
+        tx.execute(sa.insert(audit).values(audit_row(entry)))
         undo = ""
         if paused:
             undo = keep_undo(tx, "resume all", paused, workspace=incident.workspace, seconds=7 * DAY)
@@ -249,16 +250,3 @@ def _refusal(tx: Transaction, claim: Claim) -> str:
         if len(named | set(claim.sequences)) > claim.at_once:
             return "at once"
     return ""
-
-
-def _audit_row(entry: AuditEntry) -> dict[str, Any]:
-    return {
-        "at": entry.at.timestamp(),
-        "workspace": entry.workspace,
-        "actor_name": entry.actor.name,
-        "actor_id": entry.actor.id,
-        "face": entry.actor.face,
-        "channel": entry.actor.channel,
-        "command": entry.command,
-        "result": entry.result,
-    }

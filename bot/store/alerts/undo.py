@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts.changes import last_changes, touched_by
+from bot.store.alerts.changes import last_changes
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import posts, questions
 from shared.domain.records import AuditEntry
@@ -46,7 +46,7 @@ def changed_since(tx: Transaction, undo: Question) -> dict[str, AuditEntry]:
 
 def overtake(tx: Transaction, entry: AuditEntry) -> None:
     """Close the Undos all of whose sequences have been changed since, this entry included."""
-    touched = touched_by(entry)
+    touched = frozenset(entry.sequences)
     if not touched:
         return
     open_ = (

@@ -261,6 +261,8 @@ audit = sa.Table(
     text("channel"),
     text("command"),
     text("result"),
+    text("effect"),
+    text("sequences"),  # JSON: the ids of those that it paused or resumed
 )
 
 known_leads = (

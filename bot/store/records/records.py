@@ -267,18 +267,7 @@ class CommandRecords(Repository):
     @writes
     def record(self, tx: Transaction, entry: AuditEntry) -> None:
         """Write down who changed what."""
-        tx.execute(
-            sa.insert(audit).values(
-                at=entry.at.timestamp(),
-                workspace=entry.workspace,
-                actor_name=entry.actor.name,
-                actor_id=entry.actor.id,
-                face=entry.actor.face,
-                channel=entry.actor.channel,
-                command=entry.command,
-                result=entry.result,
-            )
-        )
+        tx.execute(sa.insert(audit).values(changes.audit_row(entry)))
         undo.overtake(tx, entry)
 
     @writes

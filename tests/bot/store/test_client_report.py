@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
@@ -34,13 +35,13 @@ async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, cl
     note = json.dumps({"title": "12 bounces on mail.example"})
     planned = PlannedPost(dedupe="spike:1", channel="C1", kind="spike", note=note)
     await store.spikes.show("default", domain, ["lead.bounced"], planned)
-    for command, result in (
-        ("pause sq_1", "Spring (sq_1) paused"),
-        ("pause sq_2", "failed: the service does not answer"),
-        ("add ada@x.example to sq_1", "added to Spring"),
+    entry = AuditEntry(at=at(clock.now), actor=ANN, workspace="default", command="", result="")
+    for one in (
+        replace(entry, result="failed follow-ups (sq_1) paused", effect="paused", sequences=("sq_1",)),
+        replace(entry, result="failed: the service does not answer", effect="failed"),
+        replace(entry, result="added to Spring"),
     ):
-        entry = AuditEntry(at=at(clock.now), actor=ANN, workspace="default", command=command, result=result)
-        await store.records.record(entry)
+        await store.records.record(one)
     clock.now += 3600
     await arrive(store, interested(3))
 
@@ -52,6 +53,6 @@ async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, cl
         "The service paused mail.example",
         "12 bounces on mail.example",
     }
-    assert [one.result for one in found.changes] == ["Spring (sq_1) paused"]
+    assert [one.result for one in found.changes] == ["failed follow-ups (sq_1) paused"]
     nothing = await store.records.period("other", at(began), at(began + 600))
     assert (nothing.positive, nothing.incidents, nothing.changes) == ([], [], [])

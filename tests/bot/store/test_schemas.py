@@ -62,6 +62,8 @@ async def everything_is_there(store: Store) -> None:
     assert (timer.key, timer.payload["name"]) == ("sq_1", "Q3")
     (entry,) = await store.records.audit("default")
     assert entry.actor == Actor(name="ann", id="U1", face="slack", channel="C1")
+    assert await store.records.last_changes("default", ["sq_1", "sq_2"]) == {"sq_1": entry}
+    assert entry.effect == "paused"
 
 
 async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(

@@ -203,6 +203,17 @@ async def test_audit_shows_what_was_refused_apart_from_the_changes(harness: Comm
     assert [one["refused"] for one in card.data] == [True, False]
 
 
+@pytest.mark.parametrize("name", ["refused offers", "failed follow-ups"])
+async def test_a_change_is_one_whatever_its_sequence_is_called(harness: CommandHarness, name: str) -> None:
+    harness.service.sequences[0]["name"] = name
+    assert not (await harness.say("pause sq_1")).refused
+    card = await harness.say("audit")
+    assert (card.title, card.facts) == ("Last 1 change", ())
+    paused = await harness.say("sequences paused")
+    assert paused.data is not None
+    assert {one["id"]: one["paused_by"] for one in paused.data}["sq_1"] == "ann"
+
+
 async def test_whoami_tells_the_role(harness: CommandHarness) -> None:
     assert "pause" in facts(await harness.say("whoami"))["Can change"]
     harness.role = Role.READER
@@ -229,6 +240,8 @@ async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarn
             workspace="acme",
             command="pause sq_1",
             result="Q3 Founders (sq_1) is paused",
+            effect="paused",
+            sequences=("sq_1",),
         )
     ]
 
