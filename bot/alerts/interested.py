@@ -8,7 +8,7 @@ from bot.alerts.model import Alert
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of, footer, line_of, show_time, when
 from shared.domain.card import Button, Card, Confirm, Fact, Tone
 from shared.text.formats import show_exact_span, show_number
-from shared.text.replies import without_quotation
+from shared.text.quotations import without_quotation
 
 QUOTED = 1_500
 """Characters of a reply that the card shows."""

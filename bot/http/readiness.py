@@ -15,7 +15,7 @@ from bot.runtime.supervisor import Supervisor
 from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
 from bot.store import Store
-from bot.store.records.figures import Backlog
+from bot.store.records.counts import Backlog
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
 from shared.domain.records import RecordsUnavailable

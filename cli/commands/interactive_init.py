@@ -21,7 +21,7 @@ from cli.commands.manifest import slack_address
 from cli.commands.webhooks import PATH
 from cli.console import exit_codes
 from cli.console.interactive import attended
-from cli.doctor import installation, run, slack
+from cli.doctor import configuration, run, slack
 from cli.doctor.finding import Finding
 from shared.domain.card import Tone
 from shared.settings import DEFAULT, Settings, SettingsError, load
@@ -41,7 +41,7 @@ def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
         answers, _ask_service, lambda settings: run.service_findings(settings, settings.workspaces[DEFAULT])
     )
     _say("The database")
-    _until_good(answers, _ask_database, installation.database)
+    _until_good(answers, _ask_database, configuration.database)
     _say("Slack")
     public = _ask_address()
     socket_mode = not _yes("Can Slack reach that address too? (n: Socket Mode, which needs none)")

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from cli.console import card_output, exit_codes
-from cli.doctor import installation, service, slack
+from cli.doctor import configuration, service, slack
 from cli.doctor.finding import Finding, bad
 from shared.api.errors import OutreachError
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
@@ -30,7 +30,7 @@ def run(options: Namespace) -> int:
 
 
 async def _all(options: Namespace) -> list[Finding]:
-    settings, findings = installation.configuration(options.config)
+    settings, findings = configuration.read_settings(options.config)
     if settings is None:
         return findings
     if options.post:
@@ -42,7 +42,7 @@ async def _all(options: Namespace) -> list[Finding]:
     checked = await asyncio.gather(
         *(service_findings(settings, workspace) for workspace in workspaces),
         listed(slack.examine(settings)),
-        installation.database(settings),
+        configuration.database(settings),
         listed(service.deliveries(settings)),
     )
     return [*findings, *(finding for found in checked for finding in found)]

@@ -13,7 +13,7 @@ from shared.api.models import COUNTS, StatsRow
 from shared.domain.card import Tone
 from shared.domain.evidence import rates_data
 from shared.domain.records import Incident, PositiveReply
-from shared.domain.reports import totals
+from shared.domain.totals import totals
 
 ADDRESS = re.compile(r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+")
 HIDDEN = "(address)"

@@ -19,7 +19,7 @@ from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Page, S
 from shared.domain.failures import cause_of
 from shared.domain.guard_records import Incident
 from shared.domain.records import InterestedReply
-from shared.domain.reports import totals
+from shared.domain.totals import totals
 
 if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
     from shared.api import OutreachClient

@@ -7,8 +7,8 @@ from typing import Any
 
 from shared.api.models import COUNTS, StatsRow
 from shared.domain.health import Thresholds, by_score, roll_up
-from shared.domain.reports import totals
 from shared.domain.snapshot import Reading, Snapshot
+from shared.domain.totals import totals
 
 SeriesKey = tuple[str, str, str]
 """Kind, key, and the metric or field."""

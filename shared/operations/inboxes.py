@@ -10,7 +10,7 @@ from shared.commands import Invocation, join
 from shared.commands.arguments import clip, did_you_mean
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
-from shared.domain.reports import rate
+from shared.domain.totals import rate
 from shared.domain.workspace_verdict import judge_domains
 from shared.operations.context import CommandContext
 from shared.text.formats import show_number

@@ -21,7 +21,7 @@ from shared.operations.lead_search import PAGE, Search, search
 from shared.operations.outcome import Outcome, find_sequence, refusal, which_sequence
 from shared.text.formats import show_number
 from shared.text.links import answer_link, lead_link
-from shared.text.replies import without_quotation
+from shared.text.quotations import without_quotation
 
 NAMED = ("id", "email", "status", "first_name", "last_name", "company")
 MOST_OTHER_FIELDS = 12

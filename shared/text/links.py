@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from shared.text.replies import without_quotation
+from shared.text.quotations import without_quotation
 
 EMAIL_FIELD = "{email}"
 LONGEST_MAILTO = 1_900

@@ -23,8 +23,8 @@ from textual.pilot import Pilot
 from shared.api import OutreachClient
 from shared.api.models import StatsRow
 from shared.domain.card import Card
-from shared.domain.reports import totals
 from shared.domain.snapshot import SOURCES, DailyCounts, Snapshot, service_day, take_snapshot
+from shared.domain.totals import totals
 from shared.settings import load
 from tests.tui.crisis_sheet import ACCOUNT, Crisis, crisis
 from tests.waiting import until

@@ -80,7 +80,7 @@ class DailyCountsReader:
                 await asyncio.sleep(BETWEEN)
 
     async def _read(self, day: date) -> StatsRow:
-        from shared.domain.reports import totals
+        from shared.domain.totals import totals
 
         return totals(await self._client.stats(start=day, end=day), group=day.isoformat())
 

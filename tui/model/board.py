@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
-from shared.domain import evidence, health, reports
+from shared.domain import evidence, health, totals
 from shared.domain.card import Tone
 from shared.domain.conditions import Condition, conditions_of
 from shared.domain.failures import UNREACHABLE
@@ -53,7 +53,7 @@ class Figure:
 
     @property
     def share(self) -> float | None:
-        return None if self.label == SENDS else reports.rate(self.value, self.sends)
+        return None if self.label == SENDS else totals.rate(self.value, self.sends)
 
     @property
     def change(self) -> str:
@@ -240,7 +240,7 @@ def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) ->
 def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
     by_sequence = snapshot.stats.get("sequence")
     rows = by_sequence.value if by_sequence else None
-    now = reports.totals(rows) if rows is not None else StatsRow(group="")
+    now = totals.totals(rows) if rows is not None else StatsRow(group="")
     today = snapshot.today.value or StatsRow(group="")
     before = snapshot.previous.value or StatsRow(group="")
 

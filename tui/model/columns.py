@@ -9,7 +9,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 
 from shared.api.models import Lead
-from shared.domain import evidence, reports
+from shared.domain import evidence, totals
 from shared.domain.card import Tone
 from shared.text import formats
 from shared.text.formats import show_count, show_rate
@@ -150,7 +150,7 @@ def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
     """A count of the stats as a share of the sends."""
 
     def of(line: InboxLine | SequenceLine | StatsLine) -> float | None:
-        return reports.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
+        return totals.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
 
     def render(line: InboxLine | SequenceLine | StatsLine, _: int, __: Glyphs) -> Sequence[Piece]:
         share, sends = of(line), (line.stats.sends if line.stats else None) or 0

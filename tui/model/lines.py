@@ -14,8 +14,8 @@ from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.health import DomainHealth, Verdict
 from shared.domain.records import InterestedReply
-from shared.domain.reports import rate
 from shared.domain.snapshot import Reading
+from shared.domain.totals import rate
 from tui.theme import formatting
 
 

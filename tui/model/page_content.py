@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.api.models import StatsRow
-from shared.domain import evidence, forecast, health, reports
+from shared.domain import evidence, forecast, health, totals
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.records import InterestedReply, LeadReply
 from shared.text.formats import show_count
@@ -164,7 +164,7 @@ def _domain(name: str, board: Board) -> Page | None:
         Fact(label="Inboxes", value=", ".join(f"{n:,} {word.replace('_', ' ')}" for word, n in stood if n)),
         Fact(label="Lowest health", value=_score(domain.lowest), tone=domain.tone),
         Fact(label="Daily limit", value=show_count(sum(limits) if limits else None)),
-        *_counts(reports.totals(sent, group=name) if sent else None),
+        *_counts(totals.totals(sent, group=name) if sent else None),
     )
     listing = Listing.inboxes("Its inboxes", lines)
     card = Card(title=name, tone=domain.tone, text=domain.reasons, facts=facts)
@@ -295,7 +295,7 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
     facts = [Fact(label="Sent, 30 days", value=show_count(stats.sends))]
     for label, name in (("Replies", "replies"), ("Positive", "positive_replies"), ("Meetings", "meetings")):
         value = getattr(stats, name)
-        share = reports.rate(value, stats.sends)
+        share = totals.rate(value, stats.sends)
         rate_text = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
         facts.append(Fact(label=label, value=show_count(value) + rate_text))
     return tuple(facts)

@@ -19,8 +19,8 @@ from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, s
 from bot.store.instance import last_seen
 from bot.store.queue.outbox import give_up
 from bot.store.queue.posts import State
-from bot.store.records import figures, replies
-from bot.store.records.periods import read_period
+from bot.store.records import counts, replies
+from bot.store.records.report_period import read_period
 from shared.api.events import Event, read_event
 from shared.domain.records import (
     AlertsSummary,
@@ -60,12 +60,12 @@ class CommandRecords(Repository):
     @reads
     def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:
         """How the alerts of a workspace stand, and what came in the last 24 hours."""
-        states = {state: (count, oldest) for state, count, oldest in tx.execute(figures.by_state(workspace))}
+        states = {state: (count, oldest) for state, count, oldest in tx.execute(counts.by_state(workspace))}
         count = {state: states.get(state, (0, None))[0] for state in State}
-        under_way = [states[state][1] for state in figures.UNDER_WAY if state in states]
-        recent = tx.execute(figures.deliveries_since(workspace, tx.now - DAY)).all()
-        unclaimed, unclaimed_since = tx.execute(figures.unclaimed(workspace)).one()
-        unread, unread_since = tx.execute(figures.pending(workspace)).one()
+        under_way = [states[state][1] for state in counts.UNDER_WAY if state in states]
+        recent = tx.execute(counts.deliveries_since(workspace, tx.now - DAY)).all()
+        unclaimed, unclaimed_since = tx.execute(counts.unclaimed(workspace)).one()
+        unread, unread_since = tx.execute(counts.pending(workspace)).one()
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
         last = sa.select(sa.func.max(deliveries.c.last_at)).where(routed)
         return AlertsSummary(
@@ -79,16 +79,16 @@ class CommandRecords(Repository):
             unreadable=sum(row.seen for row in recent if row.problem),
             last_delivery_at=moment(tx.scalar(last)),
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
-            broken_channels=figures.broken(tx, workspace),
-            unknown_timers=tuple(tx.scalars(figures.unknown_timers(workspace, tx.now))),
-            timers=figures.timers_by_workspace(tx),
+            broken_channels=counts.broken(tx, workspace),
+            unknown_timers=tuple(tx.scalars(counts.unknown_timers(workspace, tx.now))),
+            timers=counts.timers_by_workspace(tx),
         )
 
     @reads
-    def backlogs(self, tx: Transaction) -> Mapping[str, figures.Backlog]:
+    def backlogs(self, tx: Transaction) -> Mapping[str, counts.Backlog]:
         """What is not posted yet, by workspace; those with nothing are left out."""
-        found: defaultdict[str, figures.Backlog] = defaultdict(figures.Backlog)
-        for row in tx.execute(figures.BACKLOG):
+        found: defaultdict[str, counts.Backlog] = defaultdict(counts.Backlog)
+        for row in tx.execute(counts.BACKLOG):
             found[row.workspace].add(row.state, row.number, row.oldest)
         return found
 
@@ -98,7 +98,7 @@ class CommandRecords(Repository):
         query = (
             sa.select(alerts, deliveries.c.body)
             .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-            .where(figures.is_unclaimed(workspace))
+            .where(counts.is_unclaimed(workspace))
             .order_by(alerts.c.received_at)
             .limit(MOST_OPEN)
         )
@@ -185,12 +185,12 @@ class CommandRecords(Repository):
         self, tx: Transaction, workspace: str, since: datetime, until: datetime
     ) -> Mapping[str, int]:
         """How many deliveries came of each kind, from one moment until before another."""
-        early = figures.deliveries_since(workspace, since.timestamp())
+        early = counts.deliveries_since(workspace, since.timestamp())
         early = early.where(deliveries.c.received_at < until.timestamp())
-        counts: Counter[str] = Counter()
+        came: Counter[str] = Counter()
         for row in tx.execute(early):
-            counts[row.kind] += row.seen
-        return {kind: count for kind, count in counts.items() if kind}
+            came[row.kind] += row.seen
+        return {kind: count for kind, count in came.items() if kind}
 
     @reads
     def period(self, tx: Transaction, workspace: str, since: datetime, until: datetime) -> PeriodRecords:

@@ -154,11 +154,11 @@ async def _settled(workspace: Workspace, posts: int) -> None:
 
 
 def _differences(before: Iterable[Json], after: Iterable[Json]) -> Iterable[str]:
-    lines = difflib.unified_diff(_said(before), _said(after), "recorded", "replayed", lineterm="", n=0)
+    lines = difflib.unified_diff(_public(before), _public(after), "recorded", "replayed", lineterm="", n=0)
     return (line for line in lines if not line.startswith(("---", "+++", "@@")))
 
 
-def _said(entries: Iterable[Json]) -> list[str]:
+def _public(entries: Iterable[Json]) -> list[str]:
     """What everybody could read, without times: channel by channel, as order counts only within one."""
     kept = [one for one in entries if one["kind"] != "act"]
     return [_EPOCH.sub("TIME", _line(one)) for one in sorted(kept, key=lambda one: str(one["channel"]))]

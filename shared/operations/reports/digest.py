@@ -15,8 +15,8 @@ from shared.api.models import Inbox, StatsRow
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
 from shared.domain.records import ClaimTime, OpenReply
-from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
+from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records

@@ -19,8 +19,8 @@ from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.guard_records import number_of
 from shared.domain.health import DomainHealth, count_by_kind, worst
 from shared.domain.records import AlertsSummary, RecordsUnavailable
-from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
+from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records

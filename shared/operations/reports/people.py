@@ -11,7 +11,7 @@ from statistics import median
 from shared.commands import Invocation
 from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, number
 from shared.domain.records import ClaimTime
-from shared.domain.reports import rate
+from shared.domain.totals import rate
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.replies import LATE_SECONDS

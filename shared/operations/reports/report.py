@@ -19,8 +19,8 @@ from shared.commands import Invocation
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import DomainHealth, roll_up
 from shared.domain.records import PeriodRecords
-from shared.domain.reports import totals
 from shared.domain.snapshot import service_day
+from shared.domain.totals import totals
 from shared.history import History, HistoryUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records

@@ -17,8 +17,8 @@ from shared.commands.arguments import clip
 from shared.commands.periods import PERSON, STATS_GROUPS
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
-from shared.domain.reports import rate, totals
 from shared.domain.snapshot import service_day
+from shared.domain.totals import rate, totals
 from shared.operations.context import CommandContext
 from shared.operations.reports import people
 from shared.operations.reports.day_range import Range, range_of

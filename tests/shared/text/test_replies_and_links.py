@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.text.links import LONGEST_MAILTO, lead_link, mailto
-from shared.text.replies import without_quotation
+from shared.text.quotations import without_quotation
 
 QUOTED = "> Hi Ada,\n> do you have time?\n"
 

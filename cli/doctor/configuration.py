@@ -23,7 +23,7 @@ from shared.storage.database import connection_advice, temporary_engine
 DATABASE_FIX = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
 
 
-def configuration(config: Path | None) -> tuple[Settings | None, list[Finding]]:
+def read_settings(config: Path | None) -> tuple[Settings | None, list[Finding]]:
     """The settings, as far as they can be read, and what was found about them."""
     try:
         settings = load(config=config, needs=tuple(Need))
