@@ -141,15 +141,15 @@ def _without_team(settings: Settings) -> list[SettingProblem]:
     ]
     fix = "Put the id of its Slack workspace in front: T0123456789/C0123456789."
     places = dict.fromkeys(
-        f"{place} {one}" if place in _TABLES else place
+        f"{place} {one}" if place == _TABLE else place
         for place, one in named
         if one and one not in _NO_ID and not split_id(one)[0]
     )
     return [SettingProblem(name=place, problem="has no Slack workspace.", fix=fix) for place in places]
 
 
-_TABLES = {"[roles.channels]", "[routes.channels]"}
-"""Of these the id is the key."""
+_TABLE = "[roles.channels]"
+"""Of this one the id is the key."""
 _NO_ID = {"here", MEMBERS, *Role}
 
 

@@ -21,7 +21,7 @@ def named_channels(settings: Settings) -> Iterator[tuple[str, str]]:
     yield "[routes] fallback", routes.fallback or ""
     yield "[alerts] escalate_to", settings.alert_policy.escalate_to or ""
     yield from ((rule.place, rule.subscription.channel) for rule in routes.rules)
-    yield from (("[routes.channels]", name) for name in routes.channels)
+    yield from ((f"[routes.channels.{name}]", name) for name in routes.channels)
     yield from (("[roles] outsiders", name) for name in sorted(roles.outsiders))
     yield from (("[roles.channels]", name) for name in roles.channels)
 

@@ -231,7 +231,7 @@ async def test_an_undo_of_many_leaves_those_that_were_changed_since(bot: BotHarn
     await bot.say(f"pause {NAME} for 2h reason legal hold", user=seed.ANN.id)
     await click(bot, line, "Undo", user=seed.BEN.id)
     message = await bot.public_message("1 sequence is active again")
-    assert "It was changed later and left as is. Last change: @ann" in words(message)
+    assert "1 sequence changed later and left as is. Last change: @ann" in words(message)
     assert [one["status"] for one in remote.sequences.values()] == ["paused", "active"]
 
 

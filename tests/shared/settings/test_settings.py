@@ -97,13 +97,13 @@ def test_with_a_client_id_roles_and_mentions_name_their_slack_workspace(tmp_path
     )
     environ = GOOD | OAUTH | {"OUTREACH_ALERT_CHANNEL": "T1/C1"}
     assert [fault.name for fault in refusal(environ, config=file).problems] == [
-        "[routes] mention",
         "[routes.channels.C2]",
+        "[roles] outsiders",
+        "[roles.channels] C4",
+        "[routes] mention",
         "[routes.channels.C2] mention",
         "[roles] admin",
-        "[roles] outsiders",
         "[roles.commands] pause",
-        "[roles.channels] C4",
     ]
 
 
