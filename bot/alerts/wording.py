@@ -26,9 +26,9 @@ def campaign_of(event: Event) -> str | None:
 
 
 def show_counts(counts: Sequence[tuple[str, int]], *, most: int = 10) -> str:
-    """`Q3 founders 54, Q4 CTOs 6 and 3 more`: names with how often each came."""
+    """`Q3 founders (54), Q4 CTOs (6) and 3 more`: names with how often each came."""
     more = len(counts) - most
-    named = ", ".join(f"{clip(name, length=40)} {count:,}" for name, count in counts[:most])
+    named = ", ".join(f"{clip(name, length=40)} ({count:,})" for name, count in counts[:most])
     return named + (f" and {more} more" if more > 0 else "")
 
 

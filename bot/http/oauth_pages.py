@@ -8,6 +8,8 @@ Source: docs.slack.dev/authentication/installing-with-oauth.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import hmac
 import logging
 import secrets
@@ -239,10 +241,17 @@ class OAuthPages:
             )
 
 
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:12vh auto;padding:0 1.25rem;color:#1d1c1d}"
+    "h1{font-size:1.4rem;line-height:1.25}code{overflow-wrap:anywhere;background:#f4f4f4;padding:.1em .3em}"
+    "a{color:#1264a3}"
+)
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = {
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "content-security-policy": f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; frame-ancestors 'none'; "
+    "base-uri 'none'; form-action 'none'",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
@@ -262,9 +271,9 @@ _FAILURES = {
 async def _installed(args: AsyncSuccessArgs) -> BoltResponse:
     installation = args.installation
     return _page(
-        "Outreach is installed",
-        f"It is in {installation.team_name or installation.team_id}, and has no access to an outreach workspace yet. "
-        f"The person who runs the bot can give it access: outreach slack-teams allow {installation.team_id} @workspace",
+        f"Outreach is installed in {installation.team_name or installation.team_id}",
+        "It has no access to an outreach workspace there yet. The person who runs the bot can give it access:",
+        command=f"outreach slack-teams allow {installation.team_id} @workspace",
         cookie=args.settings.state_utils.build_set_cookie_for_deletion(),
     )
 
@@ -279,9 +288,12 @@ async def _failed(args: AsyncFailureArgs) -> BoltResponse:
     )
 
 
-def _page(title: str, text: str, *, status: int = 200, cookie: str = "") -> BoltResponse:
+def _page(title: str, text: str, *, command: str = "", status: int = 200, cookie: str = "") -> BoltResponse:
+    shown = escape(text).replace(INSTALL, f'<a href="{INSTALL}">{INSTALL}</a>')
+    typed = f"<p><code>{escape(command)}</code></p>" if command else ""
     body = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-        f"<h1>{escape(title)}</h1><p>{escape(text)}</p></html>"
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style><h1>{escape(title)}</h1><p>{shown}</p>{typed}</html>"
     )
     return BoltResponse(status=status, body=body, headers={"Set-Cookie": cookie} if cookie else {})

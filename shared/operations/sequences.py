@@ -79,7 +79,7 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
         data.append({**as_dict(sequence), **pause, "paused_until": until and until.isoformat()})
     return Card(
         title=show_number(len(shown), "paused sequence"),
-        text=("“Paused by” is empty for pauses made outside this program.",)
+        text=("Pauses made outside this program don't show who made them.",)
         if any(row.cells[1] is None for row in rows)
         else (),
         table=Table(

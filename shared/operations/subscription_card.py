@@ -69,7 +69,9 @@ async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext,
     several = len(list_workspaces(context)) > 1
     groups = grouped(lines)
     typed = [group for group in groups if not group.line.place]
-    nothing = "This channel has no subscriptions yet. Interested replies always go to the alert channel."
+    own = context.workspace.alert_channel or ""
+    always = " Interested replies always go to the alert channel." if own and context.may_name(own) else ""
+    nothing = f"This channel has no subscriptions yet.{always}"
     here = HERE if channel == context.actor.channel else channel
     table = await _table(groups, context=context, here=here)
     few = len(groups) <= MOST_LINES

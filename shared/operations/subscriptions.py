@@ -81,7 +81,7 @@ def _noted(card: Card, place: Place) -> Card:
 
 
 def _no_place(place: Place) -> Outcome:
-    return refused(place.refusal, place.fix, why="channel")
+    return refused(place.refusal, place.fix, why=place.refusal)
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:

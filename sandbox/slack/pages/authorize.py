@@ -5,6 +5,8 @@ Source: docs.slack.dev/authentication/installing-with-oauth.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Mapping
 from html import escape
 from urllib.parse import urlencode, urlsplit
@@ -101,10 +103,22 @@ def _scopes(query: Mapping[str, str]) -> list[str]:
     return [scope for scope in query.get("scope", "").split(",") if scope]
 
 
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:6vh auto;padding:0 1.25rem;color:#1d1c1d}"
+    "h1{font-size:1.4rem;line-height:1.25}ul{columns:2;padding-left:1.25rem}"
+    "form{border-top:1px solid #ddd;padding:.25rem 0 1rem}"
+    "button{font:inherit;font-weight:600;padding:.4rem 1rem;border:1px solid #bbb;border-radius:6px;background:#fff}"
+    'button[value="allow"]{background:#1f6f5f;border-color:#1f6f5f;color:#fff}'
+)
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+
+
 def _page(body: str, *, status: int = 200, form_action: str = "'none'") -> web.Response:
-    policy = f"default-src 'none'; form-action {form_action}; base-uri 'none'; frame-ancestors 'none'"
+    policy = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; form-action {form_action}; base-uri 'none'; frame-ancestors 'none'"
     return web.Response(
-        text=f'<!doctype html><html lang="en"><title>Slack stand-in</title><body>{body}</body></html>',
+        text='<!doctype html><html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>Slack stand-in</title><style>{_STYLE}</style><body>{body}</body></html>",
         content_type="text/html",
         status=status,
         headers={**HEADERS, "Content-Security-Policy": policy},

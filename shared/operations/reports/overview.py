@@ -254,7 +254,7 @@ def orphan_note(orphaned: Mapping[str, int]) -> str:
 
 def _budget(context: CommandContext, *, now: datetime) -> Fact:
     budget = context.client.budget
-    text = f"{budget.used_last_second} of {budget.rate:g} requests in the last second"
+    text = f"{budget.used_last_second} of {round(budget.rate, 1):g} requests in the last second"
     if budget.waiting:
         text += f", {budget.waiting} waiting"
     if budget.resumes_at and budget.resumes_at > now.timestamp():
