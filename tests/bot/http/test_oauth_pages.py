@@ -168,7 +168,7 @@ async def test_a_wrong_client_secret_is_a_page_and_a_line_in_the_log(installed: 
     assert page.status == 401
     assert "the reason is in the bot's log" in html.unescape(page.text)
     assert [line["error"] for line in lines if line["event"] == "installation failed"] == [
-        "Slack says bad_client_secret"
+        "Slack returned bad_client_secret"
     ]
 
 
