@@ -29,7 +29,7 @@ SCREEN, PADDING = 27, 2
 """Characters that fit on a phone beside the first column, and what each column adds to its own."""
 NAME, DETAILS = 100, 300
 """Characters of the first cell of a line, and of the others together."""
-_NUMBER = re.compile(r"(-?[0-9][0-9,]{0,15}(?:\.[0-9]{1,6})?)(?: ?%)?")
+_NUMBER = re.compile(r"(-?[0-9][0-9,]{0,15}(?:\.[0-9]{1,6})?)(?: ?%(?: ?±[0-9.]+)?)?")
 
 
 def draw(table: Table | None, *, caption: str) -> Block | None:
@@ -85,7 +85,7 @@ def _data_table(table: Table, *, caption: str) -> Block:
 
 
 def _figure(cell: str | float | None, column: Column) -> dict[str, Any] | None:
-    """A cell that is sorted by its value, also a share such as `6.6%`; None if it isn't a number."""
+    """A cell that is sorted by its value, also a share such as `6.6% ±1.8`; None if it isn't a number."""
     if not column.numeric or cell is None:
         return None
     text = cell if isinstance(cell, str) else shown(cell)

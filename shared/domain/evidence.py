@@ -59,9 +59,19 @@ class Rate:
     @property
     def with_margin(self) -> str:
         """The same, however few the sends are."""
-        points, part = NARROW
-        narrow = self.margin < points and self.margin < part * self.share
-        return show_rate(self.share) + ("" if narrow else f" ± {max(self.margin * 100, 0.1):.1f}")
+        margin = self.margin_points
+        return show_rate(self.share) + (f" ± {margin}" if margin else "")
+
+    @property
+    def margin_points(self) -> str:
+        """`2.4`, in percentage points; empty where the margin is narrow."""
+        narrow = self.margin < NARROW[0] and not self.is_rough
+        return "" if narrow else f"{max(self.margin * 100, 0.1):.1f}"
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether its margin is a quarter of it, or more."""
+        return self.margin >= NARROW[1] * self.share
 
     @property
     def with_counts(self) -> str:
@@ -193,6 +203,8 @@ class Contest:
     next_rate: Rate
     others: int
     sure: float
+    more: int | None
+    """Sends of each that it would take to tell; None: more than anybody sends."""
 
     @property
     def decided(self) -> bool:
@@ -206,10 +218,9 @@ class Contest:
             return (
                 f"{self.best} beats {loser}, with {min(math.floor(self.sure * 100), 99)}% confidence: {rates}"
             )
-        more = more_sends(self.best_rate, self.next_rate)
-        if more is None:
+        if self.more is None:
             return f"no measurable difference between {self.best} and {self.next}: {rates}"
-        return f"too early to compare {self.best} and {self.next} ({rates}): about {more:,} more sends each are needed"
+        return f"too early to compare {self.best} and {self.next} ({rates}): about {self.more:,} more sends each are needed"
 
 
 def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
@@ -222,19 +233,25 @@ def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
     doubt = sum(1 - chance_higher(rate, other) for _, other in others)  # of any of them; Boole's bound
     return Contest(
         best=best, best_rate=rate, next=others[0][0], next_rate=others[0][1],
-        others=len(others), sure=max(0.0, 1 - doubt),
+        others=len(others), sure=max(0.0, 1 - doubt), more=more_sends(rate, *(other for _, other in others)),
     )  # fmt: skip
 
 
-def more_sends(one: Rate, other: Rate) -> int | None:
-    """How many more sends of each would tell them apart if their rates stay; None: more than anybody sends."""
-    gap = abs(one.share - other.share)
-    spread_of = [(rate.share * (1 - rate.share), rate.sends) for rate in (one, other)]
+def more_sends(one: Rate, *others: Rate) -> int | None:
+    """How many more sends of each would tell `one` from all the others if their rates stay; by the normal approximation.
+
+    None: more than anybody sends.
+    """
+
+    def doubt(other: Rate, more: int) -> float:
+        spread = sum(r.share * (1 - r.share) / (r.sends + more) for r in (one, other))
+        gap = abs(one.share - other.share)
+        return 0.5 * math.erfc(gap / math.sqrt(2 * spread)) if spread else 0.5 * (gap == 0)
 
     def tells(more: int) -> bool:
-        return gap > 1.645 * math.sqrt(sum(spread / (sends + more) for spread, sends in spread_of))
+        return sum(doubt(other, more) for other in others) < 1 - SURE
 
-    if gap == 0 or not tells(MOST_MORE):
+    if not tells(MOST_MORE):
         return None
     low, high = 0, MOST_MORE
     while low < high:

@@ -36,6 +36,8 @@ class Column:
     rank: int = 0
     """0 always stays; the highest leaves first when the room is short."""
     grow: int = 0
+    wide: int = 0
+    """The width at which it says more, where half of what is left suffices."""
     right: bool = False
 
 
@@ -60,6 +62,9 @@ def place(columns: Sequence[Column], room: int) -> tuple[Placed, ...]:
         kept.remove(last)
     if (short := _needed(kept) - room) > 0:
         kept = [replace(c, width=max(c.least, c.width - short)) if c.least else c for c in kept]
+    for number, column in enumerate(kept):
+        if column.wide > column.width and 2 * (column.wide - column.width) <= room - _needed(kept):
+            kept[number] = replace(column, width=column.wide)
     spare, growers = max(0, room - _needed(kept)), sum(column.grow for column in kept)
     return tuple(Placed(c, c.width + (spare * c.grow // growers if growers else 0)) for c in kept)
 
@@ -146,19 +151,31 @@ def _reason(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
     return ((visible(reasons), TONE_INK[line.tone] if line.tone is not Tone.INFO else Ink.MUTED),)
 
 
+MARGIN = 6
+"""Cells of ` ±12.3`."""
+
+
 def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
-    """A count of the stats as a share of the sends."""
+    """A count of the stats as a share of the sends, with its margin; `~1.1%` where a wide one finds no room."""
 
     def of(line: InboxLine | SequenceLine | StatsLine) -> float | None:
         return totals.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
 
-    def render(line: InboxLine | SequenceLine | StatsLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    def render(line: InboxLine | SequenceLine | StatsLine, room: int, glyphs: Glyphs) -> Sequence[Piece]:
         share, sends = of(line), (line.stats.sends if line.stats else None) or 0
         if share is None or sends < evidence.LEAST_SENDS:
             return ((show_rate(None) if share is None else evidence.TOO_FEW, Ink.FAINT),)
-        return ((show_rate(share), Ink.TEXT),)
+        found = evidence.rate_of(getattr(line.stats, name), sends)
+        points = found.margin_points if found else ""
+        if room < width + MARGIN:
+            rough = found is None or found.is_rough
+            return ((f"~{show_rate(share)}", Ink.MUTED) if rough else (show_rate(share), Ink.TEXT),)
+        margin = f" {'+-' if glyphs.ascii else '±'}{points}" if points else ""
+        return ((show_rate(share), Ink.TEXT), (margin.ljust(MARGIN), Ink.MUTED))
 
-    return Column(title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank)
+    return Column(
+        title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank, wide=width + MARGIN
+    )
 
 
 def _count(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
@@ -228,7 +245,7 @@ def _reply_bar(line: StatsLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 
 STATS = (
-    Column("Group", 22, _text(lambda x: x.name), least=12, sort=lambda x: x.name.casefold(), grow=1),
+    Column("Group", 16, _text(lambda x: x.name), least=12, sort=lambda x: x.name.casefold(), grow=1),
     _count("Sent", "sends"),
     _count("Repl.", "replies", width=6, rank=6),
     Column("", 8, _reply_bar, rank=5),

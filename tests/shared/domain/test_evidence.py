@@ -111,6 +111,16 @@ def test_the_best_of_several_must_be_sure_against_all() -> None:
     assert "too early to compare" in str(close) or "no measurable difference" in str(close)
 
 
+def test_sends_that_are_missing_are_those_to_be_above_all_others() -> None:
+    best, other = Rate(part=46, sends=2000), Rate(part=31, sends=2000)
+    assert (found := evidence.contest([("A", best), ("B", other)])) is not None
+    assert found.decided
+    assert (found := evidence.contest([("A", best), *((str(n), other) for n in range(10))])) is not None
+    assert not found.decided
+    assert found.more is not None
+    assert found.more > 1000
+
+
 def test_a_change_needs_more_than_chance() -> None:
     before = Rate(part=40, sends=1000)
     assert evidence.show_rate_change(Rate(part=44, sends=1000), before) == "no clear change"

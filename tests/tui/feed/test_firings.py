@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sandbox.service import Service
 from shared import settings as shared_settings
+from shared.domain import forecast
 from shared.domain.guard_records import Incident
 from shared.domain.records import Records
 from shared.settings import Settings
@@ -68,6 +69,7 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
         try:
             async with asyncio.timeout(60):
                 card = await feed.run("guard list")
+                sends = await feed.inbox_sends()
                 rules: list[str] = []
                 while not rules:
                     tick = await heard.get()
@@ -75,6 +77,9 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
                     rules = [one.rule for one in tick.board.conditions if one.rule]
         finally:
             await feed.aclose()
+    assert {len(counts) for counts in sends.values()} == {forecast.WEEKS + 1}
+    assert all(isinstance(count, int) for counts in sends.values() for count in counts)
+    assert any(count for counts in sends.values() for count in counts)
     assert rules == ["quiet"]
     assert card.data
     assert "quiet" in {row["name"] for row in card.data}
