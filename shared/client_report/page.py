@@ -20,6 +20,8 @@ from shared.text.sanitize import visible
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """https://www.w3.org/TR/CSP3/#meta-element"""
+UNNAMED = "default"
+"""The workspace of settings that name none."""
 MOST_REPLIES = 500
 """Positive replies that the page lists."""
 MOST_EVENTS = 200
@@ -27,7 +29,7 @@ MOST_EVENTS = 200
 
 def page(report: ClientReport, brand: Brand) -> str:
     """The whole document."""
-    title = f"Outreach report: {_text(report.workspace)}, {_text(show_days(report.first, report.last))}"
+    title = f"{_headline(report)}, {_text(show_days(report.first, report.last))}"
     parts = (
         _header(report, brand),
         _figures(report),
@@ -52,12 +54,17 @@ def _text(value: object) -> str:
     return escape(visible(str(value)))
 
 
+def _headline(report: ClientReport) -> str:
+    named = "" if report.workspace == UNNAMED else f" for {_text(report.workspace)}"
+    return f"Outreach report{named}"
+
+
 def _header(report: ClientReport, brand: Brand) -> str:
     logo = f'<img src="{escape(brand.logo)}" alt="{_text(brand.name)}">' if brand.logo else ""
     agency = f"Prepared by {_text(brand.name)}<br>" if brand.name else ""
     still = ", today so far" if report.running else ""
     return (
-        f"<header>{logo}<div><h1>Outreach report for {_text(report.workspace)}</h1>"
+        f"<header>{logo}<div><h1>{_headline(report)}</h1>"
         f'<p class="range">{_text(show_days(report.first, report.last))} {report.last.year}{still}</p></div>'
         f'<p class="agency">{agency}{_moment(report.made_at)}</p></header>'
     )
@@ -160,7 +167,8 @@ def _positive(report: ClientReport) -> str:
     if report.positive is None:
         return f"{head}<p>Not available: the bot's records couldn't be read.</p>"
     if not report.positive:
-        return f"{head}<p>No positive replies were recorded in this period.</p>"
+        known = " by the bot, so their response times are unknown" if report.total.positive_replies else ""
+        return f"{head}<p>No positive replies were recorded in this period{known}.</p>"
     named = any(one.email or one.lead for one in report.positive)
     rows = [
         (
@@ -222,7 +230,7 @@ def _events(report: ClientReport) -> str:
     events.sort(key=lambda event: event[0])
     rows = [(_moment(at), what, done) for at, what, done in events[:MOST_EVENTS]]
     table = _table(("When", "Incident", "Action"), rows)
-    return head + (table or "<p>No incidents or changes were recorded.</p>") + _more(events, MOST_EVENTS)
+    return head + (table or "<p>The bot recorded no incidents or changes in this period.</p>") + _more(events, MOST_EVENTS)
 
 
 def _handled(one: Incident) -> str:

@@ -40,15 +40,17 @@ svg .unknown, svg .info { fill: var(--second); }
 .course { width: 7rem; height: 1.4rem; vertical-align: middle; } .course polyline { fill: none; stroke: var(--brand);
   stroke-width: 2; vector-effect: non-scaling-stroke; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .93rem; }
-th, td { text-align: left; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { text-align: left; padding: .4rem .9rem .4rem 0; border-bottom: 1px solid var(--line); vertical-align: top;
+  overflow-wrap: break-word; }
 th { font-weight: 500; } .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-td:first-child { min-width: 8.5rem; } .text { min-width: 12rem; }
+td:not(.number) { min-width: 6rem; overflow-wrap: anywhere; } td:first-child { min-width: 11rem; }
 .tone-good { color: var(--good); } .tone-warn { color: var(--warn); } .tone-bad { color: var(--bad); }
 footer { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line); color: var(--faint); font-size: .87rem; }
 @media (max-width: 30rem) { body { padding: 0 1rem 2rem; } .agency { margin-left: 0; text-align: left; width: 100%; }
   h1 { font-size: 1.3rem; } .figures { grid-template-columns: 1fr 1fr; } .figures b { font-size: 1.5rem; } }
 @media print { :root { --ground: LIGHT; --text: #000; --faint: #444; --line: #bbb; --panel: #fff; --brand: BRAND_LIGHT; }
-  body { max-width: none; padding: 0; font-size: 10pt; } .figures > div { border: 1px solid var(--line); }
+  body { max-width: none; padding: 0; font-size: 10pt; } .figures { grid-template-columns: repeat(4, 1fr); }
+  .figures > div { border: 1px solid var(--line); }
   h2 { break-after: avoid; } figure, tr, .figures > div { break-inside: avoid; } .scroll { overflow: visible; }
   * { print-color-adjust: exact; } @page { margin: 15mm; } }
 """

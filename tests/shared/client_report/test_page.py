@@ -163,7 +163,7 @@ def test_an_empty_range_has_a_page() -> None:
     shown = Reader(page(nothing, Brand())).shown
     assert "No activity in this period." in shown
     assert "No positive replies were recorded" in shown
-    assert "No incidents or changes" in shown
+    assert "recorded no incidents or changes" in shown
 
 
 @pytest.mark.parametrize("color", ["#000000", "#ffffff", "#ffff00", "#0a0a40", "#2563eb"])
