@@ -230,7 +230,11 @@ def _events(report: ClientReport) -> str:
     events.sort(key=lambda event: event[0])
     rows = [(_moment(at), what, done) for at, what, done in events[:MOST_EVENTS]]
     table = _table(("When", "Incident", "Action"), rows)
-    return head + (table or "<p>The bot recorded no incidents or changes in this period.</p>") + _more(events, MOST_EVENTS)
+    return (
+        head
+        + (table or "<p>The bot recorded no incidents or changes in this period.</p>")
+        + _more(events, MOST_EVENTS)
+    )
 
 
 def _handled(one: Incident) -> str:
