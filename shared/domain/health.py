@@ -17,6 +17,7 @@ from shared.text.formats import show_number
 REMEMBERED = 4096
 """Verdicts: ten thousand inboxes are judged with every board, and most stand like many others."""
 KINDS = ("healthy", "at_risk", "bad", "resting", "unknown")
+KIND_OF = {Tone.GOOD: "healthy", Tone.WARN: "at_risk", Tone.BAD: "bad"}
 WORST_FIRST = (Tone.BAD, Tone.WARN, Tone.UNKNOWN, Tone.INFO, Tone.GOOD)
 
 
@@ -135,7 +136,7 @@ def _domain(domain: str, inboxes: list[Inbox], *, thresholds: Thresholds) -> Dom
         inboxes=len(inboxes),
         **counts,
         lowest=min(scores, default=None),
-        tone=worst(one.tone for one in verdicts),
+        tone=worst({one.tone for one in verdicts}),
         reasons=_reasons(counts, inboxes=len(inboxes), lowest=min(scores, default=None)),
     )
 
@@ -144,7 +145,7 @@ def kind_of(one: Verdict) -> str:
     """The count of `KINDS` that an inbox with this verdict belongs to."""
     if one.word == "resting":
         return "resting"
-    return {Tone.GOOD: "healthy", Tone.WARN: "at_risk", Tone.BAD: "bad"}.get(one.tone, "unknown")
+    return KIND_OF.get(one.tone, "unknown")
 
 
 def _reasons(counts: Mapping[str, int], *, inboxes: int, lowest: float | None) -> tuple[str, ...]:

@@ -264,10 +264,14 @@ class _Poll:
                 for kind, key, name in added
             ]
             self.connection.execute(sa.insert(states), rows)
-        for kind, key, name in moved:
-            which = (states.c.workspace == self.workspace) & (states.c.kind == kind) & (states.c.key == key)
-            change = sa.update(states).where(which, states.c.field == name)
-            self.connection.execute(change.values(value=words[kind, key, name]))
+        if moved:
+            which = (states.c.workspace == self.workspace) & (states.c.kind == sa.bindparam("of_kind"))
+            which &= (states.c.key == sa.bindparam("of_key")) & (states.c.field == sa.bindparam("of_field"))
+            rows = [
+                {"of_kind": kind, "of_key": key, "of_field": name, "value": words[kind, key, name]}
+                for kind, key, name in moved
+            ]
+            self.connection.execute(sa.update(states).where(which).values(value=sa.bindparam("value")), rows)
         if changed:
             saved = [{**asdict(one), **common, "at": self.at} for one in changed]
             self.connection.execute(sa.insert(transitions), saved)

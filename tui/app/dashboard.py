@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
@@ -92,7 +92,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         rotate: int = 0,
         folder: Path | None = None,
         error_log: ErrorLog | None = None,
-        on_alarm: Callable[[Sequence[str]], object] = lambda _: None,
+        on_alarm: Callable[[Iterable[str]], object] = lambda _: None,
         restart_at: time | None = None,
         restored: RestartState | None = None,
         driver_class: type[Driver] | None = None,
@@ -135,7 +135,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.board_screen = BoardScreen(
             glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
         )
-        self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now(), turn=rotate or TURN)
+        self.wall = WallScreen(
+            glyphs=glyphs, workspace=current, notice=notice, began=now(), turn=rotate or TURN
+        )
         ui = Ui(
             app=self,
             workspaces=self.workspaces,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from tui.app.own_errors import OwnError
 from tui.feed.pending_changes import Confirmation
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model.alarms import Alarm, AlarmNotice, notices_then, trouble_since
+from tui.model.alarms import Alarm, AlarmNotice, notice_then, trouble_since
 from tui.model.all_workspaces import workspace_line
 from tui.model.board import unread
 from tui.screens.alarms import AlarmsScreen
@@ -51,7 +51,7 @@ class Ui:
 class Presenter:
     """Paints only the screen that can be seen; a board that arrives while the past is shown waits."""
 
-    def __init__(self, ui: Ui, *, on_alarm: Callable[[Sequence[str]], object]) -> None:
+    def __init__(self, ui: Ui, *, on_alarm: Callable[[Iterable[str]], object]) -> None:
         self._ui = ui
         self._on_alarm = on_alarm
         self.own_error: OwnError | None = None
@@ -79,13 +79,13 @@ class Presenter:
         with self._ui.app.batch_update():
             self._ui.board.only_reads = current.only_reads
             self._ui.board.shares_replies = current.shares_replies
-            self._ui.board.show(board, changes=changes, beats=current.beats, now=now, alarms=self.alarms)
+            self._ui.board.show(board, changes=changes, beats=current.beats, now=now, alarm=self.alarm)
             if isinstance(screen, WallScreen) and screen.is_mounted:
                 screen.show(
                     board,
                     changes=changes,
                     beats=current.beats,
-                    alarms=self.alarms,
+                    alarm=self.alarm,
                     now=now,
                     since=trouble_since(current.alarms, now=now),
                 )
@@ -102,16 +102,16 @@ class Presenter:
     def show_all_workspaces(self) -> None:
         screen = self._ui.app.screen
         if isinstance(screen, AllWorkspacesScreen) and screen.is_mounted:
-            screen.show(self._ui.workspaces.all, now=self._ui.now(), alarms=self.alarms)
+            screen.show(self._ui.workspaces.all, now=self._ui.now(), alarm=self.alarm)
 
     def second_passed(self) -> None:
         """Bring ages and clocks up to date."""
         screen, now = self._ui.app.screen, self._ui.now()
         if isinstance(screen, WallScreen) and screen.is_mounted:
-            screen.tick(now, alarms=self.alarms, notices=self._notices())
+            screen.tick(now, alarm=self.alarm, notices=self._notices())
             self._dim_at_night()
         elif isinstance(screen, AllWorkspacesScreen) and screen.is_mounted:
-            screen.tick(now, alarms=self.alarms)
+            screen.tick(now, alarm=self.alarm)
             if screen.is_wall:
                 self._dim_at_night()
         elif isinstance(screen, AlarmsScreen) and screen.is_mounted:
@@ -122,19 +122,23 @@ class Presenter:
             if self._ui.board.replayed_at:
                 shown = self._ui.board.board
                 self._ui.board.tick(
-                    self._ui.board.replayed_at, alarms=notices_then(shown.conditions) if shown else ()
+                    self._ui.board.replayed_at, alarm=notice_then(shown.conditions) if shown else None
                 )
             else:
-                self._ui.board.tick(now, alarms=self.alarms, notices=self._notices())
+                self._ui.board.tick(now, alarm=self.alarm, notices=self._notices())
             self.show_workspace_bar()
 
     @property
-    def alarms(self) -> tuple[AlarmNotice, ...]:
-        """Unacknowledged alarms: active before recovered, newest first."""
-        now = self._ui.now()
-        return tuple(alarm.notice(now, workspace=self._prefix(state)) for state, alarm in self._unseen())
+    def alarm(self) -> AlarmNotice | None:
+        """The first unacknowledged alarm, with how many others there are."""
+        if not (unseen := self._unseen()):
+            return None
+        state, alarm = unseen[0]
+        notice = alarm.notice(self._ui.now(), workspace=self._prefix(state))
+        return notice._replace(others=len(unseen) - 1)
 
     def _unseen(self) -> list[tuple[WorkspaceState, Alarm]]:
+        """Unacknowledged alarms: active before recovered, newest first."""
         found = [(state, one) for state in self._ui.workspaces.all for one in state.alarms if one.is_new]
         return sorted(found, key=lambda pair: pair[1].rank)
 
@@ -178,7 +182,7 @@ class Presenter:
         if raised:
             now, prefix = self._ui.now(), self._prefix(state)
             self._ui.app.bell()
-            self._on_alarm([alarm.notice(now, workspace=prefix).text for alarm in raised])
+            self._on_alarm(alarm.notice(now, workspace=prefix).text for alarm in raised)
 
     def _dim_at_night(self) -> None:
         """Dim a wall at night, unless another theme was chosen or something is wrong."""

@@ -25,6 +25,7 @@ KEPT = timedelta(hours=24)
 FRESH = timedelta(minutes=5)
 """A guardrail that fired longer ago is shown but raises no alarm: the bot has reported it."""
 MOST = 100
+"""Of those that have recovered; what is wrong now is never forgotten, or it would be raised again."""
 TIMES = ("since", "kind_since", "absent_since", "recovered_at", "acknowledged_at")
 
 
@@ -101,18 +102,21 @@ class AlarmNotice(NamedTuple):
     is_service: bool = False
     is_past: bool = False
     """Of another moment, which is replayed."""
+    others: int = 0
+    """How many more there are."""
 
 
 def is_of_service(kind: str) -> bool:
     return kind not in DOMAIN_KINDS and kind != GUARDRAIL
 
 
-def notices_then(conditions: Iterable[Condition]) -> tuple[AlarmNotice, ...]:
+def notice_then(conditions: Sequence[Condition]) -> AlarmNotice | None:
     """What was wrong at a moment that is replayed."""
-    return tuple(
-        AlarmNotice(visible(one.summary), is_service=is_of_service(one.kind), is_past=True)
-        for one in conditions
-    )
+    if not conditions:
+        return None
+    worst, *others = conditions
+    is_service = is_of_service(worst.kind)
+    return AlarmNotice(visible(worst.summary), is_service=is_service, is_past=True, others=len(others))
 
 
 def trouble_since(alarms: Iterable[Alarm], *, now: datetime) -> str:
@@ -158,9 +162,10 @@ def update(
     for alarm in known.values():
         is_read = domains_read or alarm.kind not in DOMAIN_KINDS
         kept.append(_absent(alarm, now=now) if is_read else alarm)
-    lasting = [one for one in kept if not _is_over(one, now=now)]
-    lasting.sort(key=lambda one: one.rank)
-    return Update(tuple(lasting[:MOST]), tuple(raised))
+    lasting = sorted((one for one in kept if not _is_over(one, now=now)), key=lambda one: one.rank)
+    over = [one for one in lasting if not one.is_on]
+    dropped = set(map(id, over[MOST:]))
+    return Update(tuple(one for one in lasting if id(one) not in dropped), tuple(raised))
 
 
 def acknowledge(alarms: Sequence[Alarm], key: str, *, now: datetime) -> tuple[Alarm, ...]:
@@ -182,6 +187,8 @@ def _followed(before: Alarm | None, condition: Condition, *, now: datetime) -> A
             since=since,
             seen_extent=condition.extent,
         )
+    if before.absent_since is None and (before.kind, before.text, before.extent) == _said(condition):
+        return before
     is_other = condition.kind != before.kind and condition.is_of_domain
     is_more = _is_worse(before.kind, condition.kind) or condition.extent > before.seen_extent
     return replace(
@@ -194,6 +201,10 @@ def _followed(before: Alarm | None, condition: Condition, *, now: datetime) -> A
         absent_since=None,
         acknowledged_at=None if is_more else before.acknowledged_at,
     )
+
+
+def _said(condition: Condition) -> tuple[str, str, int]:
+    return condition.kind, condition.text, condition.extent
 
 
 def _is_worse(before: str, after: str) -> bool:

@@ -91,6 +91,10 @@ class Board:
     """By source: inboxes, sequences, interested, today, previous, and each grouping."""
     trouble: Trouble | None = None
     budget: BudgetState | None = None
+    snapshot: Snapshot | None = field(default=None, repr=False, compare=False)
+    """What it was composed of."""
+    trends: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False, compare=False)
+    """Likewise: the health of inboxes over time."""
 
     @property
     def paused(self) -> str:
@@ -139,16 +143,28 @@ def compose(
     trends: Mapping[str, tuple[float, ...]] | None = None,
     thresholds: health.Thresholds = health.DEFAULT,
 ) -> Board:
-    """The board of a snapshot; `intervals` in seconds by source, `before` saves work for what did not change."""
+    """The board of a snapshot; `intervals` in seconds by source.
+
+    Of `before`, composed with the same thresholds, everything is kept that was made of the same values.
+    """
     stats = {group: reading.value or () for group, reading in snapshot.stats.items()}
-    inboxes = _inbox_lines(
-        snapshot.inboxes.value or (),
-        stats=stats.get("inbox", ()),
-        trends=trends or {},
-        thresholds=thresholds,
-        before=before,
-    )
-    verdict = judge_reading(snapshot.inboxes, thresholds=thresholds)
+    trends = trends or {}
+    was = before.snapshot if before else None
+    same = {name for name in SOURCES if was and _value(was, name) is _value(snapshot, name) is not None}
+    if before and "inboxes" in same:
+        verdict = before.verdict
+    else:
+        verdict = judge_reading(snapshot.inboxes, thresholds=thresholds)
+    if before and same.issuperset({"inboxes", "stats_inbox"}) and before.trends is trends:
+        inboxes = before.inboxes
+    else:
+        inboxes = _inbox_lines(
+            snapshot.inboxes.value or (),
+            stats=stats.get("inbox", ()),
+            trends=trends,
+            thresholds=thresholds,
+            before=before,
+        )
     stamps = _stamps(snapshot, intervals=intervals)
     if count := snapshot.interested_count:
         stamps["interested"] = replace(stamps["interested"], total=count.total)
@@ -159,11 +175,25 @@ def compose(
         figures=_figures(snapshot),
         inboxes=inboxes,
         sequences=_sequence_lines(snapshot, stats=stats),
-        stats={group: _stats_lines(rows, group=group, snapshot=snapshot) for group, rows in stats.items()},
+        stats={
+            group: before.stats[group]
+            if before and same.issuperset({"sequences", f"stats_{group}"})
+            else _stats_lines(rows, group=group, snapshot=snapshot)
+            for group, rows in stats.items()
+        },
         interested=_interested_lines(snapshot),
         stamps=stamps,
         trouble=_trouble(stamps),
         budget=snapshot.budget,
+        snapshot=snapshot,
+        trends=trends,
+    )
+
+
+def _value(snapshot: Snapshot, name: str) -> object:
+    source = SOURCES[name]
+    return (
+        None if source.grouping and source.grouping not in snapshot.stats else snapshot.reading(source).value
     )
 
 

@@ -142,7 +142,7 @@ class AllWorkspacesScreen(SafeScreen[None]):
         for one in self.query(WorkspaceTile):
             one.display = large
 
-    def show(self, states: Sequence[WorkspaceState], *, now: datetime, alarms: Sequence[AlarmNotice]) -> None:
+    def show(self, states: Sequence[WorkspaceState], *, now: datetime, alarm: AlarmNotice | None) -> None:
         if self.is_wall and not self._states:
             self.mount_all(
                 [WorkspaceTile(n, glyphs=self._glyphs) for n in range(len(states))], after=self.banner
@@ -154,9 +154,9 @@ class AllWorkspacesScreen(SafeScreen[None]):
         stamps = [board.stamps["inboxes"] for _, board in boards if board]
         oldest = max(stamps, key=lambda stamp: stamp.freshness(now), default=None)
         self.inboxes.show(worst(boards), stamp=oldest or UNREAD, now=now)
-        self.tick(now, alarms=alarms)
+        self.tick(now, alarm=alarm)
 
-    def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice]) -> None:
+    def tick(self, now: datetime, *, alarm: AlarmNotice | None) -> None:
         """A second has passed: ages, clock, and on a wall the shift against burning in."""
         lines = tuple(workspace_line(s.workspace, s.board, now=now) for s in self._states)
         self.workspaces.show(lines, stamp=None, now=now)
@@ -169,7 +169,7 @@ class AllWorkspacesScreen(SafeScreen[None]):
         ]
         clock: Piece = (now.astimezone().strftime("   %H:%M:%S "), Ink.TEXT)
         self.top.set_text(left, [*heartbeat(beats, glyphs=self._glyphs), clock])
-        self.banner.show(None, now=now, alarms=alarms)
+        self.banner.show(None, now=now, alarm=alarm)
         if self.is_wall:
             right, down = burn_in_shift(max(0.0, (now - self._began) / timedelta(seconds=1)))
             self._frame.styles.padding = (down, 0, 0, right)

@@ -96,7 +96,7 @@ class BoardScreen(SafeScreen[None]):
         self._mode = ""
         self.replayed_at: datetime | None = None
         """The moment of the past that is shown."""
-        self._alarms: tuple[AlarmNotice, ...] = ()
+        self._alarm: AlarmNotice | None = None
         self._notices: tuple[str, ...] = ()
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.workspace_bar = WorkspaceBar(glyphs=glyphs)
@@ -153,22 +153,22 @@ class BoardScreen(SafeScreen[None]):
         changes: tuple[ChangeLine, ...],
         beats: int,
         now: datetime,
-        alarms: Sequence[AlarmNotice] = (),
+        alarm: AlarmNotice | None = None,
     ) -> None:
         """Another board; each widget paints what differs."""
         self.board, self.changes, self.beats = board, changes, beats
         self._show_panels(now)
-        self.tick(now, alarms=alarms, notices=self._notices)
+        self.tick(now, alarm=alarm, notices=self._notices)
 
-    def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice] = (), notices: Sequence[str] = ()) -> None:
+    def tick(self, now: datetime, *, alarm: AlarmNotice | None = None, notices: Sequence[str] = ()) -> None:
         """A second has passed: ages, banner, clock."""
-        self._alarms, self._notices = tuple(alarms), tuple(notices)
+        self._alarm, self._notices = alarm, tuple(notices)
         running = f"{self.running}…" if self.running else ""
         mode = self._mode or running or ("read-only" if self.only_reads else "")
         self.top.show(board=self.board, workspace=self._workspace, beats=self.beats, now=now, mode=mode)
         self._show_foot()
         trouble = self.board.trouble if self.board else None
-        self.banner.show(trouble, now=now, alarms=self._alarms, notices=self._notices)
+        self.banner.show(trouble, now=now, alarm=self._alarm, notices=self._notices)
         if self.board is None:
             return
         self.verdict.show(self.board, now=now, news=self._news(now))
@@ -229,7 +229,7 @@ class BoardScreen(SafeScreen[None]):
     def _show_keys(self) -> None:
         self._show_foot()
         if self.board:
-            self.tick(self._now(), alarms=self._alarms, notices=self._notices)
+            self.tick(self._now(), alarm=self._alarm, notices=self._notices)
 
     def _show_foot(self) -> None:
         """The keys of the panel where the cursor is; none that would be refused."""

@@ -81,7 +81,7 @@ class WallScreen(SafeScreen[None]):
         self._board: Board | None = None
         self._beats = 0
         self._now = began
-        self._alarms: tuple[AlarmNotice, ...] = ()
+        self._alarm: AlarmNotice | None = None
         self._notices: tuple[str, ...] = ()
         self._since = ""
         self.view = VIEWS[0]
@@ -119,7 +119,7 @@ class WallScreen(SafeScreen[None]):
 
     def on_resize(self) -> None:
         """Much depends on the size, which a screen that was just opened does not know yet."""
-        self.call_after_refresh(lambda: self.tick(self._now, alarms=self._alarms, notices=self._notices))
+        self.call_after_refresh(lambda: self.tick(self._now, alarm=self._alarm, notices=self._notices))
 
     def show(
         self,
@@ -127,7 +127,7 @@ class WallScreen(SafeScreen[None]):
         *,
         changes: tuple[ChangeLine, ...],
         beats: int,
-        alarms: Sequence[AlarmNotice],
+        alarm: AlarmNotice | None,
         now: datetime,
         since: str = "",
     ) -> None:
@@ -144,7 +144,7 @@ class WallScreen(SafeScreen[None]):
         for name, (lines, source) in shown.items():
             self.panels[name].show(lines, stamp=board.stamps.get(source), now=now)
         self.panels["changes"].show(changes, stamp=board.changes_stamp, now=now)
-        self.tick(now, alarms=alarms, notices=self._notices)
+        self.tick(now, alarm=alarm, notices=self._notices)
 
     def begin(self, now: datetime) -> None:
         """Turn through the views from the first one on."""
@@ -153,12 +153,12 @@ class WallScreen(SafeScreen[None]):
     def move_to(self, workspace: str) -> None:
         self._workspace = workspace
 
-    def tick(self, now: datetime, *, alarms: Sequence[AlarmNotice] = (), notices: Sequence[str] = ()) -> None:
-        self._now, self._alarms, self._notices = now, tuple(alarms), tuple(notices)
+    def tick(self, now: datetime, *, alarm: AlarmNotice | None = None, notices: Sequence[str] = ()) -> None:
+        self._now, self._alarm, self._notices = now, alarm, tuple(notices)
         seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
         self.top.show(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
         trouble = self._board.trouble if self._board else None
-        self.banner.show(trouble, alarms=alarms, notices=notices, now=now)
+        self.banner.show(trouble, alarm=alarm, notices=notices, now=now)
         if self._board:
             self.verdict.show(self._board, now=now)
             self.standing.show(self._board.counts, freshness=self._board.freshness("inboxes", now))
@@ -169,8 +169,10 @@ class WallScreen(SafeScreen[None]):
         in_trouble = trouble is not None and self._board is not None and self._board.verdict.tone is Tone.BAD
         filled = [name for name in VIEWS if self.panels[name].grid.shown]
         turning = max(0.0, (now - self._turned_since) / timedelta(seconds=1))
-        wanted = view_at(turning, trouble=bool(alarms) or in_trouble, views=filled, turn=self._turns_after)
-        self.turns = 1 if alarms or in_trouble else max(1, len(filled))
+        wanted = view_at(
+            turning, trouble=alarm is not None or in_trouble, views=filled, turn=self._turns_after
+        )
+        self.turns = 1 if alarm or in_trouble else max(1, len(filled))
         if wanted != self.view:
             self.view = wanted
             self._turn()

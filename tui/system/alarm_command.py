@@ -8,7 +8,7 @@ import logging
 import os
 import shlex
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 
 from shared.text.sanitize import visible
 
@@ -31,9 +31,9 @@ class AlarmCommand:
         self._timeout = timeout
         self._waiting: asyncio.Queue[str] = asyncio.Queue(MOST)
 
-    def call(self, alarms: Sequence[str]) -> None:
-        """Queue these alarms for the alarm command."""
-        for alarm in alarms:
+    def call(self, alarms: Iterable[str]) -> None:
+        """Queue these alarms for the alarm command, if there is one."""
+        for alarm in alarms if self._words else ():
             try:
                 self._waiting.put_nowait(visible(alarm))
             except asyncio.QueueFull:

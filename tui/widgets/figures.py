@@ -147,10 +147,8 @@ class KeyFigures(NumberRow):
             return _whole([*label, *rates(figure, glyphs=self._glyphs, long=True)], room)
         if y == 4:
             return today(figure)
-        if y == 5:
-            return _whole(compared(figure, now=self._now), room)
-        if y > 5:  # while the size changes there may be more lines than figures
-            return []
+        if y > 4:  # while the size changes, more lines may be asked for than there are
+            return _whole(compared(figure, now=self._now), room) if y == 5 else []
         rows = self._numeral(figure.value, room)
         spark = days(figure, min(DAYS, room - cell_len(rows[2]) - 4), glyphs=self._glyphs) if y == 3 else []
         return [(rows[y - 1], Ink.STRONG), ("  ", Ink.TEXT), *spark]

@@ -179,19 +179,19 @@ class Banner(TextLine):
         trouble: Trouble | None,
         *,
         now: datetime,
-        alarms: Sequence[AlarmNotice] = (),
+        alarm: AlarmNotice | None = None,
         notices: Sequence[str] = (),
     ) -> None:
         """Show unacknowledged alarms, else the service's trouble, else the dashboard's own problems."""
-        self.set_class(trouble is not None or bool(alarms) or bool(notices), "-on")
-        if alarms:
-            keys = "" if alarms[0].is_past else "  A: all  a: acknowledge "
-            pieces = self._alarm(alarms, trouble, now)
+        self.set_class(trouble is not None or alarm is not None or bool(notices), "-on")
+        if alarm:
+            keys = "" if alarm.is_past else "  A: all  a: acknowledge "
+            pieces = self._alarm(alarm, trouble, now)
             room = self.app.size.width  # its own is unknown while it is not shown
             if _width(pieces) + len(keys) > room:
                 keys = "  A " if keys else ""
             if _width(pieces) + len(keys) > room:
-                pieces = self._alarm(alarms, trouble, now, brief=True)
+                pieces = self._alarm(alarm, trouble, now, brief=True)
             self.set_text(pieces, [(keys, Ink.TEXT)])
         elif trouble:
             self.set_text(self._trouble(trouble, now))
@@ -201,12 +201,11 @@ class Banner(TextLine):
             )
 
     def _alarm(
-        self, alarms: Sequence[AlarmNotice], trouble: Trouble | None, now: datetime, *, brief: bool = False
+        self, first: AlarmNotice, trouble: Trouble | None, now: datetime, *, brief: bool = False
     ) -> list[Piece]:
-        others = len(alarms) - 1
-        first, more = alarms[0], f"  (and {others} more)" if others else ""
+        more = f"  (and {first.others} more)" if first.others else ""
         if brief:
-            more = f" +{others}" if others else ""
+            more = f" +{first.others}" if first.others else ""
         if first.is_past:
             return [(f" {self._glyphs.bad} THEN  {first.text}{more}", Ink.STRONG)]
         if not first.is_on:

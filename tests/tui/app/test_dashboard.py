@@ -168,7 +168,16 @@ async def test_the_foot_offers_what_does_something_where_the_cursor_is(clock: Cl
 async def test_every_size_shows_the_active_panel(clock: Clock) -> None:
     async with staged(clock) as harness:
         await harness.see(account())
-        for width, height in ((60, 20), (80, 24), (120, 30), (160, 50), (200, 60), (300, 80), (160, 50), (80, 24)):
+        for width, height in (
+            (60, 20),
+            (80, 24),
+            (120, 30),
+            (160, 50),
+            (200, 60),
+            (300, 80),
+            (160, 50),
+            (80, 24),
+        ):
             await harness.pilot.resize_terminal(width, height)
             for name, panel in harness.screen.panels.items():
                 harness.screen.action_panel(name)

@@ -12,6 +12,7 @@ from shared.api.models import StatsRow
 from shared.domain.card import Tone
 from shared.domain.snapshot import DailyCounts, Snapshot
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
+from tests.tui.app.app_driver import state
 from tui.app.dashboard import DashboardApp
 from tui.model.layout import HEAD, LAST, LEFT, MIDDLE, TRENDS
 from tui.model.lines import ChangeLine
@@ -30,11 +31,18 @@ class FrozenDashboard(DashboardApp):
     """A dashboard that shows one tick, `late` seconds after it was read, and stands still."""
 
     def __init__(
-        self, snapshot: Snapshot, *, late: float = 0, ascii_only: bool = False, wall: bool = False
+        self,
+        snapshot: Snapshot,
+        *,
+        late: float = 0,
+        ascii_only: bool = False,
+        wall: bool = False,
+        only_reads: bool = True,
     ) -> None:
         self._clock = Clock()
         self._clock.advance(late)
-        super().__init__([acme()], now=self._clock, glyphs=ASCII if ascii_only else UNICODE, wall=wall)
+        workspace = acme() if only_reads else state("acme", clock=self._clock)
+        super().__init__([workspace], now=self._clock, glyphs=ASCII if ascii_only else UNICODE, wall=wall)
         self._staged = snapshot
 
     def on_ready(self) -> None:
@@ -72,7 +80,7 @@ PICTURES = {
     "empty": (FrozenDashboard, {"snapshot": Snapshot(workspace="acme")}, (100, 30), ()),
     "wall": (FrozenDashboard, {"snapshot": account(inboxes=60), "wall": True}, (160, 50), ()),
     "ascii": (FrozenDashboard, {"snapshot": account(), "ascii_only": True}, (120, 36), ()),
-    "question": (FrozenDashboard, {"snapshot": account()}, (100, 30), ("2", "p")),
+    "question": (FrozenDashboard, {"snapshot": account(), "only_reads": False}, (100, 30), ("2", "p")),
 }
 
 

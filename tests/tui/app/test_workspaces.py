@@ -134,7 +134,7 @@ async def test_a_kiosk_turns_through_all_workspaces_and_only_those_in_trouble(cl
                 await pilot.pause()
                 app.second_passed()
                 here = f"{app.workspaces.current.workspace} {app.wall.view}"
-                names = {app.wall: here, app.board_screen: "board"}
+                names: dict[object, str] = {app.wall: here, app.board_screen: "board"}
                 found.append(names.get(app.screen, "all"))
             return found
 

@@ -18,7 +18,17 @@ from shared.api.errors import (
 from shared.domain.conditions import Condition
 from shared.domain.failures import RATE_LIMITED, REJECTED, UNREACHABLE, UNREADABLE, cause_of
 from tests.tui.accounts import NOW, account, board_of
-from tui.model.alarms import SETTLES, Alarm, Update, acknowledge, from_plain, to_plain, trouble_since, update
+from tui.model.alarms import (
+    MOST,
+    SETTLES,
+    Alarm,
+    Update,
+    acknowledge,
+    from_plain,
+    to_plain,
+    trouble_since,
+    update,
+)
 from tui.model.lines import ChangeLine
 
 PAUSED = Condition(kind="paused", where="a.example", text="paused, 7 inboxes not sending", extent=7)
@@ -44,6 +54,15 @@ def test_an_alarm_is_raised_once_and_says_since_when() -> None:
     later = look(PAUSED, after=first, minutes=5)
     assert later.raised == ()
     assert only(later).notice(NOW).text == "a.example paused, 7 inboxes not sending since 14:32"
+
+
+def test_however_many_domains_are_bad_each_is_raised_once() -> None:
+    many = [replace(BAD, where=f"{n}.example") for n in range(150)]
+    later = look(*many, after=look(*many), minutes=1)
+    assert len(later.alarms) == 150
+    assert later.raised == ()
+    recovered = look(after=look(after=later, minutes=2), minutes=3)
+    assert len(recovered.alarms) == MOST
 
 
 def test_an_alarm_tells_the_present_value_not_that_of_the_first_minute() -> None:

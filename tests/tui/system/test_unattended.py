@@ -68,6 +68,11 @@ async def test_a_command_that_never_ends_is_ended_and_the_next_alarm_is_told(tmp
             os.kill(hung, 0)
 
 
+def test_without_a_command_no_number_of_alarms_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    AlarmCommand("").call(map(str, range(200)))
+    assert not caplog.records
+
+
 async def test_a_command_that_is_not_there_costs_a_line_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     async with AlarmCommand("'unbalanced").open():
         assert "can't be read" in caplog.text
