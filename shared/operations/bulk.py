@@ -154,12 +154,16 @@ async def change_each(invocation: Invocation, ids: Sequences[str], *, context: C
                 else:
                     await pause_one(sequence, due_at=due_at, reason=reason, context=context)
             except (OutreachError, RecordsUnavailable) as error:
-                tally.failed.append(f"{clip(sequence.label, length=40)}: {error}")
+                failed[sequence.id] = f"{clip(sequence.label, length=40)}: {error}"
             else:
-                tally.changed.append(sequence)
+                changed.add(sequence.id)
 
+    changed: set[str] = set()
+    failed: dict[str, str] = {}
     tally.gone = sum(name not in known for name in ids)
     await asyncio.gather(*(change(known[name]) for name in ids if name in known))
+    tally.changed = [known[name] for name in ids if name in changed]
+    tally.failed = [failed[name] for name in ids if name in failed]
     return tally
 
 
