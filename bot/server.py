@@ -28,6 +28,11 @@ from shared.text.systemd_notify import systemd_notified
 
 SHUTDOWN_SECONDS = 3
 """How long requests under way may hold up the shutdown."""
+KEEP_ALIVE_SECONDS = 75
+"""How long a connection may be idle: longer than proxies keep theirs, so that no request meets one being closed.
+
+nginx keeps them for 60 s (https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive_timeout).
+"""
 RELOAD_SECONDS = 10.0
 """How long requests under way may hold up a reload of the settings."""
 NOT_RELOADED = ("host", "port", "database", "log_level")
@@ -202,6 +207,7 @@ def server_config(web: Application) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from bot.http.asgi import SLACK
+from bot.server import KEEP_ALIVE_SECONDS
 from bot.telemetry.metrics import REGISTRY
 from tests.test_docs import ROOT
 
@@ -51,6 +52,15 @@ def test_a_proxy_forwards_what_slack_and_the_service_call_and_nothing_else(path:
     assert "webhooks/outreach" in text
     if not path.startswith("kubernetes"):  # its probes are asked inside
         assert not re.search(r"metrics|readyz|healthz", text)
+
+
+@pytest.mark.parametrize("path", ["proxy/Caddyfile", "proxy/nginx.conf"])
+def test_a_proxy_closes_idle_connections_before_the_bot_does(path: str) -> None:
+    seconds = [
+        int(found) for found in re.findall(r"keepalive(?:_timeout)? (\d+)s", (DEPLOY / path).read_text())
+    ]
+    assert len(seconds) == 1
+    assert seconds[0] < KEEP_ALIVE_SECONDS
 
 
 def test_the_image_has_the_users_and_paths_that_the_manifests_expect() -> None:
