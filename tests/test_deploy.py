@@ -73,3 +73,12 @@ def test_the_image_has_the_users_and_paths_that_the_manifests_expect() -> None:
     assert f"EXPOSE {container['ports'][0]['containerPort']}" in image
     mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
     assert f"OUTREACH_STATE_DIR={min(mounts - {'/tmp'})}" in image
+
+
+def test_the_unit_of_the_dashboard_gives_it_the_console_that_it_draws_on() -> None:
+    """Textual's Linux driver draws on stderr."""
+    unit = (DEPLOY / "systemd/outreach-dashboard@.service").read_text()
+    assert re.findall(r"^Standard(Input|Error)=(\S+)$", unit, re.MULTILINE) == [
+        ("Input", "tty-force"),
+        ("Error", "tty"),
+    ]
