@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 from aiohttp import web
 
 from sandbox.slack.pages.page import HEADERS
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.settings import AppSettings
 from sandbox.slack.workspaces import Grant, Workspaces, matches
 
@@ -92,10 +92,11 @@ class Authorize:
 def _target(query: Mapping[str, str], settings: AppSettings) -> str:
     """Where the answer goes; raises `SlackError` (bad_redirect_uri, no_scopes)."""
     named = query.get("redirect_uri", "")
-    if not settings.redirect_urls or (named and not matches(named, settings.redirect_urls)):
-        raise SlackError("bad_redirect_uri")
-    if not _scopes(query):
-        raise SlackError("no_scopes")
+    refuse_if(
+        not settings.redirect_urls or (named and not matches(named, settings.redirect_urls)),
+        "bad_redirect_uri",
+    )
+    refuse_if(not _scopes(query), "no_scopes")
     return named or settings.redirect_urls[0]
 
 

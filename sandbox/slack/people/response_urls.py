@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.state.triggers import ResponseUrl
 from sandbox.slack.world.message_checks import content
@@ -63,8 +63,7 @@ class ResponseUrls:
 
     def _post(self, url: ResponseUrl, channel: Channel, body: Json) -> None:
         checked = content(body, check=self._world.block_problems)
-        if channel.is_archived:
-            raise SlackError("is_archived")
+        refuse_if(channel.is_archived, "is_archived")
         public = body.get("response_type") == "in_channel"
         self._world.post(
             channel,

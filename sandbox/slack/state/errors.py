@@ -38,5 +38,11 @@ class SlackError(Exception):
         return {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
 
 
+def refuse_if(condition: object, error: str) -> None:
+    """Answer as Slack does where it refuses: raise `SlackError` if the condition holds."""
+    if condition:
+        raise SlackError(error)
+
+
 class InvalidActionError(Exception):
     """Something that no person could do in Slack: an unknown button, a channel that is not theirs."""

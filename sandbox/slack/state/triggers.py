@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import App, trim
 
 TRIGGER_SECONDS = 3.0
@@ -56,10 +56,8 @@ class ResponseUrl:
 
     def use(self, *, now: float) -> None:
         """Use it once; raises `SlackError` when it is used up or too old."""
-        if now - self.made_at > RESPONSE_URL_SECONDS:
-            raise SlackError("expired_url")
-        if self.uses >= RESPONSE_URL_USES:
-            raise SlackError("used_url")
+        refuse_if(now - self.made_at > RESPONSE_URL_SECONDS, "expired_url")
+        refuse_if(self.uses >= RESPONSE_URL_USES, "used_url")
         self.uses += 1
 
 
@@ -87,7 +85,6 @@ class Triggers:
             raise SlackError("invalid_trigger_id")
         if trigger.used:
             raise SlackError("exchanged_trigger_id")
-        if now - trigger.made_at > TRIGGER_SECONDS:
-            raise SlackError("expired_trigger_id")
+        refuse_if(now - trigger.made_at > TRIGGER_SECONDS, "expired_trigger_id")
         trigger.used = True
         return trigger

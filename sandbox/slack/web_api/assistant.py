@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.web_api.calls import Call, method
 from sandbox.slack.web_api.chat import writable
@@ -22,8 +22,7 @@ def _thread(call: Call) -> Json:
     if not isinstance(name, str) or not name:
         raise SlackError("channel_not_found")
     channel = call.world.bot_channel(name, call.app)
-    if ts not in channel.messages:
-        raise SlackError("invalid_thread_ts")
+    refuse_if(ts not in channel.messages, "invalid_thread_ts")
     return call.world.assistant.setdefault(f"{channel.id}/{ts}", {})
 
 
@@ -65,8 +64,7 @@ def start_stream(call: Call) -> Json:
         for name in ("recipient_user_id", "recipient_team_id"):
             if not call.args.get(name):
                 raise SlackError(f"missing_{name}")
-        if call.args["recipient_user_id"] not in call.world.users:
-            raise SlackError("user_not_found")
+        refuse_if(call.args["recipient_user_id"] not in call.world.users, "user_not_found")
     message = call.world.post(
         channel, user=call.bot, text=_text(call), thread_ts=thread, app=call.app, streaming=True
     )
@@ -81,18 +79,15 @@ def _text(call: Call) -> str:
     ):
         raise SlackError("invalid_chunks")
     text = str(call.args.get("markdown_text") or "") + "".join(str(one.get("text") or "") for one in chunks)
-    if len(text) > _MAX_STREAMED:
-        raise SlackError("msg_too_long")
+    refuse_if(len(text) > _MAX_STREAMED, "msg_too_long")
     return text
 
 
 def _streaming(call: Call) -> tuple[Channel, Message]:
     channel = call.channel()
     message = call.world.message(channel, call.require("ts"))
-    if message.app != call.app:
-        raise SlackError("message_not_owned_by_app")
-    if not message.streaming:
-        raise SlackError("message_not_in_streaming_state")
+    refuse_if(message.app != call.app, "message_not_owned_by_app")
+    refuse_if(not message.streaming, "message_not_in_streaming_state")
     return channel, message
 
 
@@ -101,8 +96,7 @@ def append_stream(call: Call) -> Json:
     """Add to a message that grows."""
     channel, message = _streaming(call)
     more = _text(call)
-    if not more and not call.args.get("chunks"):
-        raise SlackError("no_text")
+    refuse_if(not more and not call.args.get("chunks"), "no_text")
     call.world.change(message, text=message.text + more)
     return {"channel": channel.id, "ts": message.ts}
 

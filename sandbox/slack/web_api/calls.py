@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import App, Channel, Json
 from sandbox.slack.state.settings import AppSettings
 from sandbox.slack.to_bot.installation import Installation
@@ -120,8 +120,7 @@ class Call:
     def limit(self, default: int, *, max_limit: int) -> int:
         """The page size; raises `SlackError` (invalid_limit), also over `max_limit`."""
         value = self.args.get("limit") or default
-        if not str(value).isdecimal() or not 1 <= int(value) <= max_limit:
-            raise SlackError("invalid_limit")
+        refuse_if(not str(value).isdecimal() or not 1 <= int(value) <= max_limit, "invalid_limit")
         return int(value)
 
     def channel(self) -> Channel:
@@ -136,8 +135,7 @@ class Call:
     def own_channel(self) -> Channel:
         """The same, and the bot is in it; raises `SlackError` (not_in_channel)."""
         found = self.channel()
-        if self.bot not in found.members:
-            raise SlackError("not_in_channel")
+        refuse_if(self.bot not in found.members, "not_in_channel")
         return found
 
 
@@ -159,8 +157,7 @@ def _offset(cursor: Any) -> int:
         return 0
     try:
         word, _, offset = base64.b64decode(str(cursor), validate=True).decode().partition(":")
-        if word != "next":
-            raise SlackError("invalid_cursor")
+        refuse_if(word != "next", "invalid_cursor")
         return int(offset)
     except (binascii.Error, UnicodeDecodeError, ValueError) as error:
         raise SlackError("invalid_cursor") from error

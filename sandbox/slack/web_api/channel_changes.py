@@ -6,7 +6,7 @@ import re
 import secrets
 from typing import Any
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Channel, Json
 from sandbox.slack.web_api.calls import Call, method
 
@@ -18,28 +18,20 @@ _MAX_GROUP = 8
 def _name(call: Call) -> str:
     """A name for a channel: at most 80 lowercase letters, digits, hyphens and underscores, and none that is taken."""
     name = str(call.args.get("name") or "").lstrip("#")
-    if not name:
-        raise SlackError("invalid_name_required")
-    if len(name) > _MAX_NAME:
-        raise SlackError("invalid_name_maxlength")
-    if not re.search(r"\w", name.replace("_", "")):
-        raise SlackError("invalid_name_punctuation")
-    if name != name.lower() or not re.fullmatch(r"[\w-]+", name):
-        raise SlackError("invalid_name_specials")
-    if any(channel.name == name for channel in call.world.channels.values()):
-        raise SlackError("name_taken")
+    refuse_if(not name, "invalid_name_required")
+    refuse_if(len(name) > _MAX_NAME, "invalid_name_maxlength")
+    refuse_if(not re.search(r"\w", name.replace("_", "")), "invalid_name_punctuation")
+    refuse_if(name != name.lower() or not re.fullmatch(r"[\w-]+", name), "invalid_name_specials")
+    refuse_if(any(channel.name == name for channel in call.world.channels.values()), "name_taken")
     return name
 
 
 def _place(call: Call, *, archived: bool = False) -> Channel:
     """The channel to change: no direct message, the bot is in it, and it is not archived."""
     channel = call.channel()
-    if channel.direct or channel.is_mpim:
-        raise SlackError("method_not_supported_for_channel_type")
-    if call.bot not in channel.members:
-        raise SlackError("not_in_channel")
-    if channel.is_archived and not archived:
-        raise SlackError("is_archived")
+    refuse_if(channel.direct or channel.is_mpim, "method_not_supported_for_channel_type")
+    refuse_if(call.bot not in channel.members, "not_in_channel")
+    refuse_if(channel.is_archived and not archived, "is_archived")
     return channel
 
 
@@ -69,8 +61,7 @@ def invite(call: Call) -> Json:
     """Let people in; one who can't be invited stops all, unless `force` is set."""
     channel = _place(call)
     names = [name for name in str(call.args.get("users") or "").split(",") if name]
-    if not names:
-        raise SlackError("no_user")
+    refuse_if(not names, "no_user")
     refused = {name: error for name in names if (error := _refusal(call, channel, name))}
     if refused and not (call.flag("force") and len(refused) < len(names)):
         errors = [{"user": name, "ok": False, "error": error} for name, error in refused.items()]
@@ -95,14 +86,10 @@ def kick(call: Call) -> Json:
     """Remove a user."""
     channel = _place(call)
     name = str(call.args.get("user") or "")
-    if name == call.bot:
-        raise SlackError("cant_kick_self")
-    if name not in call.world.users:
-        raise SlackError("user_not_found")
-    if channel.name == "general":
-        raise SlackError("cant_kick_from_general")
-    if name not in channel.members:
-        raise SlackError("not_in_channel")
+    refuse_if(name == call.bot, "cant_kick_self")
+    refuse_if(name not in call.world.users, "user_not_found")
+    refuse_if(channel.name == "general", "cant_kick_from_general")
+    refuse_if(name not in channel.members, "not_in_channel")
     channel.members.remove(name)
     call.workspace.events.member_left(name, channel=channel)
     call.workspace.feed.publish("channels", {})
@@ -116,16 +103,12 @@ def leave(call: Call) -> Json:
     https://docs.slack.dev/reference/methods/conversations.leave
     """
     channel = call.channel()
-    if channel.direct:
-        raise SlackError("method_not_supported_for_channel_type")
-    if channel.is_archived:
-        raise SlackError("is_archived")
+    refuse_if(channel.direct, "method_not_supported_for_channel_type")
+    refuse_if(channel.is_archived, "is_archived")
     if call.bot not in channel.members:
         return {"ok": False, "not_in_channel": True}
-    if channel.name == "general":
-        raise SlackError("cant_leave_general")
-    if channel.members == [call.bot] and channel.is_private:
-        raise SlackError("last_member")
+    refuse_if(channel.name == "general", "cant_leave_general")
+    refuse_if(channel.members == [call.bot] and channel.is_private, "last_member")
     channel.members.remove(call.bot)
     call.workspace.events.member_left(call.bot, channel=channel)
     call.workspace.feed.publish("channels", {})
@@ -134,8 +117,7 @@ def leave(call: Call) -> Json:
 
 def _described(call: Call, part: str) -> Json:
     channel, text = _place(call), str(call.require(part))
-    if len(text) > _MAX_TOPIC:
-        raise SlackError("too_long")
+    refuse_if(len(text) > _MAX_TOPIC, "too_long")
     setattr(channel, part, text)
     posted: dict[str, Any] = {"subtype": f"channel_{part}", "text": f"set the channel {part}: {text}"}
     call.world.post(channel, user=call.bot, **posted)
@@ -158,10 +140,8 @@ def set_purpose(call: Call) -> Json:
 def archive(call: Call) -> Json:
     """Close a channel, but keep it."""
     channel = _place(call, archived=True)
-    if channel.is_archived:
-        raise SlackError("already_archived")
-    if channel.name == "general":
-        raise SlackError("cant_archive_general")
+    refuse_if(channel.is_archived, "already_archived")
+    refuse_if(channel.name == "general", "cant_archive_general")
     return _archived(call, channel, archived=True)
 
 
@@ -169,10 +149,8 @@ def archive(call: Call) -> Json:
 def unarchive(call: Call) -> Json:
     """Open a closed channel again."""
     channel = call.channel()
-    if channel.direct or channel.is_mpim:
-        raise SlackError("method_not_supported_for_channel_type")
-    if not channel.is_archived:
-        raise SlackError("not_archived")
+    refuse_if(channel.direct or channel.is_mpim, "method_not_supported_for_channel_type")
+    refuse_if(not channel.is_archived, "not_archived")
     return _archived(call, channel, archived=False)
 
 
@@ -190,8 +168,7 @@ def rename(call: Call) -> Json:
     https://docs.slack.dev/reference/methods/conversations.rename
     """
     channel = _place(call)
-    if channel.members[0] != call.bot:
-        raise SlackError("not_authorized")
+    refuse_if(channel.members[0] != call.bot, "not_authorized")
     channel.name = _name(call)
     call.workspace.events.channel_renamed(channel)
     return _changed(call, channel)
@@ -201,8 +178,7 @@ def rename(call: Call) -> Json:
 def mark(call: Call) -> Json:
     """How far the bot has read."""
     channel, ts = call.own_channel(), str(call.require("ts"))
-    if not re.fullmatch(r"\d+(\.\d+)?", ts):
-        raise SlackError("invalid_timestamp")
+    refuse_if(not re.fullmatch(r"\d+(\.\d+)?", ts), "invalid_timestamp")
     call.world.read_until[call.bot, channel.id] = ts
     return {}
 
@@ -221,12 +197,10 @@ def open_conversation(call: Call) -> Json:
     names = [name for name in str(call.args.get("users") or "").split(",") if name]
     if not names:
         given = call.args.get("channel")
-        if not given:
-            raise SlackError("users_list_not_supplied")
+        refuse_if(not given, "users_list_not_supplied")
         names = [call.channel().direct or ""]
     names = list(dict.fromkeys(names))
-    if len(names) > _MAX_GROUP:
-        raise SlackError("too_many_users")
+    refuse_if(len(names) > _MAX_GROUP, "too_many_users")
     opened = call.world.direct(names[0], call.app) if len(names) == 1 else _group(call, names)
     shown = opened.to_slack(viewer=call.bot) if call.flag("return_im") else {"id": opened.id}
     return {"channel": shown, "no_op": False, "already_open": False}
@@ -237,8 +211,7 @@ def _group(call: Call, names: list[str]) -> Channel:
     call.require_scope("mpim:write")
     people = [call.world.users.get(name) for name in names]
     known = [one for one in people if one is not None]
-    if len(known) < len(names):
-        raise SlackError("user_not_found")
+    refuse_if(len(known) < len(names), "user_not_found")
     members = {one.id for one in known} | {call.bot}
     for channel in call.world.channels.values():
         if channel.is_mpim and set(channel.members) == members:

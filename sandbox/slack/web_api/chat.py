@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.web_api.calls import Call, method, warning
 from sandbox.slack.world.message_checks import checked_blocks, checked_metadata, content
@@ -15,12 +15,10 @@ MAX_UPDATE_TEXT = 4000
 def writable(call: Call) -> Channel:
     """The channel, where the bot may post; raises `SlackError`."""
     channel = call.channel()
-    if channel.is_archived:
-        raise SlackError("is_archived")
+    refuse_if(channel.is_archived, "is_archived")
     if call.bot not in channel.members:
         open_to_apps = not channel.is_private and "chat:write.public" in call.settings.scopes
-        if not open_to_apps:
-            raise SlackError("not_in_channel")
+        refuse_if(not open_to_apps, "not_in_channel")
     return channel
 
 
@@ -86,8 +84,7 @@ def _own(call: Call, *, error: str) -> Message:
     (https://docs.slack.dev/reference/methods/chat.update).
     """
     channel = call.channel()
-    if channel.is_archived:
-        raise SlackError("is_inactive")
+    refuse_if(channel.is_archived, "is_inactive")
     # An ephemeral message has no ts that chat.update or chat.delete would know.
     message = call.world.message(channel, call.require("ts"))
     if message.app != call.app:
@@ -116,8 +113,7 @@ def _changes(call: Call, message: Message) -> dict[str, Any]:
     if call.args.get("blocks") is not None or text is not None:
         blocks = call.args.get("blocks")
         fields["blocks"] = checked_blocks(blocks, check=call.world.block_problems)
-    if not fields["text"] and not fields.get("blocks"):
-        raise SlackError("no_text")
+    refuse_if(not fields["text"] and not fields.get("blocks"), "no_text")
     if "metadata" in call.args:
         fields["metadata"] = checked_metadata(call.args["metadata"])
     return fields
@@ -145,9 +141,7 @@ def permalink(call: Call) -> Json:
 def me_message(call: Call) -> Json:
     """Say what the bot does, in the third person."""
     channel, text = call.own_channel(), str(call.args.get("text") or "")
-    if channel.is_archived:
-        raise SlackError("is_archived")
-    if not text:
-        raise SlackError("no_text")
+    refuse_if(channel.is_archived, "is_archived")
+    refuse_if(not text, "no_text")
     message = call.world.post(channel, user=call.bot, text=text, app=call.app, subtype="me_message")
     return {"channel": channel.id, "ts": message.ts}

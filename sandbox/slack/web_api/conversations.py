@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.web_api.calls import Call, method, page_of, warning
 
@@ -21,8 +21,7 @@ def info(call: Call) -> Json:
 def listing(call: Call) -> Json:
     """The conversations that the bot may know, by kind."""
     wanted = [kind.strip() for kind in str(call.args.get("types") or "public_channel").split(",")]
-    if not set(wanted) <= _KINDS:
-        raise SlackError("invalid_types")
+    refuse_if(not set(wanted) <= _KINDS, "invalid_types")
     found = [
         channel
         for channel in call.world.channels.values()
@@ -121,8 +120,7 @@ def _cursor_ts(call: Call) -> str | None:
     if not cursor:
         return None
     word, _, ts = cursor.partition(":")
-    if word != "after" or not ts:
-        raise SlackError("invalid_cursor")
+    refuse_if(word != "after" or not ts, "invalid_cursor")
     return ts
 
 
@@ -140,10 +138,8 @@ def _timestamp(call: Call, name: str) -> float | None:
 def join(call: Call) -> Json:
     """Enter a public channel."""
     channel = call.channel()
-    if channel.is_archived:
-        raise SlackError("is_archived")
-    if channel.is_private or channel.direct:
-        raise SlackError("method_not_supported_for_channel_type")
+    refuse_if(channel.is_archived, "is_archived")
+    refuse_if(channel.is_private or channel.direct, "method_not_supported_for_channel_type")
     if call.bot in channel.members:
         return {"channel": channel.to_slack(viewer=call.bot), **warning("already_in_channel")}
     channel.members.append(call.bot)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Json
 from sandbox.slack.web_api.calls import Call, method, page_of
 
@@ -33,8 +33,7 @@ def auth_test(call: Call) -> Json:
 @method("apps.connections.open", tier=1, app_level=True)
 def connections_open(call: Call) -> Json:
     """A Socket Mode address that works once, for half a minute."""
-    if call.by.sockets.disabled:
-        raise SlackError("link_disabled")
+    refuse_if(call.by.sockets.disabled, "link_disabled")
     address = call.workspace.origin.replace("http://", "ws://")
     return {"url": f"{address}/link?ticket={call.by.sockets.ticket()}&app_id={call.app.id}"}
 
@@ -99,8 +98,7 @@ def profile(call: Call) -> Json:
 @method("users.getPresence", scope="users:read", tier=3)
 def presence(call: Call) -> Json:
     """Everybody is always there."""
-    if str(call.args.get("user") or call.bot) not in call.world.users:
-        raise SlackError("user_not_found")
+    refuse_if(str(call.args.get("user") or call.bot) not in call.world.users, "user_not_found")
     return {"presence": "active"}
 
 
@@ -119,8 +117,7 @@ def bots_info(call: Call) -> Json:
 def team_info(call: Call) -> Json:
     """The workspace."""
     team = call.world.team
-    if str(call.args.get("team") or team.id) != team.id:
-        raise SlackError("team_not_found")
+    refuse_if(str(call.args.get("team") or team.id) != team.id, "team_not_found")
     url = f"{call.workspace.origin}/"
     return {"team": {"id": team.id, "name": team.name, "domain": team.domain, "email_domain": "", "url": url}}
 

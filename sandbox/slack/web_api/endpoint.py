@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.faults import Fault
 from sandbox.slack.state.model import Json
 from sandbox.slack.state.settings import Credentials
@@ -130,8 +130,7 @@ class Endpoint:
         return {"ok": True, **method.run(call)}
 
     def _check_token(self, method: Method | None, token: str, by: Installation) -> None:
-        if not token:
-            raise SlackError("not_authed")
+        refuse_if(not token, "not_authed")
         is_bot = self._workspaces.of_token(token) is not None
         if method is not None and (method.app_level or method.config_token):
             _check_special_token(method, token, by.credentials, is_bot=is_bot)
@@ -143,11 +142,9 @@ class Endpoint:
 
 def _check_special_token(method: Method, token: str, credentials: Credentials, *, is_bot: bool) -> None:
     """A method that takes an app-level token or an app configuration token, and no other."""
-    if is_bot or (method.config_token and token == credentials.app_token):
-        raise SlackError("not_allowed_token_type")
+    refuse_if(is_bot or (method.config_token and token == credentials.app_token), "not_allowed_token_type")
     right = credentials.config_token if method.config_token else credentials.app_token
-    if not hmac.compare_digest(token.encode(), right.encode()):
-        raise SlackError("invalid_auth")
+    refuse_if(not hmac.compare_digest(token.encode(), right.encode()), "invalid_auth")
 
 
 def _token(request: web.Request, args: Json) -> str:

@@ -6,7 +6,7 @@ import mimetypes
 import secrets
 from typing import Any
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Channel, Json
 from sandbox.slack.web_api.calls import Call, method
 from sandbox.slack.world.world import World
@@ -22,8 +22,7 @@ def upload_url(call: Call) -> Json:
     name, length = str(call.require("filename")), str(call.require("length"))
     if not length.isdecimal() or int(length) < 1:
         raise SlackError("invalid_arguments", messages=["must be a positive integer [json-pointer:/length]"])
-    if int(length) > MAX_BYTES:
-        raise SlackError("file_upload_size_restricted")
+    refuse_if(int(length) > MAX_BYTES, "file_upload_size_restricted")
     known = register(call.world, name, size=int(length))
     return {
         "upload_url": f"{call.workspace.origin}/upload/{known['id']}/{known['key']}",
@@ -78,10 +77,8 @@ def file_object(known: Json, *, origin: str, title: str | None = None) -> Json:
 
 
 def _share(call: Call, channel: Channel, files: list[Json]) -> None:
-    if channel.is_archived:
-        raise SlackError("is_archived")
-    if call.bot not in channel.members:
-        raise SlackError("not_in_channel")
+    refuse_if(channel.is_archived, "is_archived")
+    refuse_if(call.bot not in channel.members, "not_in_channel")
     details: dict[str, Any] = {
         "files": files,
         "app": call.app,

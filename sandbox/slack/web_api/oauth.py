@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Json
 from sandbox.slack.web_api.calls import Call, method
 
@@ -28,10 +28,10 @@ def oauth_v2_access(call: Call) -> Json:
     """
     client_id, secret = (str(call.args.get(f"client_{name}") or "") for name in ("id", "secret"))
     app = call.workspaces.of_client(client_id)
-    if not hmac.compare_digest(secret.encode(), app.credentials.client_secret.encode()):
-        raise SlackError("bad_client_secret")
-    if call.args.get("grant_type") not in {None, "authorization_code"}:
-        raise SlackError("invalid_grant_type")
+    refuse_if(
+        not hmac.compare_digest(secret.encode(), app.credentials.client_secret.encode()), "bad_client_secret"
+    )
+    refuse_if(call.args.get("grant_type") not in {None, "authorization_code"}, "invalid_grant_type")
     grant = call.workspaces.codes.redeem(
         str(call.args.get("code") or ""),
         client_id=client_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Channel, Json, Message
 from sandbox.slack.web_api.calls import Call, method, page_of
 
@@ -16,10 +16,8 @@ _TS = re.compile(r"\d+\.\d+")
 
 def _message(call: Call, channel: Channel) -> Message:
     ts = call.args.get("timestamp")
-    if not ts:
-        raise SlackError("no_item_specified")
-    if not _TS.fullmatch(str(ts)):
-        raise SlackError("bad_timestamp")
+    refuse_if(not ts, "no_item_specified")
+    refuse_if(not _TS.fullmatch(str(ts)), "bad_timestamp")
     return call.world.message(channel, ts)
 
 
@@ -28,10 +26,8 @@ def pins_add(call: Call) -> Json:
     """Pin a message."""
     channel = call.own_channel()
     message = _message(call, channel)
-    if message.ts in channel.pins:
-        raise SlackError("already_pinned")
-    if len(channel.pins) >= _MAX_PINS:
-        raise SlackError("too_many_pins")
+    refuse_if(message.ts in channel.pins, "already_pinned")
+    refuse_if(len(channel.pins) >= _MAX_PINS, "too_many_pins")
     channel.pins.append(message.ts)
     call.workspace.events.pin_changed(message, by=call.bot, added=True)
     return {}
@@ -42,8 +38,7 @@ def pins_remove(call: Call) -> Json:
     """Take a pin off."""
     channel = call.channel()
     message = _message(call, channel)
-    if message.ts not in channel.pins:
-        raise SlackError("no_pin")
+    refuse_if(message.ts not in channel.pins, "no_pin")
     channel.pins.remove(message.ts)
     call.workspace.events.pin_changed(message, by=call.bot, added=False)
     return {}
@@ -65,8 +60,7 @@ def pins_list(call: Call) -> Json:
 @method("reactions.get", scope="reactions:read", tier=3)
 def reactions_get(call: Call) -> Json:
     """A message with its reactions."""
-    if not call.args.get("channel"):
-        raise SlackError("no_item_specified")
+    refuse_if(not call.args.get("channel"), "no_item_specified")
     channel = call.channel()
     return {"type": "message", "channel": channel.id, "message": _message(call, channel).to_slack()}
 
@@ -75,8 +69,7 @@ def reactions_get(call: Call) -> Json:
 def reactions_list(call: Call) -> Json:
     """The messages to which a user reacted."""
     user = str(call.args.get("user") or call.bot)
-    if user not in call.world.users:
-        raise SlackError("user_not_found")
+    refuse_if(user not in call.world.users, "user_not_found")
     found = [
         {"type": "message", "channel": channel.id, "message": message.to_slack()}
         for channel in call.world.channels.values()
@@ -105,8 +98,7 @@ def _bookmark(call: Call) -> tuple[Channel, Json]:
 
 def _link(call: Call) -> str:
     link = str(call.args.get("link") or "")
-    if not re.match(r"https?://\S+$", link):
-        raise SlackError("invalid_link")
+    refuse_if(not re.match(r"https?://\S+$", link), "invalid_link")
     return link
 
 
@@ -114,10 +106,8 @@ def _link(call: Call) -> str:
 def bookmarks_add(call: Call) -> Json:
     """A link at the top of a channel."""
     channel, title = _place(call), str(call.require("title"))
-    if call.require("type") != "link":
-        raise SlackError("invalid_bookmark_type")
-    if len(channel.bookmarks) >= _MAX_BOOKMARKS:
-        raise SlackError("too_many_bookmarks")
+    refuse_if(call.require("type") != "link", "invalid_bookmark_type")
+    refuse_if(len(channel.bookmarks) >= _MAX_BOOKMARKS, "too_many_bookmarks")
     now = int(call.workspace.clock.now())
     fresh: Json = {
         "id": f"Bk{secrets.token_hex(5).upper()}",

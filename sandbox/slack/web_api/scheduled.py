@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Json
 from sandbox.slack.web_api.calls import Call, method, page_of
 from sandbox.slack.web_api.chat import thread_of, writable
@@ -20,21 +20,17 @@ def schedule(call: Call) -> Json:
     """Post a message up to 120 days from now (https://docs.slack.dev/reference/methods/chat.scheduleMessage)."""
     channel = writable(call)
     due = _due(call)
-    if not due.isdecimal():
-        raise SlackError("invalid_time")
+    refuse_if(not due.isdecimal(), "invalid_time")
     at, now = int(due), call.workspace.clock.now()
-    if at <= now:
-        raise SlackError("time_in_past")
-    if at > now + _MAX_AHEAD:
-        raise SlackError("time_too_far")
+    refuse_if(at <= now, "time_in_past")
+    refuse_if(at > now + _MAX_AHEAD, "time_too_far")
     checked = content(call.args, check=call.world.block_problems)
     near = [
         one
         for one in call.world.scheduled.values()
         if one["channel_id"] == channel.id and abs(one["post_at"] - at) < _WINDOW_SECONDS
     ]
-    if len(near) >= _MAX_IN_WINDOW:
-        raise SlackError("restricted_too_many")
+    refuse_if(len(near) >= _MAX_IN_WINDOW, "restricted_too_many")
     thread = thread_of(call, channel)
     name = f"Q{secrets.token_hex(5).upper()}"
     call.world.scheduled[name] = {

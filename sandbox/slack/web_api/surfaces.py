@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Json, Message
 from sandbox.slack.state.triggers import Trigger
 from sandbox.slack.web_api.calls import Call, method
@@ -45,8 +45,7 @@ def views_update(call: Call) -> Json:
     found = call.workspace.people.views.find(
         call.app, view_id=call.args.get("view_id"), external_id=call.args.get("external_id")
     )
-    if call.args.get("hash") and call.args["hash"] != found["hash"]:
-        raise SlackError("hash_conflict")
+    refuse_if(call.args.get("hash") and call.args["hash"] != found["hash"], "hash_conflict")
     return {"view": call.workspace.people.views.update(found, call.require("view"), app=call.app)}
 
 
@@ -65,11 +64,9 @@ def views_publish(call: Call) -> Json:
 
 def _target(call: Call) -> tuple[Message, str]:
     name = str(call.require("name")).strip(":")
-    if not _EMOJI.fullmatch(name):
-        raise SlackError("invalid_name")
+    refuse_if(not _EMOJI.fullmatch(name), "invalid_name")
     channel = call.own_channel()
-    if channel.is_archived:
-        raise SlackError("is_archived")
+    refuse_if(channel.is_archived, "is_archived")
     return call.world.message(channel, call.require("timestamp")), name
 
 
@@ -77,8 +74,7 @@ def _target(call: Call) -> tuple[Message, str]:
 def reactions_add(call: Call) -> Json:
     """React as the bot."""
     message, name = _target(call)
-    if call.bot in message.reactions.get(name, []):
-        raise SlackError("already_reacted")
+    refuse_if(call.bot in message.reactions.get(name, []), "already_reacted")
     message.reactions.setdefault(name, []).append(call.bot)
     call.world.announce(message, kind="message_changed")
     return {}
@@ -88,8 +84,7 @@ def reactions_add(call: Call) -> Json:
 def reactions_remove(call: Call) -> Json:
     """Remove the bot's reaction."""
     message, name = _target(call)
-    if call.bot not in message.reactions.get(name, []):
-        raise SlackError("no_reaction")
+    refuse_if(call.bot not in message.reactions.get(name, []), "no_reaction")
     message.reactions[name].remove(call.bot)
     if not message.reactions[name]:
         del message.reactions[name]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypedDict
 
 from sandbox.slack.blockkit.blocks import MAX_CHARACTERS, problems, total_size
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.model import Json
 
 MAX_TEXT = 40_000
@@ -34,8 +34,7 @@ def content(args: dict[str, Any], *, check: Callable[[Any], list[str]] = problem
         raise SlackError("invalid_arguments", messages=["text must be a string [json-pointer:/text]"])
     blocks = checked_blocks(args.get("blocks"), check=check) or _markdown(args)
     attachments = _attachments(args.get("attachments"))
-    if not text and not blocks and not attachments:
-        raise SlackError("no_text")
+    refuse_if(not text and not blocks and not attachments, "no_text")
     return Content(
         # Slack truncates beyond 40,000 characters instead of refusing.
         text=(text or "")[:MAX_TEXT],
@@ -50,8 +49,7 @@ def _markdown(args: dict[str, Any]) -> list[Json]:
     source = args.get("markdown_text")
     if not source:
         return []
-    if args.get("text"):
-        raise SlackError("markdown_text_conflict")
+    refuse_if(args.get("text"), "markdown_text_conflict")
     return checked_blocks([{"type": "markdown", "text": source}])
 
 
@@ -64,8 +62,7 @@ def checked_blocks(blocks: Any, *, check: Callable[[Any], list[str]] = problems)
     errors = check(blocks)
     if errors:
         raise SlackError("invalid_blocks", messages=errors, extra={"errors": errors})
-    if total_size(blocks) > MAX_CHARACTERS:
-        raise SlackError("msg_blocks_too_long")
+    refuse_if(total_size(blocks) > MAX_CHARACTERS, "msg_blocks_too_long")
     return blocks
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.elements import plain
 from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.feed import Entry
 from sandbox.slack.state.model import App, Json, Team
 from sandbox.slack.world.world import World, with_ids
@@ -41,8 +41,7 @@ def checked(view: Any, *, kind: str, check: Callable[..., list[str]] = problems)
     found = view_problems(view, kind=kind, check=check)
     if found:
         raise SlackError("invalid_arguments", messages=found, extra={"errors": found})
-    if len(str(view)) > MAX_VIEW_BYTES:
-        raise SlackError("view_too_large")
+    refuse_if(len(str(view)) > MAX_VIEW_BYTES, "view_too_large")
     return view
 
 
@@ -113,10 +112,8 @@ class Views:
     def push(self, user: str, view: Any, *, app: App) -> Json:
         """Show a modal over the one in front; raises `SlackError` (push_limit_reached) over three."""
         stack = self._world.stacks.get(user) or []
-        if not stack or self._world.views[stack[-1]]["app_id"] != app.id:
-            raise SlackError("not_found")
-        if len(stack) >= MAX_DEPTH:
-            raise SlackError("push_limit_reached")
+        refuse_if(not stack or self._world.views[stack[-1]]["app_id"] != app.id, "not_found")
+        refuse_if(len(stack) >= MAX_DEPTH, "push_limit_reached")
         fresh = stored(self._checked(view, kind="modal"), app=app, team=self._world.team)
         self._require_new_external_id(fresh)
         fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
@@ -139,8 +136,10 @@ class Views:
 
     def _require_new_external_id(self, view: Json) -> None:
         name = view["external_id"]
-        if name and any(other["external_id"] == name for other in self._world.views.values()):
-            raise SlackError("duplicate_external_id")
+        refuse_if(
+            name and any(other["external_id"] == name for other in self._world.views.values()),
+            "duplicate_external_id",
+        )
 
     def find(self, app: App, *, view_id: Any = None, external_id: Any = None) -> Json:
         """A view of an app by its own or the app's id; raises `SlackError` (not_found)."""

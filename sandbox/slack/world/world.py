@@ -10,7 +10,7 @@ from typing import Any
 
 from sandbox.slack.blockkit.blocks import Surface, problems
 from sandbox.slack.blockkit.rules import problem
-from sandbox.slack.state.errors import SlackError
+from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.feed import Entry, Feed, Kind, Transcript
 from sandbox.slack.state.model import App, Channel, Group, Json, Message, Team, User, trim
 from sandbox.slack.state.settings import Clock, Settings
@@ -122,15 +122,13 @@ class World:
         if name in self.users:
             return self.direct(name, app)
         channel = self.channel(name)
-        if channel.kind != "public_channel" and app.user not in channel.members:
-            raise SlackError("channel_not_found")
+        refuse_if(channel.kind != "public_channel" and app.user not in channel.members, "channel_not_found")
         return channel
 
     def direct(self, user: str, app: App | None = None) -> Channel:
         """The direct message between a bot, the first one's unless given, and `user`, opened if need be."""
         person = self.user(user)
-        if person.is_bot:
-            raise SlackError("cannot_dm_bot")
+        refuse_if(person.is_bot, "cannot_dm_bot")
         id_, name, bot = f"D0{person.id[2:]}", f"dm-{person.name}", (app or self.app).user
         if bot != self.app.user:
             id_, name = f"{id_}{bot[2:]}", f"{name}-{self.users[bot].name}"
