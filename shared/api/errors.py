@@ -74,7 +74,7 @@ class NotFound(Refused):
 
 
 class RateLimited(OutreachError):
-    """Too many requests for this key."""
+    """This key has reached its rate limit."""
 
     def __init__(self, message: str = "", *, retry_after: float, **kwargs: object) -> None:
         self.retry_after = retry_after

@@ -63,7 +63,8 @@ class UsageError(Exception):
 
     def __init__(self, card: Card) -> None:
         self.card = card
-        super().__init__(" ".join((card.title, *card.text)))
+        title = card.title if card.title.endswith("?") else f"{card.title}."
+        super().__init__(" ".join((title, *card.text)))
 
 
 def parse(line: str) -> Invocation:
@@ -134,7 +135,7 @@ def _command(word: Word) -> Command:
 
 def _try(command: Command) -> Button:
     line = command.name if command.bare and not command.changes else f"help {command.name}"
-    return Button(label=line, command=line)
+    return Button(label=f"{line[0].upper()}{line[1:]}", command=line)
 
 
 def _misused(command: Command, error: ArgumentError) -> UsageError:
@@ -143,7 +144,7 @@ def _misused(command: Command, error: ArgumentError) -> UsageError:
         Fact(label="Usage", value=usage),
         *(Fact(label="Example", value=line) for line in command.examples),
     )
-    button = Button(label=f"help {command.name}", command=f"help {command.name}")
+    button = Button(label=f"Help {command.name}", command=f"help {command.name}")
     return _refused(error.problem, error.hint, facts=facts, buttons=(button,))
 
 
@@ -151,7 +152,7 @@ def _refused(
     title: str, *text: str, facts: tuple[Fact, ...] = (), buttons: tuple[Button, ...] = ()
 ) -> UsageError:
     lines = tuple(line for line in text if line)
-    return UsageError(Card(title=title, tone=Tone.WARN, text=lines, facts=facts, buttons=buttons))
+    return UsageError(Card(title=title.rstrip("."), tone=Tone.WARN, text=lines, facts=facts, buttons=buttons))
 
 
 def help_card(

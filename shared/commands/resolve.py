@@ -68,7 +68,7 @@ class NoMatch:
             refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}{empty}",),
             table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
-            buttons=_buttons(self.nearest, line) or (Button(label="sequences", command="sequences"),),
+            buttons=_buttons(self.nearest, line) or (Button(label="All sequences", command="sequences"),),
         )
 
 

@@ -154,7 +154,8 @@ async def change_each(invocation: Invocation, ids: Sequences[str], *, context: C
                 else:
                     await pause_one(sequence, due_at=due_at, reason=reason, context=context)
             except (OutreachError, RecordsUnavailable) as error:
-                failed[sequence.id] = f"{clip(sequence.label, length=40)}: {error}"
+                why = error.message if isinstance(error, OutreachError) else str(error)
+                failed[sequence.id] = f"{clip(sequence.label, length=40)}: {why}"
             else:
                 changed.add(sequence.id)
 

@@ -55,7 +55,7 @@ def error_card(error: Exception, reference: str = "") -> Card:
         if isinstance(error, kind):
             why = error.message if isinstance(error, OutreachError) else str(error)
             default = (type(error).__doc__ or "").partition("\n")[0]
-            why = (why or default).removeprefix(title).lstrip(". ")  # not the same twice
+            why = (why or default).removeprefix(f"{title}.").lstrip()  # not the same twice
             return _card(title, (why, _next(error, fix)), error=error, reference=reference)
     text = (
         "This is a bug in the program.",

@@ -45,7 +45,7 @@ async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
             return _which(found, invocation)
         sequence = found.sequence
     shown, more = await _newest(context, sequence_id=sequence.id if sequence else None, status=status)
-    of = f" of {sequence.label}" if sequence else ""
+    of = f" in {sequence.label}" if sequence else ""
     return Card(
         title=show_number(len(shown), f"{status} lead" if status else "lead") + of,
         text=("Newest only.",) if more else (),
@@ -228,7 +228,7 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
     if result.added:
         button = Button(label="Remove", command=join("remove", email))
         card = Card(
-            title=f"{email} was added to {label}", tone=Tone.GOOD, buttons=(button,), data=({"email": email},)
+            title=f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,), data=({"email": email},)
         )
         return Outcome(card=card, result=f"added to {label}")
     effect: Effect = ""
@@ -237,7 +237,7 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
         note = "The connection was lost and the request was sent again. The first attempt may have added it."
         result_said = "uncertain: repeated"
     elif result.skipped:
-        title, note = f"{email} was not added to {label}", f"The service skipped it: {reasons}."
+        title, note = f"{email} wasn't added to {label}", f"The service skipped it: {reasons}."
         result_said, effect = f"refused: skipped: {reasons}", "refused"
     else:
         title, note = f"{email} was sent to {label}", "The service didn't confirm whether it was added."
@@ -271,9 +271,9 @@ async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Outco
             title=f"{clip(label)} isn't in this workspace", tone=Tone.WARN, text=("Nothing was changed.",)
         )
         return refusal(card, why="not found")
-    text = ("It was removed from all sequences. Its reply history is kept.",)
+    text = ("It is no longer in any sequence. The reply history is kept.",)
     return Outcome(
-        card=Card(title=f"{clip(label)} was removed", tone=Tone.GOOD, text=text, data=({"id": lead_id},)),
+        card=Card(title=f"Removed {clip(label)}", tone=Tone.GOOD, text=text, data=({"id": lead_id},)),
         result=f"removed {lead_id}",
     )
 

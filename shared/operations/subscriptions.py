@@ -199,4 +199,4 @@ def _digest_times(at: str | None, *, channel: str) -> Card:
     title = f"Digest in {where}: {_times(at)}" if at else f"No digest is scheduled in {where}"
     off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
     after = (Button(label="Turn off", command=render(off)),) if at else ()
-    return Card(title=title, buttons=(Button(label="Show it now", command="digest now"), *after))
+    return Card(title=title, buttons=(Button(label="Show now", command="digest now"), *after))

@@ -161,7 +161,7 @@ def _times(part: Part[Sequence[ClaimTime]], period: Period) -> tuple[Fact, ...]:
     if not claims:
         return ()
     before = f", {_median(earlier)} before" if earlier else ""
-    everybody = f"median {_median(claims)} over {show_number(len(claims), 'claim')}{before}"
+    everybody = f"median {_median(claims)} ({show_number(len(claims), 'claim')}){before}"
     return (
         Fact(label="Time to claim", value=everybody),
         Fact(label="By sequence", value=_medians((one.sequence or "no sequence", one) for one in claims)),
@@ -221,7 +221,7 @@ def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]], *, so_far: bo
             show_number(came[kind], _NOUNS.get(kind, kind))
             + (f" ({moved})" if moved not in {"", evidence.NO_CHANGE} else "")
         )
-    return Fact(label="New events", value=", ".join(counts) or "nothing")
+    return Fact(label="New events", value=", ".join(counts) or "none")
 
 
 def _waiting(part: Part[Sequence[OpenReply]], *, context: CommandContext) -> Fact:

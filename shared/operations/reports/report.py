@@ -70,7 +70,7 @@ def _touch(made: ClientReport) -> Fact:
     if made.positive is None:
         return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)
     if made.median_touch is None:
-        return Fact(label=label, value="no positive reply handled yet")
+        return Fact(label=label, value="no positive replies handled yet")
     typical = show_span(timedelta(seconds=made.median_touch))
     waiting = len(made.positive) - len(made.first_touches)
     left = f", {waiting} not handled yet" if waiting else ""
@@ -80,6 +80,8 @@ def _touch(made: ClientReport) -> Fact:
 def _domains(made: ClientReport) -> Fact:
     if made.domains is None:
         return Fact(label="Domains", value="unknown", tone=Tone.UNKNOWN)
+    if not made.domains:
+        return Fact(label="Domains", value="none")
     bad = [one for one in made.domains if one.tone is not Tone.GOOD]
     details = "; ".join(f"{one.domain}: {one.text}" for one in bad[:3])
     healthy = f"{len(made.domains) - len(bad)} of {show_number(len(made.domains), 'domain')} healthy"

@@ -120,7 +120,7 @@ async def test_a_typed_yes_confirms_nothing_in_slack(served: BotWithService) -> 
     assert question["seen_by"] == seed.ANN.id
     assert "Remove" in question["text"]
     answers = await click(served.bot, question, "Remove", user=seed.ANN.id)
-    assert any("was removed" in one["text"] for one in answers)
+    assert any("Removed " in one["text"] for one in answers)
 
 
 async def test_roles_by_group_user_command_and_channel_and_a_refusal_that_says_who_can(
@@ -242,7 +242,7 @@ async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(served: B
     await served.bot.control("view/submit", values=values, offered=offered, **person)
 
     async def added() -> bool:
-        return any("was added" in message["text"] for message in await served.bot.messages())
+        return any("Added " in message["text"] for message in await served.bot.messages())
 
     await until(added)
 

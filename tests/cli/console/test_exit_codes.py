@@ -102,7 +102,7 @@ def test_removing_asks_on_a_terminal(shell: Shell, answer: str, code: int) -> No
         os.close(front)
     assert address in seen
     assert process.returncode == code
-    assert ("was removed" in out) == (answer == "y")
+    assert ("Removed " in out) == (answer == "y")
     if answer != "y":
         assert shell.run("lead", address).code == 0
 

@@ -38,7 +38,7 @@ async def test_leads_are_the_newest_hundred_and_say_that_there_are_more(harness:
 
 async def test_leads_of_a_sequence_and_a_status(harness: CommandHarness) -> None:
     card = await harness.say("leads spring interested")
-    assert card.title == "0 interested leads of Spring"
+    assert card.title == "0 interested leads in Spring"
     assert harness.service.requests[-1][2] == {"sequence_id": "sq_3", "status": "interested", "limit": "100"}
 
 
@@ -86,7 +86,7 @@ async def test_who_has_time_looks_further_and_sees_how_far(harness: CommandHarne
 
 async def test_add_adds_with_fields(harness: CommandHarness) -> None:
     card = await harness.say('add ann@new.com to Q3 CTO first_name="Ann Marie" plan=pro')
-    assert (card.title, card.tone) == ("ann@new.com was added to Q3 CTO", Tone.GOOD)
+    assert (card.title, card.tone) == ("Added ann@new.com to Q3 CTO", Tone.GOOD)
     lead = {"email": "ann@new.com", "first_name": "Ann Marie", "plan": "pro"}
     assert harness.service.requests[-1] == ("POST", "/leads", {"sequence_id": "sq_2", "leads": [lead]})
     assert results(harness) == ["added to Q3 CTO"]
@@ -94,7 +94,7 @@ async def test_add_adds_with_fields(harness: CommandHarness) -> None:
 
 async def test_add_tells_why_a_lead_was_skipped(harness: CommandHarness) -> None:
     card = await harness.say("add p1@acme.com to sq_1")
-    assert (card.title, card.tone) == ("p1@acme.com was not added to Q3 Founders", Tone.WARN)
+    assert (card.title, card.tone) == ("p1@acme.com wasn't added to Q3 Founders", Tone.WARN)
     assert "duplicate" in text(card)
 
 
@@ -130,7 +130,7 @@ async def test_remove_asks_first_and_its_button_removes(harness: CommandHarness)
 
 async def test_remove_goes_ahead_where_the_face_has_asked(harness: CommandHarness) -> None:
     harness.confirmed = True
-    assert (await harness.say("remove p7@acme.com")).title == "p7@acme.com was removed"
+    assert (await harness.say("remove p7@acme.com")).title == "Removed p7@acme.com"
     assert "ld_7" not in {lead["id"] for lead in harness.service.leads}
 
 

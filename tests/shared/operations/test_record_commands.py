@@ -144,7 +144,7 @@ async def test_the_digest_tells_the_day_against_the_same_weekday(harness: Comman
     assert card.text == ("Compared with Monday 2 March (same weekday).",)
     assert by_label["Sends"] == "4,000, no clear change"
     assert by_label["New events"] == "20 bounces (▼ 50%), 9 replies"
-    assert by_label["Time to claim"] == "median 4 min over 3 claims, 20 min before"
+    assert by_label["Time to claim"] == "median 4 min (3 claims), 20 min before"
     assert "By person" not in by_label, "a table and a chart show it"
     assert card.table
     assert [row.cells[0] for row in card.table.rows] == ["@ann", "@ben", "All"]
