@@ -45,7 +45,7 @@ def _name(words: Words) -> str:
         raise ArgumentError("Which rule?", hint="`guard list` shows their names.")
     if not _is_name(words):
         hint = "A name has up to 40 letters, digits, dots and dashes. `guard list` shows all names."
-        raise ArgumentError(f"“{clip(_text(words))}” is not the name of a rule.", hint=hint)
+        raise ArgumentError(f"“{clip(_text(words))}” isn't the name of a rule.", hint=hint)
     return words[0].text.lower()
 
 

@@ -81,7 +81,7 @@ class _Reader:
     def _action(self) -> Action:
         word = self._next("Start with notify, suggest or pause.")
         if word.quoted or word.text not in ACTIONS:
-            raise Misunderstood(f"“{clip(word)}” is not an action: start with notify, suggest or pause.")
+            raise Misunderstood(f"“{clip(word)}” isn't an action: start with notify, suggest or pause.")
         action = ACTIONS[word.text]
         if action is Action.SUGGEST:
             self._take("pausing") or (self._take("to") and self._take("pause"))
@@ -114,7 +114,7 @@ class _Reader:
             self._need("office")
             word = Token(Metric.OUT_OF_OFFICE)
         if word.quoted or word.text not in METRICS:
-            raise Misunderstood(f"“{clip(word)}” is not a metric. Use one of: {', '.join(Metric)}.")
+            raise Misunderstood(f"“{clip(word)}” isn't a metric. Use one of: {', '.join(Metric)}.")
         metric = METRICS[word.text]
         if metric is Metric.HEALTH:
             return self._health()
@@ -172,20 +172,20 @@ class _Reader:
             return True
         if not word.quoted and word.text in BELOW:
             return False
-        raise Misunderstood(f"“{clip(word)}” is not a comparison: write > or <.")
+        raise Misunderstood(f"“{clip(word)}” isn't a comparison: write > or <.")
 
     def _number(self, *, share: bool = True) -> tuple[float, bool]:
         word = self._next("A number is missing.")
         percent = word.text.endswith("%") or bool(share and self._take("%"))
         figure = word.text.removesuffix("%")
         if word.quoted or not NUMBER.fullmatch(figure) or (percent and not share):
-            raise Misunderstood(f"“{clip(word)}” is not a number.")
+            raise Misunderstood(f"“{clip(word)}” isn't a number.")
         return float(figure), percent
 
     def _count(self) -> int:
         word = self._next("A number is missing.")
         if word.quoted or not COUNT.fullmatch(word.text) or int(word.text) < 1:
-            raise Misunderstood(f"“{clip(word)}” is not a whole number of 1 or more.")
+            raise Misunderstood(f"“{clip(word)}” isn't a whole number of 1 or more.")
         return int(word.text)
 
     def _sends(self) -> int:
@@ -209,7 +209,7 @@ class _Reader:
             given += unit.text[0]
         found = None if word.quoted else parse_duration(given)
         if found is None or found.total_seconds() % 60:
-            raise Misunderstood(f"“{clip(word)}” is not a length of time: write 24h or 7d.")
+            raise Misunderstood(f"“{clip(word)}” isn't a length of time: write 24h or 7d.")
         return found
 
     def _clause(self, rule: Rule) -> Rule:
@@ -292,7 +292,7 @@ class _Reader:
     def _need(self, *words: str) -> None:
         if not self._take(*words):
             word = self._peek()
-            found = f"“{clip(word)}” is not understood here" if word else "The sentence ends too early"
+            found = f"“{clip(word)}” isn't understood here" if word else "The sentence ends too early"
             raise Misunderstood(f"{found}: “{words[0]}” is expected.")
 
 

@@ -172,12 +172,12 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
     [
         (
             "stop sequence when bounces > 5% of at least 50 sends in 24h",
-            "“stop” is not an action",
+            "“stop” isn't an action",
             "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
         ),
         (
             "pause sequence when bounced > 4% in 12h",
-            "“bounced” is not a metric",
+            "“bounced” isn't a metric",
             "pause sequence when bounces > 4% of at least 50 sends in 12h, at most 3 a day, at most 2 sequences at once",
         ),
         (
@@ -202,17 +202,17 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
         ),
         (
             "tell when health < 50%",
-            "“50%” is not a number.",
+            "“50%” isn't a number.",
             "notify about inbox when health < 50, at most 5 a day",
         ),
         (
             "tell when bounces > 5,5% in 24h",
-            "“5%” is not understood here",
+            "“5%” isn't understood here",
             "notify about sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
         ),
         (
             "tell when positive rate is below its own baseline",
-            "“its” is not a number.",
+            "“its” isn't a number.",
             "notify about sequence when positive replies < 50% of baseline over at least 50 sends in 24h, at most 5 a day",
         ),
         (
