@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.outcomes import Report
 from shared.domain.card import Card, Tone
 from shared.domain.records import RecordsUnavailable
+from shared.text.slack_ids import TEAM
 
 TAKEN_WITHIN = 1.0
 """Seconds for the database to say whether an event is new; an acknowledgement may take three."""
@@ -100,22 +102,25 @@ class Lifecycle:
             return True
 
     async def archived(self, event: Mapping[str, Any]) -> None:
-        await self._close(event["channel"], "is_archived")
+        await self._close(channel_id(event.get("channel")), "is_archived")
 
     async def unarchived(self, event: Mapping[str, Any]) -> None:
-        await self.reopen(event["channel"])
+        if channel := channel_id(event.get("channel")):
+            await self.reopen(channel)
 
     async def left(self, event: Mapping[str, Any]) -> None:
         """The bot was removed; some public channels it can post to all the same."""
         if event["type"] == "group_left" or not await self._directory.posts_anywhere():
-            await self._close(event["channel"], "not_in_channel")
+            await self._close(channel_id(event.get("channel")), "not_in_channel")
 
     async def renamed(self, event: Mapping[str, Any]) -> None:
-        self._directory.forget_channel(str(event["channel"]["id"]))
+        self._directory.forget_channel(channel_id(event.get("channel")))
 
     async def moved(self, event: Mapping[str, Any]) -> None:
         """https://docs.slack.dev/reference/events/channel_id_changed."""
-        old, new = str(event["old_channel_id"]), str(event["new_channel_id"])
+        old, new = channel_id(event.get("old_channel_id")), channel_id(event.get("new_channel_id"))
+        if not (old and new):
+            return
         await self._store.slack_events.move_channel(old, new)
         self._directory.forget_channel(old)
         if old in self._set:
@@ -131,7 +136,7 @@ class Lifecycle:
 
         https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
         """
-        if event["type"] == "app_uninstalled" or (event.get("tokens") or {}).get("bot"):
+        if event["type"] == "app_uninstalled" or revokes_bot(event):
             log.error("the app was removed from Slack, or its token revoked", event_type=event["type"])
             self._lost_token(str(event["type"]))
 
@@ -159,8 +164,25 @@ class Lifecycle:
         self._changed()
 
     async def _close(self, channel: str, error: str) -> None:
+        if not channel:
+            return
         await self._directory.channel_name(channel)  # while Slack still tells it
         await self._store.outcomes.close_channel(
             channel, error, report=self._report, used=channel in self._set
         )
         self._changed()
+
+
+def channel_id(channel: object) -> str:
+    """The id of a channel, given as such or with its name; empty where it is none."""
+    named = channel.get("id") if isinstance(channel, dict) else channel
+    return named if isinstance(named, str) and _CHANNEL.fullmatch(named) else ""
+
+
+_CHANNEL = re.compile(rf"(?:{TEAM}/)?[A-Z0-9]{{2,30}}")
+
+
+def revokes_bot(event: Mapping[str, Any]) -> bool:
+    """Whether `tokens_revoked` names the bot's token, and not a person's, which the bot does not use."""
+    tokens = event.get("tokens")
+    return isinstance(tokens, dict) and bool(tokens.get("bot"))

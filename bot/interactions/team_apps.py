@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,14 @@ import structlog
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest, AsyncRespond
 from slack_bolt.response import BoltResponse
 
+from bot.interactions.lifecycle import channel_id, revokes_bot
 from bot.interactions.listeners import Listeners
 from bot.slack.teams import Teams
 from bot.slack.web_api import respond_to
 from bot.store.queue.slack_events import SlackEvents
 from bot.store.slack_teams import SlackTeam
 from shared.domain.records import RecordsUnavailable
-from shared.text.slack_ids import in_team
+from shared.text.slack_ids import TEAM, in_team
 
 NOT_INSTALLED = (
     "Outreach isn't installed in this Slack workspace. Open the bot's /slack/install page to install it."
@@ -61,7 +63,8 @@ class TeamApps:
 
     async def async_dispatch(self, request: AsyncBoltRequest) -> BoltResponse:
         """Answer one request, whose signature has been checked."""
-        team_id, body = request.context.team_id or "", request.body
+        named, body = request.context.team_id, request.body
+        team_id = named if isinstance(named, str) and re.fullmatch(TEAM, named) else ""
         if body.get("type") == "url_verification":  # once, when the address is entered at Slack
             return BoltResponse(status=200, body={"challenge": body.get("challenge")})
         event = body["event"] if isinstance(body.get("event"), dict) else {}
@@ -96,10 +99,11 @@ class TeamApps:
 
         https://docs.slack.dev/reference/events/app_uninstalled, https://docs.slack.dev/reference/events/tokens_revoked
         """
-        if event["type"] == "tokens_revoked" and not (event.get("tokens") or {}).get("bot"):
-            return BoltResponse(status=200)  # a user token, which the bot does not use
+        if event["type"] == "tokens_revoked" and not revokes_bot(event):
+            return BoltResponse(status=200)
         try:
-            at = float(body.get("event_time") or 0.0)
+            time = body.get("event_time")
+            at = float(time) if isinstance(time, int | float) else 0.0
             if await self._teams.store.remove(team, installed_before=at + 1):
                 log.info("uninstalled", team=team)
         except RecordsUnavailable as error:
@@ -110,9 +114,11 @@ class TeamApps:
         return BoltResponse(status=200)
 
     async def _moved(self, team: str, event: Mapping[str, Any]) -> BoltResponse:
-        ids = (in_team(team, str(event[f"{which}_channel_id"])) for which in ("old", "new"))
+        scope_ids({"event": event}, team)
+        old, new = (channel_id(event.get(f"{which}_channel_id")) for which in ("old", "new"))
         try:
-            await SlackEvents(self._teams.store.database).move_channel(*ids)
+            if old and new:
+                await SlackEvents(self._teams.store.database).move_channel(old, new)
         except RecordsUnavailable as error:
             log.warning("database unavailable", error=str(error))
             return BoltResponse(status=503)  # Slack sends it again
@@ -139,7 +145,7 @@ class TeamApps:
 
 
 def scope_ids(body: dict[str, Any], team: str) -> None:
-    """Put the team before every id of a user or a channel in what Slack sent."""
+    """Put the team before every id of a user or a channel in what Slack sent, whatever team such an id names itself."""
     for part in (body, body.get("event"), body.get("container"), (body.get("event") or {}).get("item")):
         if isinstance(part, dict):
             _scope_fields(part, team)
@@ -149,6 +155,6 @@ def _scope_fields(part: dict[str, Any], team: str) -> None:
     for name in (*_CHANNEL_FIELDS, *_USER_FIELDS):
         value = part.get(name)
         if isinstance(value, str):
-            part[name] = in_team(team, value)
+            part[name] = in_team(team, value.rpartition("/")[2])
         elif isinstance(value, dict) and isinstance(value.get("id"), str):
-            value["id"] = in_team(team, value["id"])
+            value["id"] = in_team(team, value["id"].rpartition("/")[2])

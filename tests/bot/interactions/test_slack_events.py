@@ -184,6 +184,32 @@ async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
     assert attempts == [seed.PRIVATE] * 2
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("channel_rename", {"channel": "C1"}),
+        ("channel_rename", {}),
+        ("channel_archive", {"channel": ["C1"]}),
+        ("channel_id_changed", {"old_channel_id": None, "new_channel_id": "C0ANOTHER1"}),
+        ("channel_id_changed", {"old_channel_id": seed.SALES, "new_channel_id": "x" * 50_000}),
+        ("tokens_revoked", {"tokens": "bot"}),
+    ],
+)
+async def test_an_event_of_an_odd_shape_is_acknowledged_and_changes_nothing(
+    bot: BotHarness, kind: str, fields: dict[str, Any]
+) -> None:
+    await bot.control("event", event={"type": kind, **fields}, event_id="Ev0ODD")
+    assert bot.running is not None
+    events = bot.running.store.slack_events
+
+    async def taken() -> bool:
+        return not await events.is_new("Ev0ODD")
+
+    await until(taken)
+    assert await events.moved_channels() == {}
+    assert await broken(bot) == {}
+
+
 async def test_alerts_follow_an_alert_channel_to_its_new_id(connected_bot: BotHarness) -> None:
     await connected_bot.control("channel", channel=CHANNEL, id="C0SHARED07")
 

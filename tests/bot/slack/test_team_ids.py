@@ -49,3 +49,9 @@ def test_what_comes_in_names_its_team_wherever_a_user_or_a_channel_is() -> None:
     scope_ids(command, "T1")
     scope_ids(command, "T1")
     assert command == {"user_id": "T1/U1", "channel_id": "T1/C1", "text": "status"}
+
+
+def test_an_id_that_claims_another_team_becomes_one_of_the_own() -> None:
+    forged: dict[str, Any] = {"user_id": "T2/U1", "channel_id": "T3/T2/C1", "channel": {"id": "T2/C1"}}
+    scope_ids(forged, "T1")
+    assert forged == {"user_id": "T1/U1", "channel_id": "T1/C1", "channel": {"id": "T1/C1"}}
