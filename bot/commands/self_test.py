@@ -38,7 +38,8 @@ class SelfTest:
             self._records(context),
             self._delivery(context),
         )
-        facts = [*await asyncio.gather(*checks), self._requests()]
+        problems = (_warn("Bot", problem) for problem in context.problems())
+        facts = [*await asyncio.gather(*checks), self._requests(), *problems]
         failures = sum(fact.tone is Tone.BAD for fact in facts)
         warnings = sum(fact.tone is Tone.WARN for fact in facts)
         title = f"{failures} of {len(facts)} checks failed" if failures else "All checks passed"

@@ -7,7 +7,7 @@ for `/slack/install` or `slack-teams allow`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import sqlalchemy as sa
 
@@ -53,16 +53,26 @@ def raise_dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[str]:
     return tx.execute(query.returning(posts.c.channel)).scalars().all()
 
 
+def not_allowed(tx: Transaction, known: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """Which of these pairs of a channel and an outreach workspace its Slack workspace may not see; it has the bot."""
+    of_teams = {(channel, workspace) for channel, workspace in known if split_id(channel)[0] and workspace}
+    if not of_teams:
+        return frozenset()
+    installed, allowed = _installed(tx), _allowed(tx)
+    return frozenset(
+        (channel, workspace)
+        for channel, workspace in of_teams
+        if (team := split_id(channel)[0]) in installed and (team, workspace) not in allowed
+    )
+
+
 def _is_stranded(tx: Transaction) -> sa.ColumnElement[bool]:
     """Whether a dead letter is for a Slack workspace that can't get it now."""
-    known = tx.execute(sa.select(posts.c.channel, posts.c.workspace).where(_IS_DEAD).distinct()).all()
-    of_teams = [(row.channel, row.workspace) for row in known if split_id(row.channel)[0]]
-    installed, allowed = (_installed(tx), _allowed(tx)) if of_teams else (set(), set())
-    stranded = []
-    for channel, workspace in of_teams:
-        team = split_id(channel)[0]
-        if team not in installed or (workspace and (team, workspace) not in allowed):
-            stranded.append((channel, workspace))
+    query = sa.select(posts.c.channel, posts.c.workspace).where(_IS_DEAD).distinct()
+    known = [(row.channel, row.workspace) for row in tx.execute(query)]
+    teams = {team for channel, _ in known if (team := split_id(channel)[0])}
+    gone = teams - _installed(tx) if teams else teams
+    stranded = {*not_allowed(tx, known), *(one for one in known if split_id(one[0])[0] in gone)}
     return sa.tuple_(posts.c.channel, posts.c.workspace).in_(stranded)
 
 

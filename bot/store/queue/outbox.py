@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
+from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
 from bot.store.queue.posts import NUDGES, UNACKNOWLEDGED, UNSENT, State
 from bot.store.queue.slack_events import present_ids
 
@@ -59,11 +60,19 @@ def post_row(planned: PlannedPost, *, workspace: str, alert: str, now: float) ->
 
 
 def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time."""
+    """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time.
+
+    What a Slack workspace may not see is a dead letter at once: a storm's summary would name it.
+    """
     if not rows:
         return
     ids = present_ids(tx)
     rows = [{**row, "channel": ids.get(row["channel"], row["channel"])} for row in rows]
+    unseen = not_allowed(tx, ((row["channel"], row["workspace"]) for row in rows))
+    dead = {"state": State.DEAD.value, "held_until": None, "error": NOT_ALLOWED}
+    rows = [
+        {**row, "error": "", **(dead if (row["channel"], row["workspace"]) in unseen else {})} for row in rows
+    ]
     tx.execute(tx.insert_once(posts), rows)
     wake(tx, [row["channel"] for row in rows])
 

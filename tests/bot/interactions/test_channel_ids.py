@@ -45,8 +45,9 @@ async def test_a_limit_on_a_channel_follows_it_to_its_new_id(bot: BotHarness) ->
     async with bot_inside(bot) as running:
         assert "don't have permission to run “pause”" in await said(bot, "pause nothing")
         assert not running.outdated.is_set()
-        status = await said(bot, "status")
-        assert f"[roles.channels] in the settings names a channel by its old id, {seed.PRIVATE}" in status
+        told = f"[roles.channels] in the settings names a channel by its old id, {seed.PRIVATE}"
+        assert told in await said(bot, "status")
+        assert told in json.dumps(await bot.say("doctor", channel=CHANNEL, user="ann"))
 
 
 async def test_commands_that_a_channel_is_limited_to_stay_so_under_its_new_id(bot: BotHarness) -> None:

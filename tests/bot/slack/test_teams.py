@@ -272,6 +272,21 @@ async def test_an_alert_for_a_removed_workspace_is_dropped_after_a_week(
 
 
 @pytest.mark.parametrize("agency", ["http"], indirect=True)
+async def test_a_storm_of_what_may_not_be_seen_is_not_summed_up(agency: Installed) -> None:
+    await agency.teams.allow(FIRST, "globex")
+    statuses = [await agency.bot.deliver(interested(number), path="/acme") for number in range(65)]
+    assert set(statuses) == {200}
+    assert agency.bot.running is not None
+    records = agency.bot.running.store.records
+
+    async def routed() -> bool:
+        return (await records.summary("acme")).dead == 65
+
+    await until(routed)
+    assert not agency.texts(seed.ALERTS, team=FIRST)
+
+
+@pytest.mark.parametrize("agency", ["http"], indirect=True)
 async def test_what_may_not_be_seen_holds_up_nothing_else(agency: Installed) -> None:
     """Dead letters of two outreach workspaces for one channel are revived each by itself."""
     await agency.browser.install(SECOND)
