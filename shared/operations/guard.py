@@ -100,6 +100,8 @@ def _data(one: Standing, named: NamedRule) -> dict[str, object]:
         "last_fired": None if one.last_fired is None else _moment(one.last_fired).isoformat(),
         "closest": one.closest.label if one.closest else None,
         "value": one.closest.value if one.closest else None,
+        "count": one.closest.count if one.closest else None,
+        "sends": one.closest.sends if one.closest else None,
         "limit": one.closest.limit if one.closest else None,
         "nearness": one.closest.nearness if one.closest else None,
     }

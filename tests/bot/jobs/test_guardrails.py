@@ -14,6 +14,7 @@ from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import parse
 from shared.domain.guard_records import Switch, number_of
+from shared.domain.records import RecordsUnavailable
 from shared.guardrails.activity import Activity
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
@@ -183,6 +184,33 @@ async def test_guard_off_between_two_pauses_stops_the_second(
     assert card.title == "Guardrail rule paused Q3 founders"
     assert guarded.remote.sequences[other]["status"] == "active"
     assert guarded.remote.patched == [(guarded.sequence, "paused")]
+
+
+async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_them(
+    guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = guarded.remote.add("Spring")
+    await guarded.rule(BOTH)
+    guarded.sent(100)
+    await guarded.bounce(4)
+    await guarded.bounce(3, name="Spring", first=100)
+
+    async def die(*_: object) -> None:
+        raise RecordsUnavailable
+
+    pause = guarded.contexts.clients["default"].pause_sequence
+
+    async def pause_and_die(name: str) -> None:
+        await pause(name)
+        monkeypatch.setattr(guarded.store.incidents, "requesting", die)
+
+    monkeypatch.setattr(guarded.contexts.clients["default"], "pause_sequence", pause_and_die)
+    with pytest.raises(RecordsUnavailable):
+        await guarded.advance()
+    monkeypatch.undo()
+    guarded.remote.sequences[other]["status"] = "paused"  # by a person
+    (card,) = await guarded.advance(10 * MINUTE)
+    assert card.title == "Guardrail rule paused Q3 founders"
 
 
 async def test_a_large_past_is_read_beside_the_event_loop(
