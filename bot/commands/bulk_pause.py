@@ -35,7 +35,7 @@ class BulkPause:
             return None
         verb = invocation.command.name
         if not touched.able:
-            return bulk.nothing_able(verb)
+            return bulk.nothing_able(verb, domain=touched.domain)
         buttons = []
         for word, chosen in touched.offers:
             nonce = await self._store.confirmations.ask(

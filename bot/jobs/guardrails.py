@@ -170,6 +170,8 @@ class GuardrailWatch:
             note=note,
             per_day=rule.per_day,
         )
+        if rule.action is not Action.TELL and await self._is_paused(workspace, rule, one):
+            return
         why = ""
         if rule.action is Action.ACT:
             why = await self._not_permitted(workspace, named)
@@ -177,6 +179,16 @@ class GuardrailWatch:
             if not why:
                 return
         await self._say(claim, rule, why)
+
+    async def _is_paused(self, workspace: str, rule: Rule, one: Finding) -> bool:
+        """Whether there is nothing left to pause: it fires when one of the sequences is active again."""
+        known = self._accounts[workspace].sequences
+        if rule.scope is Scope.SEQUENCE:
+            known = [sequence for sequence in known if subject_key(sequence.label) == one.subject]
+        elif rule.scope is Scope.DOMAIN:
+            seen = await self._store.guardrails.seen_on(workspace, one.subject, self._now - HORIZON)
+            known = [sequence for sequence in known if subject_key(sequence.label) in seen]
+        return bool(known) and all(sequence.status == "paused" for sequence in known)
 
     async def _not_permitted(self, workspace: str, named: NamedRule) -> str:
         """Why the rule may not act in the name of who added it."""

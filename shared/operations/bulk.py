@@ -48,6 +48,7 @@ class Touched:
     """What a line means: the sequences that can be changed, and those of them that were seen on the domain."""
 
     able: tuple[Sequence, ...]
+    """None where all those on the domain are as the command would make them."""
     seen: tuple[Sequence, ...] = ()
     domain: str = ""
 
@@ -81,8 +82,9 @@ async def find_touched(invocation: Invocation, context: CommandContext) -> Touch
         context.workspace.name, domain, context.now() - LOOK_BACK
     )
     folded = {name.casefold() for name in names}
-    seen = tuple(one for one in able if one.label.casefold() in folded)
-    return Touched(able=able, seen=seen, domain=domain)
+    on_domain = [one for one in known if one.label.casefold() in folded]
+    seen = tuple(one for one in on_domain if one in able)
+    return Touched(able=able if seen or not on_domain else (), seen=seen, domain=domain)
 
 
 async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -101,7 +103,7 @@ async def _many(invocation: Invocation, context: CommandContext) -> Outcome | No
     if touched is None:
         return None
     if not touched.able:
-        return Outcome(card=nothing_able(invocation.command.name))
+        return Outcome(card=nothing_able(invocation.command.name, domain=touched.domain))
     word, chosen = touched.offers[0]
     if touched.domain and word == "all":
         verb = invocation.command.name
@@ -120,7 +122,11 @@ async def _many(invocation: Invocation, context: CommandContext) -> Outcome | No
     )
 
 
-def nothing_able(verb: str) -> Card:
+def nothing_able(verb: str, *, domain: str = "") -> Card:
+    """There is none to change, or none of those that were seen on the domain."""
+    if domain:
+        title = f"No {STATUS[verb]} sequence is known to send from {domain}"
+        return Card(title=title, text=("Nothing was changed.",), unchanged=True)
     return Card(title=f"No {STATUS[verb]} sequences", text=("Nothing was changed.",), refused=True)
 
 

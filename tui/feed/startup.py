@@ -104,12 +104,11 @@ class ServiceFeed:
                 day = service_day(self._client, now=now)
                 days = [day - timedelta(weeks=back) for back in range(forecast.WEEKS + 1)]
                 self._sent = {one: self._sent[one] for one in days[1:] if one in self._sent}
-                for one in days:
-                    if (
-                        one not in self._sent
-                        and (sends := await self._read_sends(self._client, one)) is not None
-                    ):
-                        self._sent[one] = sends
+                missing = [one for one in days if one not in self._sent]
+                read = await asyncio.gather(*(self._read_sends(self._client, one) for one in missing))
+                self._sent |= {
+                    one: sends for one, sends in zip(missing, read, strict=True) if sends is not None
+                }
                 self._sent_at = now
                 inboxes = {inbox for sends in self._sent.values() for inbox in sends}
                 self._sends = {inbox: [self._sent_on(one, inbox) for one in days] for inbox in inboxes}
@@ -131,9 +130,10 @@ class ServiceFeed:
 
     async def _read_sends(self, client: OutreachClient, day: date) -> Mapping[str, int | None] | None:
         from shared.api.errors import OutreachError
+        from shared.api.http.rate_limit import Priority
 
         try:
-            rows = await client.stats(group_by="inbox", start=day, end=day)
+            rows = await client.stats(group_by="inbox", start=day, end=day, priority=Priority.INTERACTIVE)
         except OutreachError as error:
             logger.warning("sends by inbox: %s", error)
             return None

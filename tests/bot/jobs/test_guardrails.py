@@ -79,8 +79,7 @@ async def test_what_a_person_paused_is_left_alone_and_never_resumed(guarded: Gua
     await guarded.rule("pause sequence for 2h when bounces > 4 in 24h")
     guarded.sent(100)
     await guarded.bounce(6)
-    (card,) = await guarded.advance()
-    assert card.title == "Guardrail rule suggests pausing Q3 founders"
+    assert await guarded.advance() == []
     assert guarded.remote.patched == []
     assert await guarded.store.records.timers("default", "resume") == []
 
@@ -241,6 +240,19 @@ async def test_two_watches_on_one_database_act_and_tell_once(guarded: GuardedWor
     await guarded.watch.check()
     assert len(await guarded.posted_cards()) == 1
     assert len(guarded.remote.patched) == 1
+
+
+@pytest.mark.parametrize("scope", ["sequence", "domain"])
+async def test_what_is_paused_already_is_not_suggested_until_it_is_active_again(
+    guarded: GuardedWorkspace, scope: str
+) -> None:
+    await guarded.rule(f"suggest pausing {scope} when bounces > 5 in 24h")
+    guarded.remote.sequences[guarded.sequence]["status"] = "paused"
+    await guarded.bounce(6)
+    assert await guarded.advance(10 * MINUTE) == []
+    guarded.remote.sequences[guarded.sequence]["status"] = "active"
+    (card,) = await guarded.advance(10 * MINUTE)
+    assert "suggests pausing" in card.title
 
 
 async def test_a_suggestion_is_one_card_and_pauses_nothing(guarded: GuardedWorkspace) -> None:

@@ -83,6 +83,9 @@ async def test_pausing_a_domain_takes_the_sequences_that_were_seen_there(harness
     card = await run(parse("pause domain:acme.com"), replace(harness.context, confirmed=True))
     assert card.title == "1 sequence is paused"
     assert name in card.text[0]
+    again = await harness.say("pause domain:acme.com")
+    assert again.title == "No active sequence is known to send from acme.com"
+    assert again.table is None
     unknown = await harness.say("pause domain:nowhere.example")
     assert confirming_command(unknown) is None
     assert "`pause all`" in unknown.text[-1]
