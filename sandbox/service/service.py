@@ -199,7 +199,7 @@ class Service:
             await asyncio.sleep(_TICK)
 
 
-_FORBIDDEN = Response("The control API answers this machine alone.\n", status_code=403)
+_FORBIDDEN = Response("The control API answers only this machine.\n", status_code=403)
 
 
 def is_local(scope: Scope) -> bool:

@@ -23,7 +23,7 @@ Work = Callable[Concatenate[Connection, P], T]
 """What is done in a transaction; `read` and the others hand on the arguments that it takes besides."""
 
 _THREADS = 8
-_CLOSED = "Another process has this SQLite file; several processes can share a postgresql:// database."
+_CLOSED = "Another process uses this SQLite file. Use a postgresql:// database to share it among processes."
 
 
 class Storage:
@@ -58,7 +58,7 @@ class Storage:
             await self.write(schema.metadata.create_all)
         except OperationalError as error:
             reason = str(error.orig).strip().partition("\n")[0]
-            message = _CLOSED if "locked" in reason else f"The database cannot be opened: {reason}"
+            message = _CLOSED if "locked" in reason else f"The database can't be opened: {reason}"
             raise ValueError(message) from error
 
     async def close(self) -> None:

@@ -23,14 +23,16 @@ class SequencePlan(_Plan):
     steps: Annotated[int, Field(ge=1, le=20)]
     opens: Annotated[int, Field(ge=0, le=23, description="The UTC hour at which sending begins.")] = 8
     closes: Annotated[int, Field(ge=1, le=24, description="The UTC hour at which sending ends.")] = 17
-    weekdays: Annotated[int, Field(ge=0, le=127, description="Bits from Monday on.")] = 0b0011111
+    weekdays: Annotated[int, Field(ge=0, le=127, description="A bit for each day, starting with Monday.")] = (
+        0b0011111
+    )
     status: Literal["active", "paused"] = "active"
     appeal: Annotated[float, Field(ge=0, le=20, description="A factor on the reply rate.")] = 1.0
 
     @model_validator(mode="after")
     def _check_hours(self) -> Self:
         if self.opens >= self.closes:
-            raise ValueError("opens must be before closes: sending hours are UTC and do not cross midnight")
+            raise ValueError("opens must be before closes: sending hours are in UTC and can't cross midnight")
         return self
 
 

@@ -182,7 +182,7 @@ def _reached(
     where = {"workspace": workspace, "count": 1, "start": request.lead}
     lead = connection.execute(_OF_LEAD, where).first()
     if lead is None:
-        raise NotFound("There is no such lead that has been written to and has not answered.")
+        raise NotFound("No lead matches that was contacted and hasn't replied yet.")
     return [lead]
 
 
@@ -198,7 +198,7 @@ def _payload_of_a_stranger(
         statement = statement.where(sequences.c.pk == request.sequence)
     home = connection.execute(statement).first()
     if home is None:
-        raise NotFound("The workspace has no sequence with an inbox that could get an answer.")
+        raise NotFound("The workspace has no sequence with an inbox that can receive a reply.")
     someone = person(*key)
     extra = details(
         RESPONSES[request.kind],
@@ -220,7 +220,7 @@ def _pause_domains(connection: Connection, request: EventRequest, *, workspace: 
         statement = statement.where(domains.c.pk == request.domain)
     found = connection.execute(statement.order_by(domains.c.pk).limit(request.count)).all()
     if not found:
-        raise NotFound("There is no such domain in this workspace.")
+        raise NotFound("This domain doesn't exist in this workspace.")
     for domain in found:
         record = Record(sends=100, bounces=8, complaints=1)
         pause_domain(connection, domain, at=at, reason="bounce_rate", record=record)

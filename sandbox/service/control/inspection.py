@@ -102,7 +102,7 @@ def change_key(connection: Connection, *, workspace: str, revoke: str | None) ->
     if revoke is not None:
         where = (api_keys.c.key == revoke) & (api_keys.c.workspace_pk == number)
         if not connection.execute(update(api_keys).where(where).values(revoked=True)).rowcount:
-            raise BadRequest("The workspace has no such key.", field="revoke")
+            raise BadRequest("This key doesn't exist in this workspace.", field="revoke")
         return {"revoked": True}
     key = f"live_{workspace}_{secrets.token_hex(12)}"
     connection.execute(insert(api_keys), {"key": key, "workspace_pk": number, "revoked": False})

@@ -30,7 +30,7 @@ from sandbox.service.v1.state import ApiState
 from sandbox.service.webhooks.sender import DeliverySender
 
 _DESCRIPTION = """Settings for tests and demos. They are outside of `/v1` and ask for no key: the sandbox listens on
-loopback alone. Settings other than time, events and keys hold for the process that is asked, not for others on its database."""
+loopback alone. Settings other than time, events and keys apply to the process that receives the request, not to others on its database."""
 
 
 # So many events are written in one transaction; between two of them the loop serves others.
@@ -56,7 +56,7 @@ class _Body(BaseModel):
 class TimeChange(_Body):
     """How the service's time goes on."""
 
-    advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0, description="Seconds to jump ahead.")
+    advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0, description="Seconds to advance.")
     speed: float | None = Field(
         default=None, ge=0.0, le=1_000_000.0, description="Service seconds per real second."
     )
@@ -68,17 +68,13 @@ class EventBody(_Body):
     workspace: str = "acme"
     kind: EventKind
     count: int = Field(default=1, ge=1, le=100_000)
-    sequence: str | None = Field(
-        default=None, description="Identifier of the sequence that it shall happen to."
-    )
+    sequence: str | None = Field(default=None, description="The sequence's id.")
     lead: str | None = Field(
-        default=None, description="Identifier of the lead; it must be active and written to."
+        default=None, description="The lead's id. The lead must be active and contacted."
     )
-    domain: str | None = Field(default=None, description="Name of the domain to pause.")
+    domain: str | None = Field(default=None, description="The domain to pause.")
     reply: str | None = Field(default=None, max_length=1_000_000, description="The reply's text.")
-    payload: dict[str, Any] = Field(
-        default_factory=dict, description="Laid over the payload, member by member."
-    )
+    payload: dict[str, Any] = Field(default_factory=dict, description="Overrides members of the payload.")
 
 
 class LimiterChange(_Body):
@@ -91,7 +87,9 @@ class KeyChange(_Body):
     """A key to issue or to revoke."""
 
     workspace: str = "acme"
-    revoke: str | None = Field(default=None, description="Revoke this key; without it a new one is issued.")
+    revoke: str | None = Field(
+        default=None, description="The key to revoke. Without it, a new one is issued."
+    )
 
 
 class Reset(_Body):
@@ -99,7 +97,7 @@ class Reset(_Body):
 
     everything: bool = Field(
         default=False,
-        description="The account and its clock, too: as they were when the account was created. Subscriptions end.",
+        description="Also reset the account and its clock to their creation, and delete subscriptions.",
     )
 
 
@@ -321,7 +319,7 @@ def _add_delivery_routes(router: APIRouter, control: Control) -> None:
         """Send a delivery again, byte for byte, whatever became of it."""
         number, now = _delivery(id), control.state.now()
         if not await storage.write(inspection.replay, number, now=now):
-            raise NotFound("There is no such delivery.")
+            raise NotFound("This delivery doesn't exist.")
         control.sender.wake()
         return {"id": id, "state": "pending"}
 
@@ -329,5 +327,5 @@ def _add_delivery_routes(router: APIRouter, control: Control) -> None:
 def _delivery(text: str) -> int:
     number = decode("dl", text)
     if number is None:
-        raise NotFound("There is no such delivery.")
+        raise NotFound("This delivery doesn't exist.")
     return number

@@ -47,10 +47,10 @@ class Dialect(BaseModel):
         default="null", description="`next_cursor` on the last page of GET /leads."
     )
     success: Literal["object", "empty_object", "none"] = Field(
-        default="object", description="What PATCH and DELETE answer; `none` is 204."
+        default="object", description="Response to PATCH and DELETE. `none` is 204."
     )
-    extra: bool = Field(default=False, description="Add fields that nobody has heard of.")
-    missing: bool = Field(default=False, description="Leave out what is not indispensable.")
+    extra: bool = Field(default=False, description="Add unknown fields.")
+    missing: bool = Field(default=False, description="Leave out optional fields.")
 
     def listing(self, name: str, items: list[str]) -> Response:
         """The answer with a list whose envelope is not shown; `items` are JSON texts, one each."""

@@ -31,16 +31,16 @@ class Fault(BaseModel):
     times: int | None = Field(
         default=1, ge=1, le=1_000_000, description="How often; null until the faults are cleared."
     )
-    delay: float = Field(default=0.0, ge=0.0, le=600.0, description="Seconds to wait before anything else.")
+    delay: float = Field(default=0.0, ge=0.0, le=600.0, description="Seconds to wait first.")
     status: int | None = Field(
         default=None, ge=400, le=599, description="Answer with this status and an error body."
     )
     retry_after: str | None = Field(default=None, max_length=64, description="A `Retry-After` header for it.")
     body: Literal["garbage", "html", "half", "empty"] | None = Field(
-        default=None, description="Answer with nonsense."
+        default=None, description="Answer with an invalid body."
     )
     cut: bool = Field(default=False, description="Close the connection instead of answering.")
-    executed: bool = Field(default=False, description="Carry the request out before it goes wrong.")
+    executed: bool = Field(default=False, description="Execute the request before the fault.")
 
     def matches(self, endpoint: str) -> bool:
         """Whether an endpoint like `GET /leads` is meant."""
@@ -107,7 +107,7 @@ async def cut(receive: Receive, send: Send) -> None:
     """Drop the connection: ASGI knows no word for it, but the server's own `send` belongs to a transport."""
     transport = getattr(getattr(send, "__self__", None), "transport", None)
     if transport is None:
-        raise ConnectionAbortedError("The connection was cut on demand.")
+        raise ConnectionAbortedError("The connection was dropped by a fault.")
     transport.abort()
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -84,7 +84,7 @@ def sequence_number(connection: Connection, sequence_id: str, *, workspace: int)
     number = ids.decode("sq", sequence_id)
     if number is not None and connection.execute(_MINE, {"pk": number, "workspace": workspace}).first():
         return number
-    raise NotFound("There is no such sequence in this workspace.")
+    raise NotFound("This sequence doesn't exist in this workspace.")
 
 
 _MINE = select(sequences.c.pk).where(
@@ -139,7 +139,7 @@ def _own_fields(lead: NewLead, *, place: int) -> dict[str, Any]:
         custom = json.dumps(lead.model_extra, allow_nan=False) if lead.model_extra else None
     except ValueError:
         raise BadRequest(
-            "A custom field has a number that JSON does not know.", field=f"leads[{place}]"
+            "A custom field has a number that JSON can't represent.", field=f"leads[{place}]"
         ) from None
     return {
         "first_name": lead.first_name,
@@ -180,6 +180,6 @@ def remove_lead(connection: Connection, lead_id: str, *, workspace: int) -> dict
         mine = select(leads.c.email).where(leads.c.pk == number, leads.c.workspace_pk == workspace)
         lead = connection.execute(mine).first()
     if lead is None:
-        raise NotFound("There is no such lead in this workspace.")
+        raise NotFound("This lead doesn't exist in this workspace.")
     connection.execute(delete(leads).where(leads.c.email == lead.email, leads.c.workspace_pk == workspace))
     return {"id": lead_id, "removed": True}

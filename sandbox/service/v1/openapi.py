@@ -116,7 +116,7 @@ _EXAMPLES: dict[str, Any] = {
 _ERRORS = {
     "400": {"code": "bad_request", "message": "Input should be less than or equal to 100.", "field": "limit"},
     "401": {"code": "unauthorized", "message": "The API key is missing or revoked."},
-    "404": {"code": "not_found", "message": "There is no such sequence in this workspace."},
+    "404": {"code": "not_found", "message": "This sequence doesn't exist in this workspace."},
     "429": {"code": "rate_limited", "message": "Too many requests: 10 per second per key are allowed."},
 }
 _PARAMETERS = {

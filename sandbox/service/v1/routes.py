@@ -22,9 +22,9 @@ from sandbox.service.v1.state import ApiState
 from sandbox.service.webhooks.allowed_urls import check_url
 
 _REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": schemas.Error, "description": "A field is missing or invalid; `error.field` names it."},
+    400: {"model": schemas.Error, "description": "A field is missing or invalid. `error.field` names it."},
     401: {"model": schemas.Error, "description": "The API key is missing or revoked."},
-    429: {"model": schemas.Error, "description": "Too many requests; see `Retry-After`."},
+    429: {"model": schemas.Error, "description": "Too many requests. See `Retry-After`."},
 }
 _MISSING: dict[int | str, dict[str, Any]] = {
     404: {"model": schemas.Error, "description": "The resource does not exist in this workspace."}
@@ -202,13 +202,11 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         response = error_response(
-            405, code="method_not_allowed", message="The path knows other methods only."
+            405, code="method_not_allowed", message="This path doesn't support this method."
         )
         response.headers["Allow"] = _ALLOWED.get(endpoint_of(request.scope).partition(" ")[2], "GET")
     elif error.status_code == 404:
-        response = error_response(
-            404, code="not_found", message="There is nothing at this path; /docs tells what there is."
-        )
+        response = error_response(404, code="not_found", message="This path doesn't exist. See /docs.")
     else:
-        response = error_response(400, code="bad_request", message="The body cannot be read.", field="body")
+        response = error_response(400, code="bad_request", message="The body can't be read.", field="body")
     return response

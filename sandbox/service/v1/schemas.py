@@ -124,7 +124,7 @@ class NewSubscription(BaseModel):
         str,
         StringConstraints(min_length=1, max_length=2_048),
         Field(
-            description="https to a public host, or http to a loopback one; anything else is refused with 400.",
+            description="https to a public host, or http to a loopback host. Anything else gets 400.",
             json_schema_extra={"pattern": ALLOWED_URL},
         ),
     ]
@@ -295,8 +295,8 @@ class DomainPaused(BaseModel):
     event: Literal["domain.paused"]
     domain: str
     reason: PauseReason
-    rate: Annotated[float, Field(description="The share of sends that made the pause necessary.")]
-    inboxes: Annotated[list[str], Field(description="The addresses of the inboxes that rest now.")]
+    rate: Annotated[float, Field(description="The share of sends that caused the pause.")]
+    inboxes: Annotated[list[str], Field(description="The addresses of the resting inboxes.")]
 
 
 EVENTS: dict[str, type[BaseModel]] = {

@@ -19,7 +19,7 @@ def check_url(url: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise BadRequest("The url cannot be read.", field="url") from None
+        raise BadRequest("The url can't be read.", field="url") from None
     if (
         len(url) > _URL_LENGTH
         or not host
@@ -30,13 +30,13 @@ def check_url(url: str) -> str:
     ):
         raise BadRequest("The url must be a plain ASCII address with a host.", field="url")
     if parts.username is not None or parts.password is not None:
-        raise BadRequest("The url must not carry a user or password.", field="url")
+        raise BadRequest("The url must not contain a user or password.", field="url")
     if parts.scheme == "http" and is_loopback(host):
         return url
     if parts.scheme != "https":
         raise BadRequest("The url must be https (http is for loopback hosts only).", field="url")
     if not is_public(host) and not is_loopback(host):
-        raise BadRequest("The url's host is private; deliveries go to public hosts.", field="url")
+        raise BadRequest("The url's host is private. Deliveries only go to public hosts.", field="url")
     return url
 
 

@@ -154,8 +154,8 @@ def reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"no connection: {error.os_error.strerror or error.os_error}"
     if isinstance(error, aiohttp.ServerDisconnectedError):
-        return "the connection was closed before an answer"
-    return f"no HTTP answer ({type(error).__name__})"
+        return "the connection was closed before a response"
+    return f"no HTTP response ({type(error).__name__})"
 
 
 class PublicResolver(AbstractResolver):

@@ -59,7 +59,7 @@ async def request_url(workspace: Workspace, body: Body) -> Json:
     """`{url, verify}`: where the bot is; with `verify` only if it answers Slack's challenge."""
     url, to = _own_url(body["url"]), workspace.installation(body.get("app"))
     if body.get("verify") and not await to.delivery.challenge(str(url)):
-        raise InvalidActionError("url: did not answer the challenge")
+        raise InvalidActionError("url: didn't answer the challenge")
     to.settings.request_url = url
     return {"request_url": url}
 

@@ -80,7 +80,7 @@ def _id(kind: str, name: str) -> str:
 def _id_of(name: str, ids: Mapping[str, str], *, at: str) -> str:
     found = name if name in ids.values() else ids.get(str(name))
     if found is None:
-        raise InvalidActionError(f"{at}: nobody is called {name!r}; there are: {', '.join(ids)}")
+        raise InvalidActionError(f"{at}: no user is named {name!r}; there are: {', '.join(ids)}")
     return found
 
 

@@ -48,12 +48,12 @@ def channels() -> list[Channel]:
             id=ALERTS,
             name="outreach-alerts",
             members=[*full, GUS.id, BOT.id],
-            topic="Interested replies and paused domains, as they happen",
+            topic="Interested replies and paused domains",
         ),
         Channel(
             id=SALES, name="sales", members=[*full, EVA.id, BOT.id], topic="Pipeline, shared with Northwind"
         ),
-        Channel(id=GENERAL, name="general", members=full, topic="Company-wide; the bot is not here"),
+        Channel(id=GENERAL, name="general", members=full, topic="Company-wide, without the bot"),
         Channel(
             id=ARCHIVED,
             name="q3-launch",

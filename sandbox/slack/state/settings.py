@@ -24,7 +24,7 @@ class Clock:
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass at once; time never runs backwards."""
         if seconds < 0:
-            raise ValueError("a clock is only advanced")
+            raise ValueError("the clock can only be advanced")
         self._ahead += seconds
 
     def reset(self) -> None:

@@ -176,7 +176,7 @@ async def test_the_clock_is_not_behind_after_a_crash(copy: Callable[[], str]) ->
 async def test_a_sqlite_file_is_one_process_s(copy: Callable[[], str]) -> None:
     database = copy()
     async with process(database):
-        with pytest.raises(ValueError, match="Another process has this SQLite file"):
+        with pytest.raises(ValueError, match="Another process uses this SQLite file"):
             await Service(database=database).__aenter__()
     async with Service(database=database, speed=0) as service, client_of(service, "acme") as api:
         assert (await api.get("/sequences")).status_code == 200
@@ -184,7 +184,7 @@ async def test_a_sqlite_file_is_one_process_s(copy: Callable[[], str]) -> None:
 
 async def test_a_database_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
     for database in (f"sqlite:///{tmp_path}/no/such/folder.db", "postgresql://nobody@127.0.0.1:1/x"):
-        with pytest.raises(ValueError, match=r"The database cannot be opened: \w"):
+        with pytest.raises(ValueError, match=r"The database can't be opened: \w"):
             await Service(database=database).__aenter__()
 
 

@@ -238,9 +238,9 @@ async def test_why_there_was_no_answer_is_said_in_words(
         made = (await control.get(f"/deliveries/{delivery['id']}/attempts")).json()["data"]
         errors.add(made[0]["error"])
     assert len(errors) == 3
-    assert "the connection was closed before an answer" in errors
+    assert "the connection was closed before a response" in errors
     assert any(one.startswith("no connection: ") for one in errors)
-    assert any(one.startswith("no HTTP answer") for one in errors)
+    assert any(one.startswith("no HTTP response") for one in errors)
 
 
 def _answer_partly(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -185,7 +185,7 @@ async def test_a_reset_forgets_what_was_said(client: AsyncWebClient, person: Per
         ("message", {"text": "x", "channel": "q3-launch"}, "q3-launch is archived"),
         ("click", {"ts": "1.0", "text": "x"}, "no message 1.0 in outreach-alerts"),
         ("view/submit", {}, "no modal is open for ann"),
-        ("clock", {"advance": -1}, "a clock is only advanced"),
+        ("clock", {"advance": -1}, "the clock can only be advanced"),
         ("settings", {"speed": 1}, "unknown: speed"),
     ],
 )
