@@ -1,1 +1,1 @@
-"""x."""
+"""The Slack bot and webhook receiver."""

@@ -1,8 +1,7 @@
-"""Composition: settings become store, clients, Slack and clock, and one HTTP application before them all.
+"""Builds the bot from its settings: store, clients, Slack, clock, and one HTTP application in front of them.
 
-The order of closing is the reverse of opening: no new requests, then the answers under way, then the messages
-under way, then what the intake has taken is committed. Slack and the service may be down at any time, at the
-start too; taking deliveries needs the database alone.
+Closes in reverse order: no new requests, then finishes answers and messages in progress, then commits accepted
+deliveries. Slack and the service may be down at any time, also at the start: the intake needs only the database.
 """
 
 from __future__ import annotations

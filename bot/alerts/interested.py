@@ -1,4 +1,4 @@
-"""The card of an interested reply: who, where, when, their words, and buttons that follow from how it stands. Pure."""
+"""The card of an interested reply: lead, sequence, time, text, and the buttons for its state. Pure."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _snoozed_until(alert: Alert) -> tuple[Fact, ...]:
 
 
 def buttons(alert: Alert) -> tuple[Button, ...]:
-    """What can be done with an alert as it stands: a pure function of its state."""
+    """The buttons for an alert's state. Pure."""
     if alert.handled:
         return (_alert_button(alert, "reopen", "Reopen"), *_links(alert), *_lead(alert))
     if alert.claim:

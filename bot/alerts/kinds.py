@@ -1,7 +1,7 @@
-"""What each kind of event becomes in Slack: where it goes, how urgent it is, and its Card.
+"""The table of alerts: for each kind of event, its title, urgency and Card.
 
-Pure: an alert's Card follows from its event, its claim and how often it came, so that any process can draw it
-at any time and a repaint is the same act as the first painting.
+Pure: an alert's Card depends only on its event, its claim and the number of its deliveries, so any process can render
+it at any time, and an update renders the same way as the first post.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an alert is: its event, and what has become of it. Pure."""
+"""An alert: its event and its state. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """An event with what has become of it."""
+    """An event and its state."""
 
     id: str
     event: Event
@@ -34,13 +34,13 @@ class Alert:
     claim: Mark | None = None
     handled: Mark | None = None
     closed_reason: str = ""
-    """Why nobody follows up."""
+    """Why it was closed as not interested."""
     snooze: Mark | None = None
     """By whom, and until when."""
     nudges: int = 0
     """1: a reminder was sent; 2: it was escalated."""
     standing: Mapping[str, Any] = field(default_factory=dict)
-    """How what it is about stands, as `bot.jobs.card_refresh` last saw it."""
+    """The state of its sequence or domain, as last read by `bot.jobs.card_refresh`."""
     recovered_at: datetime | None = None
     acknowledged: Mark | None = None
     """Of a paused domain: who takes care of it."""

@@ -1,6 +1,6 @@
-"""The card of a domain that the service has paused: how its inboxes stand, why, and what to do next. Pure.
+"""The card of a paused domain: its inboxes, the reason, and what to do next. Pure.
 
-What goes beyond the delivery was read by `bot.jobs.card_refresh` and stands in `Alert.standing`; it may be missing.
+Everything that isn't in the delivery comes from `Alert.standing`, which `bot.jobs.card_refresh` reads; it may be missing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How a paused domain comes back: it rests, sends again with small limits, and is well again. Pure.
+"""The recovery of a paused domain: it rests, sends again with small limits, and is healthy again. Pure.
 
-The service tells of none of it: it is read from the domain's inboxes, and from how they were seen before.
+The service doesn't report it, so it is derived from the domain's inboxes, now and before.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Past = Mapping[str, tuple[float | None, float | None]]
 def domain_state(
     inboxes: Sequence[Inbox], *, before: Mapping[str, Any], past: Past, thresholds: Thresholds, now: float
 ) -> dict[str, Any]:
-    """How a domain stands; `before` is how it stood when it was last looked at, empty at first."""
+    """The state of a domain; `before` is its state at the last check, empty at first."""
     known = {row["address"]: row for row in before.get("inboxes", ())}
     verdicts = [verdict(inbox, thresholds=thresholds) for inbox in inboxes]
     well = all(

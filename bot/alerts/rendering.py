@@ -1,4 +1,4 @@
-"""From posts as the store holds them to messages as Slack takes them. Pure."""
+"""Renders stored posts as Slack messages. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a pending delivery to the messages it causes. Pure: what the store calls within its transaction."""
+"""The messages that a delivery causes. Pure: the store calls it within its transaction."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routes:
-    """Who is told what, by workspace."""
+    """The channels that get an event, by workspace."""
 
     alert_channels: Mapping[str, str | None]
     routing: Routing = field(default_factory=Routing)

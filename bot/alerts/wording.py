@@ -1,4 +1,4 @@
-"""The words that all cards of alerts share: who, when, how long, and command lines that stay whole. Pure."""
+"""Texts that all alert cards share: lead, times, durations and quoted command lines. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.text.tokenize import join
 
 
 def about(event: Event) -> str:
-    """`Ada Lovelace at Acme`, as far as it is told."""
+    """`Ada Lovelace at Acme`, as far as it is known."""
     name = clip(event.lead.name or event.domain or event.inbox or "Someone")
     return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
 

@@ -1,7 +1,7 @@
-"""A Card in Slack's Block Kit, inside every limit of the platform, with nothing in it that Slack would interpret.
+"""Renders a Card as Block Kit within Slack's limits, so that Slack interprets none of its text.
 
-Pure. Words from outside stand in `plain_text`, `rich_text` and `raw_text` objects, which mention nobody, link
-nothing and style nothing; the fallback `text`, which Slack does parse, is escaped. Limits: Slack's reference of
+Pure. Text from outside goes into `plain_text`, `rich_text` and `raw_text` objects, which can't mention, link or
+style; the fallback `text`, which Slack parses, is escaped. Limits: Slack's reference of
 blocks, and the undocumented 13,200 characters over all blocks of a message.
 """
 
@@ -57,7 +57,7 @@ class Message:
 
 
 def render(card: Card) -> Message:
-    """The Card as a message; what does not fit is cut where it is said, the quote and the table first."""
+    """The Card as a message; if it is too long, the quote and the table are cut first, with a note."""
     message = Message(text=fallback(card), blocks=_draw(card))
     if size(message.blocks) <= TOTAL:
         return message

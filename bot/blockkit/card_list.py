@@ -1,4 +1,4 @@
-"""Several Cards in one message, or one in a few lines, inside the same limits as `bot.blockkit.card_blocks`. Pure."""
+"""Several Cards in one message, or one Card in a few lines, within Slack's limits. Pure."""
 
 from __future__ import annotations
 

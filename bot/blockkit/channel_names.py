@@ -1,4 +1,4 @@
-"""Channels in a Card by their names, where the platform's `<#C1>` or a bare id would be shown as it stands. Pure."""
+"""Replaces channel ids in a Card by names, where Slack would show `<#C1>` or an id unchanged. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer as a modal shows it: tables and charts stand in messages alone, so they become lines. Pure."""
+"""An answer as a modal. Modals can't have tables and charts, so these become lines of text. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The same message or view in a form that an older or stricter Slack takes: an answer is never lost over its looks. Pure.
+"""Simpler forms of a message or view, for when Slack rejects it. Pure.
 
-Slack refuses a block with the whole message: a type that is still rolled out to a workspace, a limit that no page
-names, metadata of another schema. What a refusal says about its cause differs, so each gets the next plainer form:
-without the blocks of 2026, then as text alone; without metadata, then with its key as a `block_id`.
+Slack rejects a whole message for one block: a type that isn't rolled out to the workspace yet, an undocumented limit,
+metadata of another schema. Its errors name the cause in different ways, so every rejection gets the next simpler form:
+without the blocks of 2026, then as text only; without metadata, then with its key as a `block_id`.
 Errors: docs.slack.dev/reference/methods/chat.postMessage, chat.update and views.open.
 """
 

@@ -1,4 +1,4 @@
-"""A Table in Slack: a data_table as wide as a phone's screen, or a line for each row. Pure.
+"""A Table in Slack: a data_table that fits on a phone, or one line per row. Pure.
 
 Slack's reference says neither how wide a data_table is drawn on a phone nor that its cells wrap, and a column of it
 has no `is_wrapped` as one of the older `table` has. So only what surely fits is a table; text wraps in lines.
@@ -104,7 +104,7 @@ def _cell(text: str, *, mark: str = "") -> dict[str, Any]:
 
 
 def rest(table: Table | None) -> str:
-    """What a table does not show is said."""
+    """A note about rows that the table doesn't show."""
     if table is None:
         return ""
     shown, total = min(len(table.rows), MOST_ROWS), max(table.total or 0, len(table.rows))

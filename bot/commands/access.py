@@ -1,4 +1,4 @@
-"""Who may run what where, and the context that a command runs in."""
+"""Checks who can run which command where, and builds the context it runs in."""
 
 from __future__ import annotations
 

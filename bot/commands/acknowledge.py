@@ -1,4 +1,4 @@
-"""`ack al_…`: a person takes care of a paused domain, and its card says so."""
+"""`ack al_…`: a person acknowledges a paused domain, and its card shows it."""
 
 from __future__ import annotations
 

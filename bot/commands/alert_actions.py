@@ -1,6 +1,6 @@
-"""What people do with an alert: claim, take over, release, snooze, mark done, close with a reason, reopen.
+"""Actions on an alert: claim, take over, release, snooze, mark done, close with a reason, reopen.
 
-Buttons carry these lines (`snooze al_… tomorrow`); they are not in the table of commands, since they name an alert.
+Buttons have these lines (`snooze al_… tomorrow`). They aren't in the table of commands, because they name an alert.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LONGEST = timedelta(days=90)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionResult:
-    """What an act came to; `shown`: the alert's card shows it, so that it need not be said beside it."""
+    """The result of an action; `shown`: the alert's card already shows it."""
 
     card: Card
     shown: bool = False
@@ -57,7 +57,7 @@ class AlertActions:
         self._store, self._changed, self._zone, self._link = store, changed, zone, link
 
     async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> ActionResult:
-        """What it came to, for this person alone."""
+        """The result, visible only to this person."""
         if permissions.role_of(person) is Role.READER:
             return ActionResult(card=permissions.refusal(person, f"“{verb}”"))
         alert, _, when = rest.partition(" ")
@@ -251,7 +251,7 @@ def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
 
 
 def reason_choices(alert: str) -> Card:
-    """Why nobody follows up: the usual reasons, and how to give another."""
+    """The usual reasons for not interested, and how to give another."""
     return Card(
         title="Why not interested?",
         text=("This closes the reply and shows the reason on its card. Reopen undoes it.",),

@@ -1,4 +1,4 @@
-"""What a command answers, and who is to see it."""
+"""The answer to a command, and who sees it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Answer:
     whole: bool = False
     """Public, and yet not in one line."""
     items: tuple[Card, ...] = ()
-    """Listed under the card, each with buttons of its own."""
+    """Listed below the card, each with its own buttons."""
     settles: bool = False
     """The question that was clicked is answered and may go."""
     on_card: bool = False

@@ -1,4 +1,4 @@
-"""All sequences at once, or those of a domain, in Slack: asked first, done once, undone once."""
+"""Pauses or resumes all sequences, or those of a domain, in Slack: after confirmation, with one Undo."""
 
 from __future__ import annotations
 

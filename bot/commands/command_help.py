@@ -1,4 +1,4 @@
-"""`help` in Slack: what this person may do here, by what it is for, with buttons that do it."""
+"""`help` in Slack: the commands that this person can run here, by purpose, with buttons."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""From a typed or clicked line to the Card that answers it; every failure is a Card too.
+"""Answers a typed or clicked line with a Card; every failure is a Card too.
 
-Knows nothing of how Slack is spoken to: the listeners hand in who, where and what, and post what comes back.
+Makes no calls to Slack: the listeners pass in who, where and what, and post the result.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class CommandDispatcher:
         channel_name: str = "",
         progress: Callable[[int], None] | None = None,
     ) -> Answer:
-        """Parse, check the role, run; what a person did for all to see is signed with their name.
+        """Parse, check the role, run; changes that everyone sees are signed with the person's name.
 
         `progress` is told how many leads a search has looked at.
         """

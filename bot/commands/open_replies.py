@@ -1,4 +1,4 @@
-"""`open` in Slack: each waiting reply with a button to take it and a link to its card, oldest first."""
+"""`open` in Slack: each unclaimed reply with a Claim button and a link to its card, oldest first."""
 
 from __future__ import annotations
 

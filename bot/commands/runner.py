@@ -1,4 +1,4 @@
-"""Runs a command that is allowed; asks first where it must, and takes back what was done. Each answer counts once."""
+"""Runs a permitted command, after confirmation if needed, and undoes it. Each confirmation and Undo counts once."""
 
 from __future__ import annotations
 

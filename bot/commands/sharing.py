@@ -1,4 +1,4 @@
-"""`share stats 7d`: an answer that one person got is shown to the channel."""
+"""`share stats 7d`: posts a person's answer to the channel."""
 
 from __future__ import annotations
 

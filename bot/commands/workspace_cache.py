@@ -1,4 +1,4 @@
-"""The sequences and the domains of every workspace, each believed for a while: for menus, and for Home."""
+"""Caches the sequences and domains of every workspace, for menus and for Home."""
 
 from __future__ import annotations
 

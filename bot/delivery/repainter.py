@@ -1,4 +1,4 @@
-"""Repaint the messages that no longer show how things stand; painting twice does no harm, painting late does."""
+"""Updates messages that no longer show the current state."""
 
 from __future__ import annotations
 

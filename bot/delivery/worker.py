@@ -1,7 +1,7 @@
-"""Carry what the store holds to Slack: route deliveries, post what is due, look for what may be there.
+"""Routes stored deliveries, posts what is due, and looks up posts with an unknown outcome.
 
-One loop claims, and one task per leased channel posts; whatever dies in between, the
-rows tell the next process where to go on.
+One loop leases channels, and one task per leased channel posts. After a crash, the next process continues from the
+rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bot's HTTP: one raw ASGI application that hands each path to its part."""
+"""The bot's ASGI application: passes each path to its handler."""
 
 from __future__ import annotations
 

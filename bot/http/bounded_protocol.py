@@ -1,6 +1,6 @@
 """HTTP/1.1 for untrusted clients: slow, endless or too many connections are closed.
 
-Everything here happens before a signature can be checked. A sender that was cut off tries again.
+All of this happens before a signature can be checked. A sender that was cut off retries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`/slack/install` and `/slack/oauth_redirect`: Slack workspaces install the bot by OAuth.
 
-Bolt's flow does the steps. Its state lives ten minutes, installs once and must be the one in the browser's cookie;
-nothing of what a visitor sends goes into Slack's address or onto a page, and neither code nor token into a log.
+Bolt's flow does the steps. Its state is valid for ten minutes and one installation, and must match the browser's cookie.
+Nothing that a visitor sends gets into Slack's address or onto a page, and no code or token into a log.
 
 Source: docs.slack.dev/authentication/installing-with-oauth.
 """
@@ -53,7 +53,7 @@ class InstallationRefused(Exception):
 
 
 class _States(AsyncOAuthStateStore):
-    """States that carry their own end and signature: whoever opens the install page makes the bot keep nothing.
+    """States with their own expiry and signature, so that opening the install page stores nothing.
 
     Only one that led to an installation is written down, as used.
     """

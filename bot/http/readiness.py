@@ -1,4 +1,4 @@
-"""How Slack and the service answer, asked in the background, so that `/readyz` tells the truth at once."""
+"""Checks Slack and the service in the background, so that `/readyz` can answer at once."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ReadinessProbe:
             self._api[name] = "ok"
 
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
-        """Whether deliveries can be taken and become alerts; and how the rest stands."""
+        """Whether deliveries can be accepted and become alerts, and the state of everything else."""
         database, unrouted, channels = await self._database()
         await self._secrets.refresh()
         state = {
@@ -109,13 +109,13 @@ class ReadinessProbe:
             return str(error) or "no response", None, {}
 
     async def _check_writable(self) -> None:
-        """Write once a second at most, however often it is asked: only writing tells of a full disk."""
+        """Write at most once a second, however often it is called: only a write detects a full disk."""
         if time.monotonic() - self._written_at >= WRITTEN_SECONDS:
             await self._store.arrivals.check()
             self._written_at = time.monotonic()
 
     async def update_gauges(self) -> None:
-        """Bring the gauges up to date, as far as the database answers."""
+        """Update the gauges, as far as the database responds."""
         for name, client in self._contexts.clients.items():
             metrics.API_REQUESTS.labels(name).set(client.counts.requests)
             metrics.API_THROTTLED.labels(name).set(client.counts.throttled)

@@ -1,4 +1,4 @@
-"""The door to `/slack/events`: what is malformed is refused here, so that the framework never stumbles over it.
+"""Guards `/slack/events`: rejects malformed requests before they reach Bolt.
 
 Bolt parses the body before it looks at the signature; the SDK's verifier raises on a timestamp that isn't a number
 and on a body or header that isn't text; the last of duplicate headers would win, and the body has no size limit.

@@ -1,7 +1,7 @@
-"""Deliveries in: raw bytes, signature, disk, 200. A raw ASGI application, because nothing else is needed.
+"""Receives deliveries: raw bytes, signature, disk, 200. A plain ASGI application.
 
-Group commit: deliveries that arrive during a commit join the next one. The answer 200 is given only after
-the commit; what cannot be stored is answered 503, and the service sends it again.
+Group commit: deliveries that arrive during a commit join the next one. The 200 is sent only after the
+commit; a delivery that can't be stored gets 503, and the service sends it again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ QUIET_ROUNDS = 4
 """Rounds of the event loop without a newcomer after which a group is whole."""
 RETRY_AFTER = 5
 STORED_WITHIN = 2.5
-"""Seconds after which a sender is told to come again; a database that hangs never answers."""
+"""Seconds until a sender gets 503; a database that hangs never responds."""
 CLOSED_WITHIN = 3.0
 """Seconds that what was taken may take to be stored at the end."""
 ANSWERED_WITHIN = 1.0

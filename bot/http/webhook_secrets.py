@@ -1,4 +1,4 @@
-"""The secrets by which deliveries may be signed: those of the settings, and those stored by `webhooks create`."""
+"""The secrets for deliveries: those of the settings, and those stored by `webhooks create`."""
 
 from __future__ import annotations
 

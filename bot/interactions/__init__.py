@@ -1,1 +1,1 @@
-"""What people do in Slack: slash commands, clicks, modals, mentions and the Home tab."""
+"""Interactions in Slack: slash commands, clicks, modals, mentions and the Home tab."""

@@ -1,6 +1,6 @@
-"""Answers through the delivery queue: paced with the alerts, before them, and not lost when Slack or the bot fails.
+"""Sends answers through the delivery queue: within the same limits as alerts, before them, and safe from failures.
 
-What was changed is told even when the answer meets a rate limit or a restart: it waits in the store like an alert.
+An answer about a change survives a rate limit or a restart, because it waits in the store like an alert.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ log = structlog.get_logger("answers")
 
 
 class AnswerQueue:
-    """`post` an answer; `changed` is told when something is to be posted."""
+    """`post` queues an answer; calls `changed` when there is something to post."""
 
     def __init__(self, store: Store, slack: WebApi, *, changed: Callable[[], None]) -> None:
         self._store, self._slack, self._changed = store, slack, changed

@@ -83,9 +83,9 @@ class EventListeners:
         return await self._dispatcher.perform(line, user, is_bot=bool(event.get("bot_id")), channel=channel)
 
     async def joined(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
-        """The bot came into a channel: what waited for it is posted, and who invited it is told what it does.
+        """The bot joined a channel: held alerts are posted, and whoever invited it gets the greeting.
 
-        Where it came by itself, to a channel that was subscribed, there is no `inviter`
+        If the bot joined a subscribed channel itself, there is no `inviter`
         (https://docs.slack.dev/reference/events/member_joined_channel).
         """
         await ack()

@@ -66,7 +66,7 @@ class Fallbacks:
         await ack()
 
     async def on_error(self, error: Exception, respond: AsyncRespond, body: Mapping[str, Any]) -> None:
-        """Whatever a listener let through: the person is told, with a reference."""
+        """An exception from a listener: the person gets an error with a reference."""
         answer = Answer(card=dispatch.failure(error))
         user = body.get("user") or {}
         person = body.get("user_id") or (user.get("id", "") if isinstance(user, dict) else "")

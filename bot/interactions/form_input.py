@@ -1,4 +1,4 @@
-"""A submitted form as the command line that it makes. Pure."""
+"""Turns a submitted form into a command line. Pure."""
 
 from __future__ import annotations
 

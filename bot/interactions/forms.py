@@ -1,7 +1,6 @@
-"""The modals: what is asked. Pure; `bot.interactions.form_input` reads what was answered.
+"""The forms. Pure; `bot.interactions.form_input` reads the submitted values.
 
-A form makes the same line that a person could have typed, so that one parser, one role check and one audit
-stand behind both. Limits: Slack's reference of views and block elements.
+A form produces the line that a person could have typed, so both go through one parser, one role check and one audit. Limits: Slack's reference of views and block elements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens to the app and its channels, taken note of at once instead of with the next post that fails."""
+"""Reacts to changes of the app and its channels at once, instead of after the next failed post."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What Slack sends: slash commands, clicks, mentions, modals, Home. Acknowledged on the first line, answered after.
+"""Bolt's listeners: slash commands, clicks, mentions, modals, Home. Each acknowledges first and answers later.
 
-One act for all: the line is performed, and its Card goes back to where it was asked for, to the person alone or,
-when something was changed, to the channel. A refusal never replaces the card that was clicked.
+All do the same: run the line and send its Card back, only to the person or, after a change, to the channel. A refusal
+never replaces the card that was clicked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Home, modals and shortcuts: what Slack shows outside of messages. Each answer is there within the trigger's time.
+"""Home, modals and shortcuts, opened while their trigger is valid.
 
-A trigger lives three seconds: so a view is opened first, and filled when the answer is known.
+A trigger is valid for three seconds, so a view is opened first and filled when the answer is ready.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where an answer goes: a response URL, a thread, a modal. The person always gets an answer, even after a failure.
+"""Sends answers: to a response URL, a thread or a modal. The person always gets an answer, even after a failure.
 
-A response address takes five messages within half an hour; an answer uses two at most. Where it takes none any
-more, the answer is a message to the person alone.
+A response URL accepts five messages within half an hour; an answer uses at most two. If it accepts no more, the answer
+is a message that only the person sees.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
 
 PROGRESS_AFTER = 2.0
-"""Seconds after which a person is told that the answer takes longer."""
+"""Seconds after which a note says that the answer takes longer."""
 NO_UNFURL = {"unfurl_links": False, "unfurl_media": False}
 
 log = structlog.get_logger("replying")
@@ -68,7 +68,7 @@ _WORKING = card_blocks.render(Card(title="Working …", text=("The answer will a
 _SLOW = card_list.render_small(
     Card(title="This is taking longer than usual. The answer will be posted as a new message.")
 )
-"""Of a command: Slack lets nobody replace or delete an answer to it, so this stays."""
+"""For commands: Slack doesn't let apps replace or delete this answer, so it stays."""
 
 
 class ClickedCard:

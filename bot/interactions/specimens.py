@@ -1,6 +1,6 @@
-"""One of everything that the bot shows, for `outreach doctor` to have Slack check it. Pure.
+"""A sample of everything that the bot shows, for `outreach doctor` to have Slack validate. Pure.
 
-Cards of alerts in every state, answers, modals and Home: short ones, and ones whose every text is longer than fits.
+Alert cards in every state, answers, modals and Home: short ones, and ones in which every text is too long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Requests of several Slack workspaces: each goes to an app of its own, which sees what its team may see.
+"""Routes requests of several Slack workspaces to one app each, which has access only to what its team can see.
 
-Ids in what Slack sends name their team from here on (`shared.text.slack_ids`). A team that is not installed, or may
-see nothing yet, reaches no listener.
+From here on, ids have their team in front (`shared.text.slack_ids`). Requests of a team that isn't installed, or has no
+access yet, reach no listener.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class TeamApps:
         return BoltResponse(status=200)
 
     def _refuse(self, team_id: str, team: SlackTeam | None, body: Mapping[str, Any]) -> BoltResponse:
-        """Tell the person why there is no answer; events are accepted silently."""
+        """Explain to the person why there is no answer; events are acknowledged silently."""
         text = NOT_ALLOWED.format(team=team_id) if team else NOT_INSTALLED
         if "command" in body:
             answer = json.dumps({"response_type": "ephemeral", "text": text})

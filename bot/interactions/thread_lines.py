@@ -1,4 +1,4 @@
-"""What is said to the bot in the thread of an alert's card means that alert: `claim`, `pause for 2h`, `done`. Pure."""
+"""Commands in the thread of an alert's card apply to that alert: `claim`, `pause for 2h`, `done`. Pure."""
 
 from __future__ import annotations
 

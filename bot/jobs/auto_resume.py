@@ -1,4 +1,4 @@
-"""When pauses with a duration have run out: the sequences go on, and their channel is told, in one line for all."""
+"""Resumes sequences whose timed pause has ended, and notifies their channel in one message."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Keep cards true to what happens elsewhere: a sequence paused in the dashboard, a domain that recovers.
+"""Updates open cards after changes made elsewhere: a sequence paused in the dashboard, a domain that recovers.
 
-The service reports neither, so the bot asks now and then while a card is open, and at once when
-someone has changed something here.
+The service reports neither, so the bot polls while a card is open, and at once after a change made here.
 """
 
 from __future__ import annotations

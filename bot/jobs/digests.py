@@ -1,4 +1,4 @@
-"""The digests of the channels, each at its time in its zone, every day or once a week."""
+"""Posts the channels' digests at their time and time zone, daily or weekly."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The pauses of guardrails: decided in the database, carried out, and ended there together with their message.
+"""Carries out the pauses of guardrails: decided in the database, and completed there together with their message.
 
-A process may die at any point, and a request's outcome may be unknown: who goes on reads what was decided, looks at
-how the sequences stand, and asks again. Pausing what is paused changes nothing, so asking twice is harmless.
+A process can die at any point, and a request's outcome can be unknown. The next process reads the decision and the
+sequences' status, and sends the request again, which is safe because pausing twice changes nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from shared.operations.sequences import RESUME_TIMER, pause_one
 RETRY_SECONDS = 5.0
 ATTEMPTS = 20
 TOO_LATE = 3600.0
-"""Seconds after which a decision that nobody carried out is void."""
+"""Seconds after which a decision that wasn't carried out is void."""
 SETTLED = 120.0
 """Seconds after a pause from which a list of sequences was surely read later."""
 
@@ -128,7 +128,7 @@ class GuardrailActs:
                 await self._carry_out(incident)
 
     async def _give_up(self, incident: Incident) -> None:
-        """End an act that was turned off; what it has paused already is told, with its Undo."""
+        """End an act that was turned off; report what it has already paused, with an Undo."""
         paused: dict[str, str] = {}
         if incident.state == "acting":
             try:
@@ -206,7 +206,7 @@ class GuardrailActs:
         failed: Sequence[str] = (),
         why: str = "",
     ) -> None:
-        """Audit, Undo and message at once, by whoever is first."""
+        """Write audit, Undo and message together; only the first process does."""
         footer = footer_of(self._contexts, incident.workspace)
         names = tuple(paused.values())
 
@@ -282,7 +282,7 @@ def actor_of(incident: Incident) -> Actor:
 
 
 def place_of(contexts: CommandContexts, workspace: str) -> str:
-    """The channel that is told; empty: there is none."""
+    """The channel for the message; empty if there is none."""
     settings = contexts.settings
     return settings.workspace(workspace).alert_channel or settings.routes.fallback or ""
 

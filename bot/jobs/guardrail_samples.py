@@ -1,4 +1,4 @@
-"""The record that guardrails are judged by: how far each day's counts stood, and every inbox's health."""
+"""Records the data for guardrails: the counts of each day so far, and the health of every inbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guardrails at work: evaluate the rules, and tell, suggest or pause once per incident over all processes."""
+"""Evaluates guardrails, and notifies, suggests or pauses once per incident across all processes."""
 
 from __future__ import annotations
 

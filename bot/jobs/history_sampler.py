@@ -1,4 +1,4 @@
-"""Keep how things stand in the history now and then, so that yesterday is known where no dashboard runs."""
+"""Samples the workspace into the history, so that past values are known without a dashboard."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The API is the truth, a delivery only the doorbell: find interested replies of which no delivery came.
+"""Finds interested replies whose delivery never arrived, through the API.
 
-At the very first look, what is there is taken as known. Later, an interested lead that neither a delivery nor an
-earlier run has announced is announced, marked as found late.
+Leads that exist at the first run count as known. Later, an interested lead that no delivery and no earlier run has
+announced is announced as found late.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everything that is done at intervals, and the histories that some of it reads."""
+"""Registers all scheduled jobs, and the histories that some of them read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Speed to lead: who is reminded of a reply that nobody has claimed, or that its claimer has not marked done.
+"""Reminds of interested replies that are unclaimed, or claimed and not done.
 
-Each is brought up once and then escalated, and then left in peace.
-What is due stands in the store and is planned there in the transaction that marks it as said; this says it.
+Each reply gets one reminder and one escalation. Reminders are planned in the transaction that marks them as sent; this
+module writes their texts.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from shared.text.slack_ids import is_user
 from shared.text.tokenize import join
 
 TOGETHER = 5
-"""More than so many in one channel at once are said in one message."""
+"""More reminders than this in one channel at once become one message."""
 STORM_SECONDS = 900.0
-"""Such a message is posted once in so long: what comes on meanwhile is in `open`."""
+"""Seconds between two such messages; `open` lists replies in between."""
 EVERY = 5.0
 """Seconds between two sweeps."""
 
 
 class Reminders:
-    """`sweep` now and then; several processes may, each alert is said once."""
+    """`sweep` regularly; several processes can, and each reminder is sent once."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Reminders:
     def _elsewhere(
         self, group: Sequence[Due], now: float, *, shown: Collection[tuple[str, str]]
     ) -> list[PlannedPost]:
-        """An escalation goes to the channel that is named for it, too, unless it is said there in any case."""
+        """An escalation also goes to `escalate_to`, unless it is posted there anyway."""
         channel, first = self._alert_policy.escalate_to, group[0]
         if channel is None or first.what != "escalate" or (first.alert_id, channel) in shown:
             return []
@@ -208,7 +208,7 @@ def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, lin
 
 
 def summary_card(group: Sequence[Due], *, now: float) -> Card:
-    """Many that wait, in one message."""
+    """Several replies in one message."""
     oldest = min(one.received_at for one in group)
     waited = show_exact_span(timedelta(seconds=now - oldest))
     names = [event for event in (read_event(one.body or b"") for one in group) if isinstance(event, Event)]

@@ -1,4 +1,4 @@
-"""What is done by the clock. APScheduler only rings; what is due, and by whom, stands in the store's rows."""
+"""Runs jobs at intervals with APScheduler; the store's rows determine what is due, and which process does it."""
 
 from __future__ import annotations
 

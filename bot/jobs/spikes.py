@@ -1,4 +1,4 @@
-"""Quiet by default: bounces and opt-outs are counted, until so many come, and so large a share, that a card is due.
+"""Detects spikes of bounces and opt-outs, and posts and updates their cards.
 
 One card per domain or sequence, whatever spikes there: it counts on while the spike lasts, and says in the end that it
 is over.

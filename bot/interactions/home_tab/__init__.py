@@ -1,1 +1,1 @@
-"""The Home tab: what it shows, as values, and how it is drawn and refreshed."""
+"""The Home tab: its values, its view, and its updates."""

@@ -1,6 +1,6 @@
-"""Who looks at Home, and at which workspace: what is read for it, and the view that is published.
+"""Reads what Home shows to a person, for one or all workspaces, and publishes the view.
 
-The choice of a workspace stands in the view itself, which Slack hands back with every visit: it outlives the bot.
+The selected workspace is stored in the view, which Slack returns with every visit, so it survives restarts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Home shows, and which workspace a person has selected. Pure."""
+"""The values that Home shows, and the selected workspace. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shared.api.models import Sequence as Campaign
 from shared.domain.health import DomainHealth
 
 ALL = "all"
-"""Said instead of a workspace's name."""
+"""Used instead of a workspace's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def chosen_workspace(line: str, *, seen: str) -> str:
 
 
 def viewed_workspace(view: Mapping[str, Any] | None) -> str:
-    """The workspace that a Home shows, as it stands in the view itself."""
+    """The workspace that a Home shows, from its view."""
     try:
         metadata = json.loads((view or {}).get("private_metadata") or "{}")
     except ValueError:

@@ -1,7 +1,7 @@
-"""The Home tab: what waits, what is paused, what runs, how the inboxes are, what this person has. Pure.
+"""The view of the Home tab: unclaimed replies, the person's own, paused domains, inbox health and sequences. Pure.
 
-Where there are several workspaces, Home shows what is urgent in all of them and a line for each, or one of them whole.
-Slack takes 100 blocks; each part shows the most urgent and says how many more there are.
+With several workspaces, Home shows urgent things of all and a line for each, or everything of one.
+Slack allows 100 blocks: each section shows the most urgent entries and the number of others.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def view(standing: HomeState) -> dict[str, Any]:
 
 
 def loading() -> dict[str, Any]:
-    """What stands there until everything is read, the first time: an empty tab looks broken."""
+    """Shown until everything is read for the first time, because an empty tab looks broken."""
     return {"type": "home", "callback_id": "home", "blocks": [_header("Outreach"), _context("Loading …")]}
 
 
