@@ -1,1 +1,1 @@
-"""The front door."""
+"""The `outreach` command."""

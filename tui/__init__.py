@@ -1,1 +1,1 @@
-"""x."""
+"""The terminal dashboard, also in browsers."""

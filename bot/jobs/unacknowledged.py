@@ -1,4 +1,4 @@
-"""Remind of a paused domain until a person acknowledges it: in its card's thread, shown in the channel, less and less often."""
+"""Reminds of paused domains until someone acknowledges them: in the card's thread and the channel, at growing intervals."""
 
 from __future__ import annotations
 

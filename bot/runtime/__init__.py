@@ -1,1 +1,1 @@
-"""What long-lived tasks are built from: wake-ups and their supervision."""
+"""Long-running tasks: supervision, wake-ups and pacing."""

@@ -1,4 +1,4 @@
-"""Visits to many workspaces, spread over time: few at once, and a bounded number a second."""
+"""Spreads requests to many workspaces over time: few at once, and a limited number a second."""
 
 from __future__ import annotations
 

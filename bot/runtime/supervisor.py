@@ -1,4 +1,4 @@
-"""Long-lived tasks that are started again when they end, and how often that was needed."""
+"""Restarts long-running tasks when they end, and counts the restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waking loops before their pause is over."""
+"""Wakes loops before their pause is over."""
 
 from __future__ import annotations
 

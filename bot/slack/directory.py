@@ -1,4 +1,4 @@
-"""Who clicks and types, and what they name: Slack's users, user groups and channels, each kept for a while."""
+"""Slack's users, user groups and channels, cached."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """manifest.yml, made from the table of commands: `python -m bot.slack.manifest [FILE]`.
 
-Every scope says why it is asked for; a team that reviews the app reads it there.
+Every scope has its reason, for teams that review the app.
 """
 
 from __future__ import annotations

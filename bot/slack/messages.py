@@ -1,7 +1,7 @@
-"""Messages to Slack, each call answered with what it came to, in the store's words.
+"""Posts and updates messages; each call returns an outcome for the store.
 
-What matters is whether a message may be there although no answer came: a broken connection before the request
-was sent, a refusal and a 429 say no; a timeout, a cut connection, a 5xx and `internal_error` say perhaps.
+The question is whether a message may exist without a response. Not after a connection that failed before the request
+was sent, a rejection or a 429; possibly after a timeout, a lost connection, a 5xx or `internal_error`.
 """
 
 from __future__ import annotations

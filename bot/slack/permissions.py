@@ -1,8 +1,8 @@
-"""Who may do what in Slack. Pure.
+"""Permissions in Slack. Pure.
 
-Until roles are configured, full members of the Slack workspace may change things, and guests and bots may only read.
-People of other organizations, who can be in a shared channel, may do nothing: `[roles]` can name them by id, or open
-a channel's own workspace to them for reading.
+Without configured roles, full members of the Slack workspace can change things, and guests and bots can only view.
+People from other organizations, who can be in a shared channel, can do nothing, unless `[roles]` lists their id or lets
+them view a channel's own workspace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Slack over Socket Mode: one connection, and the task that keeps it open.
+"""Socket Mode: one connection, and the task that keeps it open.
 
 The SDK's client keeps its own connection alive only as long as its HTTP session lives, connects again inside its
 own tasks, and knows no way to say that it gave up. So each connection here is a client that never reconnects:
-when it is cut, silent, or told to go, it says so, and the supervisor builds another before it closes the old one.
+when it is lost, silent, or asked to close, it reports that, and the supervisor opens another before it closes the old one.
 Taking deliveries never depends on any of it.
 
 Source: docs.slack.dev/apis/events-api/using-socket-mode.

@@ -1,4 +1,4 @@
-"""The Slack workspaces that installed the bot, as they were known a moment ago."""
+"""The Slack workspaces that installed the bot, cached."""
 
 from __future__ import annotations
 

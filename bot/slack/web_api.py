@@ -1,4 +1,4 @@
-"""Every call of Slack's Web API: bounded in time, counted, and failing with one type of error."""
+"""Calls Slack's Web API, with a timeout, metrics, and one type of error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from shared.text.network_errors import describe_network_error
 from shared.text.slack_ids import bare, split_id
 
 SECONDS = 10.0
-"""How long a call may take where nothing else is said."""
+"""The default timeout of a call."""
 DATE_SECONDS = 30.0
 """How long the Date of an answer counts."""
 LONGEST_RETRY_WAIT = 10.0

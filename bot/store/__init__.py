@@ -1,4 +1,4 @@
-"""Everything the bot must not forget: deliveries, alerts, posts, claims, timers, subscriptions, the audit."""
+"""The bot's durable data: deliveries, alerts, posts, claims, timers, subscriptions, the audit."""
 
 from bot.store.queue.leases import LeaseTimings
 from bot.store.store import Store, open_store

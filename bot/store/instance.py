@@ -1,4 +1,4 @@
-"""Which database this is, and which bots run on it: what tells a shell whether it looks at the bot's own."""
+"""The database's id and its running bots, so that a shell can tell whether it uses the bot's database."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The Slack workspaces that installed the bot, with their tokens, and which outreach workspaces each may see.
+"""The Slack workspaces that installed the bot, with their tokens and their access to outreach workspaces.
 
-The SDK's installation store keeps the installations, in tables of this database; what it is handed is encrypted.
+The SDK's installation store keeps the installations in tables of this database; the tokens are encrypted before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JSON lines on stderr, for the bot and for the libraries it stands on."""
+"""JSON log lines on stderr, for the bot and its libraries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLUSH_SECONDS = 1.0
 
 
 class QueuedStderr:
-    """Writes lines in a thread: neither a full disk nor a reader who stands still may stop the bot over its log."""
+    """Writes lines in a thread, so that a full disk or a stuck reader of the log can't block the bot."""
 
     def __init__(self) -> None:
         self._lines: queue.Queue[str] = queue.Queue(MAX_QUEUED)

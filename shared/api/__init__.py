@@ -1,7 +1,6 @@
-"""All that is known of the outreach service's REST API; usable alone, as a library (docs/client.md).
+"""The client for the outreach service's REST API, also usable as a library (docs/client.md).
 
-Names are imported when they are first used: the pure modules of this package cost nothing to those who do not
-send, such as `outreach --help`.
+Names are imported on first use, so that programs that send nothing, like `outreach --help`, don't load the client.
 """
 
 from __future__ import annotations

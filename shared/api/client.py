@@ -1,6 +1,6 @@
-"""The outreach service as an object: one method for each endpoint.
+"""The client: one method per endpoint.
 
-A request is built by `http.requests`, retried and paced by `http.pipeline`, and sent by `http.transport`; its answer
+A request is built by `http.requests`, retried and paced by `http.pipeline`, and sent by `http.transport`; its response
 is read by `http.responses` and `decoding.decode`.
 """
 

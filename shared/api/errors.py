@@ -1,4 +1,4 @@
-"""What can go wrong with the service, by what the reader can do about it.
+"""Errors of the service, by what you can do about them.
 
     OutreachError
     ├── Refused               the service rejected it; repeating won't help

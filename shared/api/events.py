@@ -1,6 +1,6 @@
-"""Webhook deliveries: the check of the signature, and what they report. Pure.
+"""Webhook deliveries: signature check and events. Pure.
 
-An unknown kind is an Event too: the service may add kinds, and nothing it sends is thrown away.
+An unknown kind is also an Event, because the service may add kinds, and nothing is discarded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The values of the outreach service, as this program knows them.
+"""The models of the outreach service.
 
-Every field but an identifier may be None: unknown, which is neither zero nor healthy. A status is one of the
-documented words, or whatever else the service says.
+Every field except an id can be None: unknown, not zero or healthy. A status is one of the documented words, or any
+other that the service sends.
 `raw` keeps the whole object as the service sent it.
 """
 

@@ -1,4 +1,4 @@
-"""Pages until the last, however the service marks it, and no lead twice when the list shifts meanwhile."""
+"""Reads pages until the last, however the service marks it, and yields no lead twice if the list changes."""
 
 from __future__ import annotations
 

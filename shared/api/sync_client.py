@@ -1,4 +1,4 @@
-"""The client for programs without an event loop: the asynchronous one, run in a thread of its own."""
+"""The synchronous client: runs the asynchronous one in its own thread."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The report that an agency sends to its client: its values, and one self-contained page of them."""
+"""The client report: its values, and one self-contained page."""

@@ -1,4 +1,4 @@
-"""The agency's logo as a data URI: a small PNG or SVG file, told by what is in it and not by its name."""
+"""The agency's logo as a data URI: a small PNG or SVG file, recognized by its content."""
 
 from __future__ import annotations
 

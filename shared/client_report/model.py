@@ -1,4 +1,4 @@
-"""The values of a client report, and the same without anything that tells who the leads are. Pure."""
+"""The values of a client report, also without personal data of leads. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client report as one HTML page that loads nothing: styles, charts and logo are in it, and no script. Pure.
+"""A client report as one self-contained HTML page without scripts. Pure.
 
 Every text goes through `_text`, which also makes control and direction characters visible.
 """

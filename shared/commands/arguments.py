@@ -1,4 +1,4 @@
-"""What may follow each verb: how the words are read into values, and written back.
+"""The arguments of each command: parsed into values, and written back.
 
 One grammar per shape of arguments; `commands` says which verb has which. Pure.
 """

@@ -1,4 +1,4 @@
-"""What may follow `guard`: an act, and a rule or its name. Pure."""
+"""The arguments of `guard`: an action, and a rule or its name. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may follow `pause`: a sequence, how long or until when, and why. Pure."""
+"""The arguments of `pause`: a sequence, a duration or end, and a reason. Pure."""
 
 from __future__ import annotations
 

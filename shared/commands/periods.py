@@ -1,4 +1,4 @@
-"""What may follow `stats` and `report`: a grouping and a range of days. Pure."""
+"""The arguments of `stats` and `report`: a grouping and a period. Pure."""
 
 from __future__ import annotations
 

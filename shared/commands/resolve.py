@@ -1,4 +1,4 @@
-"""Which sequence a person means: an id, a whole name, or a beginning that fits only one. Pure."""
+"""Finds the sequence that a person names: by id, name, or the start of a name that matches only one. Pure."""
 
 from __future__ import annotations
 

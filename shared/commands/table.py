@@ -1,6 +1,6 @@
-"""The commands themselves, one entry per verb. Pure.
+"""The table of commands, one entry each. Pure.
 
-Adding a command is adding an entry here, and its act to `operations`.
+To add a command, add an entry here and its function in `operations`.
 """
 
 from __future__ import annotations

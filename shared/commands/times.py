@@ -1,7 +1,7 @@
 """Moments and ranges of days as people type them: `until monday`, `last week`. Pure.
 
-A line is read without a clock: the words are kept in one canonical form, and the operation that knows what time it
-is, and in which zone, turns them into a moment or into days.
+A line is parsed without a clock: the words are kept in one canonical form, and the operation, which knows the time and
+time zone, turns them into a moment or days.
 """
 
 from __future__ import annotations

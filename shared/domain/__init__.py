@@ -1,1 +1,1 @@
-"""The values and rules everything else speaks in: cards, health, reports, snapshots."""
+"""Shared values and rules: cards, health, reports, snapshots."""

@@ -1,4 +1,4 @@
-"""What is wrong at a moment and worth an alarm: domains, guardrails that have fired, a service that isn't read. Pure."""
+"""The conditions for alarms: domains, fired guardrails, a service that can't be read. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How much counts can tell: intervals of rates, which of two rates is higher, what is a change. Pure.
+"""Statistics of counts: intervals of rates, comparisons of rates, and changes. Pure.
 
-The method and its assumptions are in docs/evidence.md. Only the standard library: the tests hold it against scipy.
+The method and its assumptions are in docs/evidence.md. Uses only the standard library; tests compare it with scipy.
 """
 
 from __future__ import annotations

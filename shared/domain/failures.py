@@ -1,4 +1,4 @@
-"""Why the service could not be read, in the words that every screen and command uses. Pure."""
+"""The reasons why the service couldn't be read, in the same words everywhere. Pure."""
 
 from __future__ import annotations
 

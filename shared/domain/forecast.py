@@ -1,4 +1,4 @@
-"""Forecasts with a range that is meant to hold the true value in 90 of 100 cases. Pure.
+"""Forecasts as ranges that should contain the true value in 90 of 100 cases. Pure.
 
 The method is in docs/evidence.md; a test replays 60 simulated days and measures how often the range holds.
 """

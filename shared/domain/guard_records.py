@@ -1,4 +1,4 @@
-"""What guardrails need of the bot's database: rules as sentences, activity as rows, incidents. Times are Unix seconds."""
+"""The data of guardrails in the bot's database: rules as sentences, activity as rows, incidents. Times are Unix seconds."""
 
 from __future__ import annotations
 

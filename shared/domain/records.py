@@ -1,6 +1,6 @@
-"""What the commands need of the bot's ledger, as a protocol: the commands live below the bot and must not know it.
+"""The bot's records as a protocol, because the commands are below the bot and can't import it.
 
-The bot's ledger implements it; the shell and the dashboard are handed the same ledger by the front door.
+The bot's store implements it; `cli` passes the store to the shell's commands and the dashboard.
 All times are aware datetimes in UTC.
 """
 

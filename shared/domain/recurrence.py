@@ -1,4 +1,4 @@
-"""When something comes again: `09:00`, `09:00 Europe/Berlin`, `mondays 09:00 Europe/Berlin`. Pure."""
+"""Recurring times: `09:00`, `09:00 Europe/Berlin`, `mondays 09:00 Europe/Berlin`. Pure."""
 
 from __future__ import annotations
 

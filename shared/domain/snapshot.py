@@ -1,6 +1,6 @@
-"""Everything a dashboard shows, taken in one concurrent read, each part with its age and its failure.
+"""Everything that a dashboard shows, read concurrently, each part with its age and error.
 
-A part that cannot be read keeps its last value: the reading says since when, and why.
+A part that can't be read keeps its last value, and says since when and why.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How a workspace stands: one verdict, its counts and its troubles, the same for every screen and command. Pure.
+"""The verdict on a workspace, with its counts and problems, the same for every screen and command. Pure.
 
-What cannot send counts first. A change of one inbox for the worse never improves a verdict, and nothing unknown is
-ever healthy; tests hold both.
+What can't send counts first. A change for the worse never improves the verdict, and nothing unknown is healthy; tests
+check both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of a workspace's sends, deliveries and health, countable over any window. No I/O.
+"""A workspace's sends, deliveries and health, countable over any window. No I/O.
 
 Deliveries are kept as sorted times, so that a window is two bisections; counts of the stats are cumulative for each
 service day, so that a reading that was missed costs precision and never a send.

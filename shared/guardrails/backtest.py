@@ -1,4 +1,4 @@
-"""What a rule would have done in the past: when it would have fired, on what, and what that would have prevented. Pure."""
+"""Backtests of a rule: when it would have fired, on what, and what that would have prevented. Pure."""
 
 from __future__ import annotations
 

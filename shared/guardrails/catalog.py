@@ -1,4 +1,4 @@
-"""Which rules a workspace has: those that are shipped, those of the settings, those that were added. Pure."""
+"""The rules of a workspace: built in, from the settings, and added by command. Pure."""
 
 from __future__ import annotations
 

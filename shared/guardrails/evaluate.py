@@ -1,4 +1,4 @@
-"""Where a rule holds at a moment, how far every subject is from it, and whether enough is known to act. Pure."""
+"""Evaluates rules: which subjects meet the condition, how close the others are, and whether there is enough data. Pure."""
 
 from __future__ import annotations
 

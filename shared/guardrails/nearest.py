@@ -1,4 +1,4 @@
-"""The rule that uses as much of a sentence as it can, for a sentence that is none. Pure."""
+"""The nearest valid rule for a sentence that isn't one. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guardrail as values, and the one sentence that says the same. Pure."""
+"""A guardrail as values, and as a sentence. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the sentence of a guardrail. What is not understood is refused with the nearest sentence that is. Pure."""
+"""Parses the sentence of a guardrail; an invalid one is rejected with the nearest valid sentence. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a workspace stood over time: samples, transitions and whole snapshots, shared by dashboard and bot.
+"""The history of a workspace: samples, transitions and whole snapshots, shared by dashboard and bot.
 
 `History` is the asynchronous face; each method runs one transaction of `store` in its own thread, one after another.
 """

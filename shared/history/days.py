@@ -1,4 +1,4 @@
-"""The counts of whole days: read once from the service, kept, and never asked for again.
+"""The counts of complete days: read once from the service, then kept.
 
 Synchronous and within the caller's transaction.
 """

@@ -1,4 +1,4 @@
-"""The history's database: its tables, its transactions, and what becomes of a damaged file.
+"""The history's database: its tables, its transactions, and recovery from a damaged file.
 
 Samples are kept where a value changed, and hold until the next: health moves daily, so an inbox costs a few
 rows a month, not one a poll. Synchronous; `history` calls it from worker threads.

@@ -1,4 +1,4 @@
-"""What a snapshot measures: numbers by what they are of, and words that things are in. Pure."""
+"""The measurements in a snapshot: numbers and statuses by subject. Pure."""
 
 from __future__ import annotations
 

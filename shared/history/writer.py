@@ -1,6 +1,6 @@
-"""From a snapshot to rows: samples of what moved, transitions of what changed its word, the snapshot itself.
+"""Writes snapshots as rows: samples of changed numbers, transitions of changed statuses, and the snapshot.
 
-What is old is thinned out, and what is older dropped, so that the history stays bounded.
+Old data is thinned out and then deleted, so that the history stays bounded.
 
 Synchronous and within the caller's transaction.
 """

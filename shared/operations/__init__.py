@@ -1,4 +1,4 @@
-"""The acts behind the commands: call the client, apply the rules, answer a Card; every face runs them through `run`."""
+"""The operations behind the commands: call the client, apply the rules, return a Card. Every front end calls `run`."""
 
 from __future__ import annotations
 

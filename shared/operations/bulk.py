@@ -1,4 +1,4 @@
-"""All sequences at once, or those of a domain: what it would touch is asked first, then each is changed."""
+"""Pauses or resumes all sequences, or those of a domain, after confirmation."""
 
 from __future__ import annotations
 

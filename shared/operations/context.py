@@ -1,4 +1,4 @@
-"""What a command is given to work with: a workspace, its client, who asks, the bot's records, the clock."""
+"""The context of a command: workspace, client, person, the bot's records, clock."""
 
 from __future__ import annotations
 

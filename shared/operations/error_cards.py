@@ -1,4 +1,4 @@
-"""Any failure as a card: what happened, why, what next, and a reference. The one place for it."""
+"""Turns any error into a card: what happened, why, what to do next, and a reference."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
 
 
 def error_card(error: Exception, reference: str = "") -> Card:
-    """What went wrong, for a person; `reference` leads to the log's lines about it."""
+    """The card for an error; `reference` is in the log."""
     if isinstance(error, UsageError):
         return error.card
     for kind, (title, fix) in MESSAGES.items():

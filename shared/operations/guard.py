@@ -1,4 +1,4 @@
-"""`guard`: the rules, what they would have done, and their switches."""
+"""`guard`: lists, adds, tests, removes and switches rules."""
 
 from __future__ import annotations
 

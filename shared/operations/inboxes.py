@@ -1,4 +1,4 @@
-"""The inboxes, rolled up by domain, the worst first."""
+"""`inboxes`: by domain, worst first."""
 
 from __future__ import annotations
 

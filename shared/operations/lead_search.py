@@ -1,4 +1,4 @@
-"""Searching for a lead. The service offers no search: likely leads are read first, then all of them."""
+"""Searches for a lead. The service has no search, so likely leads are read first, then all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What concerns people: replies that wait for one, who did what, and who asks."""
+"""`open`, `audit` and `whoami`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscriptions of a channel, as a Card: one row for what is undone together."""
+"""Subscriptions of a channel, as a Card: one row for what one command removes."""
 
 from __future__ import annotations
 

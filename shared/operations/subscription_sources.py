@@ -1,6 +1,6 @@
-"""All subscriptions of a channel, each with its origin and what undoes it.
+"""All subscriptions of a channel, each with its source and how to remove it.
 
-Three places say it: `subscribe`, the rules of `[routes]` in the settings, and being a workspace's alert channel.
+They come from `subscribe`, from the rules of `[routes]`, and from being a workspace's alert channel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Subscriptions of a channel, and when its digest comes (the bot's records)."""
+"""`subscribe`, `unsubscribe`, `subscriptions` and `digest`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Slack channels that settings name, and the same settings with the ids that Slack has given some since. Pure."""
+"""The Slack channels in the settings, and the same settings with new ids of channels. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the models declare, by the path of each setting in the file."""
+"""The declarations of the models, by the path of each setting in the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All settings together, and what the program makes of them."""
+"""The settings model, and values derived from it."""
 
 from __future__ import annotations
 

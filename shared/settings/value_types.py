@@ -1,4 +1,4 @@
-"""The types of single settings: what a value must look like, and what to write instead where it does not."""
+"""The types of settings: their validation, and how to fix an invalid value."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where the shared row of a request budget is kept: a SQLite file, PostgreSQL, or for want of both a temporary file.
+"""Storage for the shared row of a request budget: a SQLite file, PostgreSQL, or a temporary file.
 
-The drivers are used directly: the row is one text, and the shell's commands start without a larger library.
+Uses the drivers directly, because the row is one text, and shell commands should start fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PostgreSQL connections that never wait for ever: a server that hangs takes a statement and gives no answer."""
+"""PostgreSQL connections with timeouts, because a server that hangs accepts a statement and never responds."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One budget of requests for all processes that use a key: one row, in a small SQLite file or in PostgreSQL.
+"""The request budget shared by all processes with a key: one row in a small SQLite file or in PostgreSQL.
 
-The row is named by a digest of the key, which itself is stored nowhere. Each change is one short transaction in
-a thread of its own, so that the event loop waits for no lock. Where the row cannot be used, the processes of the
-machine share another in the temporary folder at half the rate; where not even that, each takes a fifth of it.
+The row is named by a digest of the key; the key isn't stored. Each change is one short transaction in its own thread, so
+that the event loop waits for no lock. If the row can't be used, the processes of the machine share one in the temporary
+folder at half the rate; if that fails too, each uses a fifth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cells of a CSV file that no spreadsheet takes for a formula. Pure."""
+"""CSV cells that a spreadsheet can't interpret as a formula. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links out of an alert: an answer in the reader's mail program, and a lead's page elsewhere. Pure."""
+"""Links in alerts: a reply in the reader's mail program, and a lead's page in the CRM. Pure."""
 
 from __future__ import annotations
 

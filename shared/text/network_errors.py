@@ -1,4 +1,4 @@
-"""Failures of a connection in words, as a person reads them."""
+"""Readable descriptions of connection errors."""
 
 from __future__ import annotations
 

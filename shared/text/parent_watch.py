@@ -1,4 +1,4 @@
-"""A child process ends when its parent is gone, however the parent went.
+"""Ends a child process when its parent has ended for any reason.
 
 The parent holds the writing end of the child's stdin and sets `OUTREACH_PARENT_PIPE=1`; the kernel closes the
 pipe when the parent dies, by kill -9 too, and the child reads the end of the file. Works wherever pipes do.

@@ -1,4 +1,4 @@
-"""What a person wrote in a reply, apart from the mail that it quotes and the signature below it. Pure.
+"""Separates a reply from the email it quotes and from the signature. Pure.
 
 Cuts at the first line that begins a quotation or a signature, so that what is shown is a beginning of the reply and
 nothing between is lost. Answers that stand between quoted lines are no quotation, and a reply that would leave

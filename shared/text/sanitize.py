@@ -1,6 +1,6 @@
-"""Make text from outside safe to show on a terminal: it moves no cursor, styles nothing, hides nothing.
+"""Makes text from outside safe for a terminal: it can't move the cursor, change styles or hide text.
 
-Pure, and light to import; the shell and the dashboard both stand on it.
+Pure, and fast to import.
 """
 
 from __future__ import annotations

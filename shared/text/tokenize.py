@@ -1,6 +1,6 @@
-"""A typed line as words: quotes of every kind, durations, Slack's escapes. Never fails on any text.
+"""Splits a typed line into words: all kinds of quotes, durations, Slack's escapes. Never raises.
 
-Kept apart from the commands because it knows none of them.
+Independent of the commands.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What people and time do to alerts: claims, snoozes, digests, timers, confirmations."""
+"""State changes of alerts: claims, snoozes, digests, timers, confirmations."""

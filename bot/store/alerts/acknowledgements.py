@@ -1,4 +1,4 @@
-"""Who acknowledged a paused domain, and the unacknowledged ones."""
+"""Acknowledgements of paused domains, and those without one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Claims: the first click wins, and a later one is told who has it; snoozes; done.
+"""Claims (the first click wins), snoozes, and replies marked done.
 
-What its card no longer shows afterwards, a note in the card's thread keeps: who released it, who took it over.
+A note in the card's thread keeps what the card no longer shows: who released or took over the reply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shared.domain.records import Actor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimState:
-    """An alert, who claimed it (empty: nobody), and whether this act changed that."""
+    """An alert, who claimed it (empty if unclaimed), and whether this action changed that."""
 
     alert_id: str
     workspace: str
@@ -39,7 +39,7 @@ class ClaimState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """What is said in the card's thread of a change, and whom it mentions."""
+    """The note about a change in the card's thread, and whom it mentions."""
 
     note: str
     mention: str = ""

@@ -1,8 +1,7 @@
-"""What was asked of one person and waits for their answer; and what an Undo brings back. Each is answered once.
+"""Pending confirmations and Undos; each counts once.
 
-The nonce is bound to the person and expires, so that neither another person, nor a second click, nor an
-old message does what was confirmed. An Undo is anybody's, and knows the entry of the audit that it undoes: a sequence
-that was paused or resumed after that is left as it is.
+A nonce is bound to a person and expires, so that no other person, second click or old message can confirm. Anyone can
+undo. An Undo knows the audit entry that it reverts: a sequence that was paused or resumed after it is left as is.
 """
 
 from __future__ import annotations

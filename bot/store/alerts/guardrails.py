@@ -1,4 +1,4 @@
-"""Guardrails as they are kept: rules that were added, switches, and the counts that rules are judged by."""
+"""Stored guardrails: added rules, switches, and the counts for evaluation."""
 
 from __future__ import annotations
 

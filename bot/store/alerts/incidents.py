@@ -1,7 +1,7 @@
-"""Incidents of guardrails: claimed before anything is done, told in the transaction that ends the act.
+"""Incidents of guardrails: stored before anything is done, reported in the transaction that completes the act.
 
-An incident is one row while its condition lasts: only the process that inserts it acts. Who dies in between leaves
-a lease that runs out; another process goes on from what the row says, and only one of them can finish it.
+An incident is one row while its condition lasts, and only the process that inserts it acts. If that process dies, its
+lease expires, and another process continues from the row. Only one of them can complete it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Replies that wait too long, and snoozes that end: reminders and escalations.
+"""Reminders and escalations of unclaimed replies, and the ends of snoozes.
 
-A reply waits while `waiting_since` stands. `sweep` does what is due in one transaction, so that a reminder is
-planned once, whatever the number of processes and however often they die.
+A reply waits while `waiting_since` is set. `sweep` plans what is due in one transaction, so that a reminder is planned
+once, with any number of processes and crashes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many of a kind came in a while, by domain and by sequence; and the spikes that have a card."""
+"""Counts of recent events by domain and sequence, and the spikes that have a card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What open alerts are about: a sequence that was paused, a domain that recovers; and the events of a domain."""
+"""The subjects of open alerts (a paused sequence, a recovering domain), and the events of a domain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Things to be done later, once, by any process alive then: rows that are leased when due and deleted when done."""
+"""Timers, run once by any process: rows that are leased when due and deleted when done."""
 
 from __future__ import annotations
 

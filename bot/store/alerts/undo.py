@@ -1,4 +1,4 @@
-"""What an Undo takes back, whether it was changed since, and the lines whose Undo counts no more."""
+"""The changes that an Undo reverts, whether they were changed since, and messages whose Undo has expired."""
 
 from __future__ import annotations
 

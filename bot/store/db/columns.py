@@ -1,4 +1,4 @@
-"""The columns that every table is made of, and the metadata that all tables belong to."""
+"""Column types and metadata shared by all tables."""
 
 from __future__ import annotations
 

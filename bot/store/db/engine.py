@@ -1,7 +1,7 @@
-"""The bot's database: work is a function of a transaction, run off the event loop.
+"""The bot's database: runs functions of a transaction outside of the event loop.
 
-SQLite has one writer, so one thread takes the work in the order it came: intake and delivery never wait for each
-other's busy handler. PostgreSQL gets a few threads with a connection each, and its own clock for leases.
+SQLite has one writer, so one thread runs the work in order, and intake and delivery never wait for each other's busy
+handler. PostgreSQL has a few threads with one connection each, and its own clock for leases.
 """
 
 from __future__ import annotations

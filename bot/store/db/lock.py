@@ -1,4 +1,4 @@
-"""Whether this is the only bot on a SQLite file, so that what a dead one has leased can be taken over at once."""
+"""Locks a SQLite file for one bot, so that the leases of a dead one can be taken over at once."""
 
 from __future__ import annotations
 

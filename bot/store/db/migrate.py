@@ -1,8 +1,7 @@
-"""Bring the schema to its newest form at start, safely by several processes at once.
+"""Upgrades the schema at the start, safe with several processes.
 
-Migrations that were released stay as they are; a change of the schema is a new one. A database that a newer version
-has upgraded is refused. Alembic is imported only when there is something to do: it costs more than the rest of the
-start together.
+Released migrations never change; a schema change is a new one. A database that a newer version has upgraded is
+rejected. Alembic is imported only when needed, because its import takes longer than the rest of the start.
 """
 
 from __future__ import annotations

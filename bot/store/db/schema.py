@@ -1,6 +1,6 @@
 """The bot's tables, for SQLite and PostgreSQL alike. All times are Unix seconds.
 
-Apart from the code that uses them, because the migrations are checked against them on both engines.
+Separate from the code that uses them, because tests compare the migrations with them on both engines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A delivery and what the API showed of the same lead make one alert, whichever is routed first, by any process."""
+"""Joins a delivery with a lead found through the API into one alert, whichever is routed first."""
 
 from __future__ import annotations
 

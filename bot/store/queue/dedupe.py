@@ -1,8 +1,8 @@
-"""Which arrivals are the same delivery. The intake stores each as it comes; the router finds out here.
+"""Detects repeated deliveries. The intake stores every arrival; the router compares them here.
 
-The index over hashes takes a delivery in when the router has looked at it: its entries lie at random, and a commit
-that a sender waits for is to write in one place. What stands in it is unique: of two processes that look at two
-arrivals of one delivery for the first time, one commits, and the other restarts and finds the first.
+The index over hashes gets a delivery only when the router has processed it, because its entries are written at random
+places, and a commit that a sender waits for should write in one place. Its entries are unique: if two processes see
+two arrivals of a delivery for the first time, one commits, and the other restarts and finds the first.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Deliveries as they came, and what becomes of each: stored by the intake, looked at once by the router.
+"""Stored deliveries, processed once by the router.
 
 An arrival's row is itself the outbox of the next step: it is stored `pending`, which is lowered in the transaction
 that finds out which delivery it is and writes the alert and its posts, so that no crash comes between.

@@ -1,4 +1,4 @@
-"""Which interested leads are news: neither announced, nor known from before, nor perhaps on their way.
+"""Finds interested leads that are new: not announced, not known from before, and without a delivery in transit.
 
 A lead becomes a candidate when it is first seen without an alert, and is announced when a later look finds it
 still without one. What is announced this way is a delivery that was found, not delivered (`found`); should the sender's

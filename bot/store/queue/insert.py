@@ -1,4 +1,4 @@
-"""The hot path: the arrivals of one group commit in one statement, which is a transaction of its own.
+"""The hot path: inserts the arrivals of one group commit in a single statement and transaction.
 
 One statement in SQL of the driver's own, and the interpreter's lock changes hands once a commit. Every arrival is a
 row, written after the last one: what is the same delivery is found out later, by `dedupe`.

@@ -1,4 +1,4 @@
-"""Who posts to a channel: each channel is leased for one message at a time.
+"""Leases channels: each for one message at a time.
 
     ready -> sending -> sent
                      -> uncertain -> (found in the channel: sent | absent twice: ready)

@@ -1,4 +1,4 @@
-"""The outbox: messages planned once each, held over quiet hours, and redrawn when their content has changed."""
+"""The outbox: messages planned once each, held during quiet hours, and updated when their content changes."""
 
 from __future__ import annotations
 

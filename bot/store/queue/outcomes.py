@@ -1,4 +1,4 @@
-"""What a turn came to, written down with the release of its channel in one transaction."""
+"""Records the outcome of a post and releases its channel, in one transaction."""
 
 from __future__ import annotations
 

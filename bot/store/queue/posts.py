@@ -1,4 +1,4 @@
-"""Messages to come and messages posted, as the store holds them, with all that their drawing needs."""
+"""Planned and posted messages, with everything needed to render them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bot.store.db.schema import alerts, deliveries, posts, questions
 
 
 class State(StrEnum):
-    """How a post stands."""
+    """The state of a post."""
 
     READY = "ready"
     SENDING = "sending"

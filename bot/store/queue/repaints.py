@@ -1,4 +1,4 @@
-"""Messages that no longer show how things stand, leased for repainting; painting twice does no harm."""
+"""Messages that need an update, leased to one process; a second update does no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is forgotten, and when: words early, hashes late, since a hash is the only guard against a replay."""
+"""Deletes old data: texts early, hashes late, because a hash is the only protection against a replay."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One reply is one card in a channel, whichever of its events come, in whatever order, through any process.
+"""Makes one card per reply and channel, in whatever order its events arrive.
 
-The service tells of one reply as `lead.replied` and again as what it was found to be. The event that says most has
-the card: one that says less adds nothing, and one that says more takes over the card that is there.
+The service reports a reply as `lead.replied`, and again with its classification. The most specific event gets the card:
+a less specific one adds nothing, and a more specific one takes over the existing card.
 """
 
 from __future__ import annotations

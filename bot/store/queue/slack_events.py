@@ -1,4 +1,4 @@
-"""What Slack reports: which of its events were taken already, and which channels got another id."""
+"""Slack's events that were already handled, and channels with a new id."""
 
 from __future__ import annotations
 

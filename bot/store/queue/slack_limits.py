@@ -1,4 +1,4 @@
-"""How fast Slack lets a method be called, shared by all bots on one database.
+"""Slack's rate limits, shared by all bots on one database.
 
 A limit is a row: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. Slack counts
 calls per method and workspace, and asks for patience with `Retry-After`

@@ -1,1 +1,1 @@
-"""What commands, digests and reports read: how alerts stand, subscriptions, counts, the audit."""
+"""Data for commands, digests and reports: alerts, subscriptions, counts, the audit."""

@@ -1,4 +1,4 @@
-"""What `status`, readiness and the digests count: messages that wait, deliveries, timers."""
+"""Counts for `status`, readiness and digests: waiting messages, deliveries, timers."""
 
 from __future__ import annotations
 

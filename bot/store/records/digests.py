@@ -1,4 +1,4 @@
-"""Which channels are to have their digest now; each is given once, whatever the number of processes."""
+"""Digests that are due; each is posted once, with any number of processes."""
 
 from __future__ import annotations
 

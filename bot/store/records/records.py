@@ -1,4 +1,4 @@
-"""What the commands read and change: how alerts stand, subscriptions, digests, timed pauses, the audit."""
+"""Data that commands read and change: alerts, subscriptions, digests, timed pauses, the audit."""
 
 from __future__ import annotations
 

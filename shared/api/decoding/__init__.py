@@ -1,1 +1,1 @@
-"""Responses of any tolerable shape into models. Pure."""
+"""Turns responses in any known format into models. Pure."""

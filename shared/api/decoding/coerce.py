@@ -1,4 +1,4 @@
-"""One value of a response, whatever type it came in: text, a number, a count, a word. None is unknown.
+"""Converts one value of a response to text, a number, a count or a word, whatever its type. None is unknown.
 
 Separate from `decode`, because the deliveries of webhooks are read by the same rules.
 """

@@ -1,7 +1,7 @@
-"""Any tolerable shape of a response -> models. Pure.
+"""Decodes responses in any known format into models. Pure.
 
-Only identifiers are indispensable. `Unreadable` names the endpoint, what was not found, the keys that were
-there, and the `[fields]` line that would fix it.
+Only ids are required. `Unreadable` names the endpoint, the missing value, the existing keys, and the `[fields]` line
+that fixes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each value may be called: one table, read by `decode`.
+"""The possible names of each value: one table, read by `decode`.
 
 A name is compared folded (`fold`): without case, and with letters and digits only, so that `health_score`,
 `healthScore`, `health-score` and the nested `health: {score: …}` are one name, `healthscore`. Words that say

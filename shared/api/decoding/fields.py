@@ -1,4 +1,4 @@
-"""Values out of an object of any tolerable shape, by a vocabulary. Pure; `decode` makes models of them.
+"""Finds values in an object by their possible names. Pure; `decode` makes models of them.
 
 Fields of the workspace's own may have any name, so names have a fixed precedence that the order of keys doesn't
 change: first the documented name in its exact spelling, whatever its value; then the documented name spelled another

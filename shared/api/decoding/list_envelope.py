@@ -1,4 +1,4 @@
-"""Where in a response the list lies: bare, under `data`, under its own name, deeper, or keyed by id. Pure."""
+"""Finds the list in a response: bare, under `data`, under its own name, deeper, or keyed by id. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service really sends: paths and types, never values (`outreach doctor --shapes`). Pure.
+"""The format of the service's responses: paths and types, never values (`outreach doctor --shapes`). Pure.
 
 Only the first items of a list are looked at, and a key that looks like data (an id, an address, a name that
 keys an object) is written `*`.

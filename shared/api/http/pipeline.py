@@ -1,6 +1,6 @@
-"""From a request to its result: retried, paced by the rate limit, and its answer read.
+"""Runs a request: waits for the rate limit, sends, retries, and reads the response.
 
-Only `transport` knows how bytes travel.
+Only `transport` does I/O.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ATTEMPTS = 6
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 8.0
 PATIENCE = 2.5
-"""Seconds after which a person is told that the service can't be reached, instead of waiting longer."""
+"""Seconds after which a person gets an error instead of waiting longer."""
 
 
 _attempts: ContextVar[list[OutreachError] | None] = ContextVar("failed_attempts", default=None)

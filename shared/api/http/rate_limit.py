@@ -1,4 +1,4 @@
-"""The arithmetic of ten requests in a second, for all processes that share a key. Pure: `now` is an argument.
+"""The rate limit of ten requests a second, for all processes that share a key. Pure: `now` is an argument.
 
 Waiting has two parts. In the *line* every newcomer takes the next place, one interval after the last, so the
 order is first come, first served, whichever process asks. At the *gate* each request is let through in its

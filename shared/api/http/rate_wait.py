@@ -1,4 +1,4 @@
-"""Waiting for one's turn, over any place that keeps the shared row. `LocalBudget` keeps it in this process."""
+"""Waits for the rate limit, over any storage of the shared row. `LocalBudget` keeps it in this process."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The requests of the service's API, one function for each endpoint. Pure.
 
-Nothing undocumented is sent; what the service would refuse is refused here, before it costs a request.
+Nothing undocumented is sent. Requests that the service would reject are rejected here, without sending them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an answer means: its value, or the error that fits. Pure."""
+"""Turns a response into its value or the matching error. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One exchange over HTTP: a request goes, an answer or what became of it comes back. The only module that knows httpx.
+"""Sends one request with httpx, and returns its response or the matching error. The only module that uses httpx.
 
-Separate from the client, which knows the endpoints: what may be said of an exchange (that nothing was sent, that
-its outcome is uncertain) depends on how httpx fails, and on nothing else.
+Separate from the client, because whether a request was sent, or its outcome is uncertain, depends only on how httpx
+fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`status`: how everything stands, on one page; what cannot be read is shown as unknown, and hides nothing else."""
+"""`status`: the overview of a workspace. A part that can't be read is shown as unknown and hides no other."""
 
 from __future__ import annotations
 

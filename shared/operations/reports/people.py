@@ -1,4 +1,4 @@
-"""Speed to lead by person: who claims how many interested replies, how fast, and marks how many as done."""
+"""Speed to lead by person: claims of interested replies, time to claim, and replies marked done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`report`: reads what a client report tells, answers its summary, and writes the page where a place for it is set."""
+"""`report`: reads the data of a client report, answers with its summary, and writes the page if a folder is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The counts, their rates, and how they changed."""
+"""`stats`: counts, rates and changes."""
 
 from __future__ import annotations
 
