@@ -1,4 +1,4 @@
-"""The bot's process: its HTTP server from start to shutdown, signals, reloads, and a database that comes late."""
+"""The bot's process: HTTP server, signals, reloads, shutdown, and waiting for the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is installed: an entry point that runs this program's own packages, whatever else is called `cli` or `shared`.
+"""The installed entry point, which runs this program's own packages even if others are named `cli` or `shared`.
 
 A wheel keeps the packages in this folder, a checkout beside it.
 """

@@ -1,1 +1,1 @@
-"""Leads in bulk: a CSV file of any make into a sequence, and leads out to a file."""
+"""Import and export of leads."""

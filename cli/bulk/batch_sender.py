@@ -1,4 +1,4 @@
-"""Send what is left of a file: several batches under way, settled in order; the bad lead of a bad batch found."""
+"""Sends the rest of a file in several concurrent batches, completed in order, and finds the bad lead of a failed batch."""
 
 from __future__ import annotations
 

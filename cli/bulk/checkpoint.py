@@ -1,8 +1,7 @@
-"""What became of the rows: their counts, the report on each row, and how far an import has come.
+"""The outcome of rows: counts, the report of each row, and the progress of an import.
 
-The progress is kept beside the program's state, so that an import goes on where it was interrupted. It is written
-before a batch is sent and after its outcome is in the report; each time whole, beside and then in its place. What was
-sent and not yet answered is sent again: the service skips what it has, and says so.
+The progress is stored in the state folder, so that an import continues after an interruption. It is written before a
+batch is sent and after its outcome is in the report, each time atomically. A batch without a response is sent again: the service skips what it has, and says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which column of a file fills which field of a lead: guessed from its title, corrected by hand. Pure."""
+"""Maps the columns of a file to fields of a lead: by title, or by --map. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""CSV files: what kind one is, found by reading it once.
+"""Detects the format of a CSV file by reading it once.
 
 One pass over all bytes in constant memory, because the encoding of a file is known only at its end, and because
-an interrupted import may go on only with the very same bytes.
+an interrupted import may continue only with the same bytes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`outreach export FILE`: every lead, or those of a sequence or status, to a CSV or JSON lines file, or to stdout.
 
-The file appears whole or not at all: leads are gathered beside it, and it takes its place at the end. A CSV file
+The file is written completely or not at all: leads are collected next to it and moved in place at the end. A CSV file
 needs its titles first and the custom fields are known last, so it is written from the gathered lines.
 """
 

@@ -1,4 +1,4 @@
-"""`outreach import FILE.csv --to SEQUENCE`: show how the file is read, send its rows, show what became of them."""
+"""`outreach import FILE.csv --to SEQUENCE`: shows how the file is read, sends its rows, and shows the result."""
 
 from __future__ import annotations
 

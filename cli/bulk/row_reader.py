@@ -1,4 +1,4 @@
-"""The rows of a surveyed file, one after another in constant memory: leads to send, or refusals with reasons."""
+"""Reads the rows of a file in constant memory: leads to send, or rejections with reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`outreach import REPORT.csv --to SEQUENCE --undo`: remove from the service what an import added, by its report."""
+"""`outreach import REPORT.csv --to SEQUENCE --undo`: removes the leads that an import added, by its report."""
 
 from __future__ import annotations
 

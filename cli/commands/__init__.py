@@ -1,1 +1,1 @@
-"""The commands that only a shell has, and how commands of the table run in one."""
+"""Shell-only commands, and running commands of the table in a shell."""

@@ -1,4 +1,4 @@
-"""`outreach completion SHELL`: the script that makes Tab complete words, options, files and what the account holds.
+"""`outreach completion SHELL`: the script for Tab completion of commands, options, files and the account's names.
 
 At each Tab the script runs `outreach` with the line in the environment, and `complete` answers.
 """

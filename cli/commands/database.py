@@ -1,4 +1,4 @@
-"""`outreach database`: how the bot's database stands, and its backup, restore and upgrade."""
+"""`outreach database`: status, backup, restore and upgrade of the bot's database."""
 
 from __future__ import annotations
 

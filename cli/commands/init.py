@@ -1,4 +1,4 @@
-"""`outreach init`: an outreach.toml to fill in, or filled in by questions, readable for its owner alone."""
+"""`outreach init`: writes an outreach.toml, commented or filled in by questions, readable only by its owner."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The questions of `outreach init --interactive`; each answer is checked with the peer it is for.
+"""The questions of `outreach init --interactive`; each answer is checked with the service, database or Slack.
 
-Answers that fail their check are asked again, or kept where the person says so: Slack may be down, or the database
-not made yet.
+Answers that fail the check are asked again, or kept if the person wants: Slack may be down, or the database not
+created yet.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Start the long-running parts: demo, bot, dashboard, sandbox. Each ends in order at SIGINT and SIGTERM."""
+"""Starts demo, bot, dashboard and sandbox. Each shuts down cleanly on SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def demo(options: Namespace) -> int:
 
 
 def bot(options: Namespace) -> int:
-    """The Slack bot and webhook receiver, until it is told to end."""
+    """The Slack bot and webhook receiver, until a signal ends it."""
     from bot.server import run
     from shared.settings import Need, load
 
@@ -80,7 +80,7 @@ def slack_standin(options: Namespace) -> int:
 
 
 def _serving(work: Coroutine[Any, Any, None]) -> int:
-    """Serve; a port that is taken is told in words."""
+    """Serve; a port in use is a readable error."""
     try:
         asyncio.run(work)
     except OSError as fault:

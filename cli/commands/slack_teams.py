@@ -1,7 +1,7 @@
-"""`outreach slack-teams`: the Slack workspaces that installed the bot, and the outreach workspaces each may see.
+"""`outreach slack-teams`: the Slack workspaces that installed the bot, and their access.
 
-A workspace that has just installed the bot sees nothing until it is allowed here. A running bot follows within
-seconds.
+A workspace that has just installed the bot has no access until it is allowed here. A running bot applies changes
+within seconds.
 """
 
 from __future__ import annotations

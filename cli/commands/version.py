@@ -1,4 +1,4 @@
-"""`outreach version` and `outreach --version`: which program this is, and which database schema it needs."""
+"""`outreach version` and `outreach --version`: the version, the commit and the database schema."""
 
 from __future__ import annotations
 

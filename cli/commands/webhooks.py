@@ -1,7 +1,7 @@
-"""`outreach webhooks`: subscribe an address to the service's events, and keep what the service shows only once.
+"""`outreach webhooks`: subscribes to the service's events, and stores the secret that the service shows only once.
 
-The service can neither list nor delete subscriptions, so the bot's database holds all that is known of them, and a
-second subscription of the same address is made only with --yes.
+The service can't list or delete subscriptions, so the bot's database has all that is known about them, and a second
+subscription of the same address needs --yes.
 """
 
 from __future__ import annotations

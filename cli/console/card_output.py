@@ -1,4 +1,4 @@
-"""Show a Card in a terminal or to a pipe: fitted, colored only where color is wanted, never dangerous.
+"""Shows a Card in a terminal or a pipe: fitted to the width, with color only where wanted, and sanitized.
 
 Everything that came from outside goes through `shared.text.sanitize`; Rich is told to read no markup.
 """

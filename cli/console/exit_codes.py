@@ -1,4 +1,4 @@
-"""How a run of `outreach` ends: 0 done, 1 refused or failed, 2 wrong usage or configuration, 130 interrupted.
+"""Exit codes of `outreach`: 0 done, 1 refused or failed, 2 wrong usage or configuration, 130 interrupted.
 
 Reasons go to stderr as a sentence, never as a traceback. The errors of the client and the settings are imported
 only when something failed, so that `outreach --help` starts fast.

@@ -1,4 +1,4 @@
-"""Whether a person can be asked, and the signals by which they end a command: once in order, again at once."""
+"""Prompts, and the signals that end a command: cleanly the first time, at once the second."""
 
 from __future__ import annotations
 

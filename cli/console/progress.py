@@ -1,4 +1,4 @@
-"""How far a long job is, on stderr: a bar on a terminal, a line every few seconds elsewhere."""
+"""The progress of a long job, on stderr: a bar on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 

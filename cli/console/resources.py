@@ -1,4 +1,4 @@
-"""What a command opens, looks up or writes: the bot's records, the sequence of an option, a private file."""
+"""Resources of commands: the bot's records, the sequence of an option, private files."""
 
 from __future__ import annotations
 

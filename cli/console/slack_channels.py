@@ -1,4 +1,4 @@
-"""Whether a channel that a shell names exists and takes posts: Slack is asked as the bot asks it."""
+"""Checks with Slack whether a channel named in a shell exists and accepts posts, as the bot does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit the table of a Card into a width: shrink what may shrink, hide what can be spared, break no number.
+"""Fits a table into a width: shortens texts, hides columns, never breaks numbers.
 
 Pure. In this order, until it fits: titles wrap, bars shorten and long texts are cut with an ellipsis; bars go;
 columns move closer; texts between the first and the last column go, the widest first. What is hidden is named.

@@ -1,4 +1,4 @@
-"""The demo's child processes: started again when they die, and ended with the demo."""
+"""The demo's child processes: restarted when they die, and ended with the demo."""
 
 from __future__ import annotations
 

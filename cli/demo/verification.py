@@ -1,6 +1,6 @@
-"""Checks the demo from outside: what the service says it delivered against what Slack shows.
+"""Checks the demo from outside: compares the service's deliveries with the messages in Slack.
 
-It trusts neither the bot's word nor its database; only the ids of alerts are computed as the bot does.
+It doesn't use the bot's output or database; only the ids of alerts are computed as the bot does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Posted(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What the demo came to; `lines` is the summary for people."""
+    """The demo's result; `lines` is the readable summary."""
 
     lines: Sequence[str]
     lost: int

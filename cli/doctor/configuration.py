@@ -1,4 +1,4 @@
-"""Are the settings complete, is the file that holds the keys private, and can the database be written?"""
+"""Checks the settings, the privacy of the file with keys, and whether the database is writable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one check found. Pure."""
+"""The result of one check. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shared.domain.card import Tone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A check, how it stands (BAD makes the doctor exit with 1), what was seen, and the fix."""
+    """A check, its result (BAD makes the doctor exit with 1), what was found, and the fix."""
 
     check: str
     tone: Tone

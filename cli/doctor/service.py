@@ -1,4 +1,4 @@
-"""Does the service take the key, do the clocks agree, and do its deliveries reach the bot?"""
+"""Checks the API key, the clocks, and whether deliveries reach the bot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does Slack take the tokens, grant what the bot needs, and let it into the channels?"""
+"""Checks Slack's tokens, the scopes and the channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Would Slack take everything that the bot shows? Asked before the first alert, not found out by it.
+"""Has Slack validate everything that the bot shows, before the first alert.
 
 Sources: docs.slack.dev/reference/methods/blocks.validate and apps.manifest.validate.
 """

@@ -1,4 +1,4 @@
-"""`outreach doctor --post #channel`: a message posted, changed, found again and deleted, as the bot does it."""
+"""`outreach doctor --post #channel`: posts, updates, finds and deletes a message, as the bot does."""
 
 from __future__ import annotations
 

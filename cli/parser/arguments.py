@@ -1,4 +1,4 @@
-"""The options of each word, read by argparse; only the parser of the word that was typed is built."""
+"""The options of each command, parsed by argparse; only the parser of the typed command is built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A command line taken apart: which word it is, and the options around it. Imports next to nothing."""
+"""Splits a command line into the command and the options around it. Imports almost nothing."""
 
 from __future__ import annotations
 

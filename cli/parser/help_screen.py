@@ -1,4 +1,4 @@
-"""`outreach --help`: every word on one screen, from the two tables."""
+"""`outreach --help`: all commands on one screen, from the two tables."""
 
 from __future__ import annotations
 

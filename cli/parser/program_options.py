@@ -1,4 +1,4 @@
-"""The options of each word that only a shell has, and how their values are read."""
+"""The options of shell-only commands, and the parsers of their values."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The words of `outreach` that only a shell has: what to run, and how each is shown.
+"""The table of shell-only commands.
 
-One entry a program, in the order of showing; `entry` is imported only when its word is typed. The commands that
-Slack and the dashboard have too are in `shared.commands`.
+One entry per command, in the order of the help; `entry` is imported only when its command is typed. Commands that
+also work in Slack and the dashboard are in `shared.commands`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a test sees of Slack: messages, modals, and how the bot answered."""
+"""Slack as a test sees it: messages, modals, and the bot's responses."""
 
 from __future__ import annotations
 

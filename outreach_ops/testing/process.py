@@ -1,4 +1,4 @@
-"""A stand-in in a process of its own, which ends with the one that started it."""
+"""Runs a stand-in in a separate process, which ends with its parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outreach service to drive from a test."""
+"""Controls the outreach service from a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Slack workspace to drive from a test: people who act, channels to look into."""
+"""Controls a Slack workspace from a test: people and channels."""
 
 from __future__ import annotations
 

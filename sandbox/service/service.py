@@ -1,4 +1,4 @@
-"""The outreach service as a whole: one port, one store, and two tasks that keep the account and its deliveries alive."""
+"""The outreach service as a whole: one port, one store, and two tasks for the campaign and the deliveries."""
 
 from __future__ import annotations
 

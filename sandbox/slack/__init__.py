@@ -1,1 +1,1 @@
-"""A Slack that refuses what Slack refuses."""
+"""The Slack stand-in."""

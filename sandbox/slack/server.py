@@ -1,4 +1,4 @@
-"""The Slack stand-in: one server on loopback that is Slack to a bot, and a page to people.
+"""The Slack stand-in: one server on loopback, with Slack's API for bots and a page for people.
 
 It uses aiohttp and not the service's ASGI server because a failing Slack has to break connections and leave pings
 unanswered, which only a server that owns its sockets can do.

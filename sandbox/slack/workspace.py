@@ -1,4 +1,4 @@
-"""A Slack workspace with its apps: its connections stay, its contents are made new by a reset."""
+"""A Slack workspace with its apps; a reset keeps connections and recreates the content."""
 
 from __future__ import annotations
 

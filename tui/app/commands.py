@@ -1,4 +1,4 @@
-"""What people change or run from the dashboard: pause and resume by key, undo, and typed command lines."""
+"""Changes and commands from the dashboard: pause and resume by key, undo, and typed lines."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Commands:
             self.ui.run_worker(partial(self._ask, requested, self.ui.workspaces.current), group="ask")
 
     def _may_change(self, requested: Sequence[StatusChange]) -> bool:
-        """Whether there is something to do, now and here; a person is told where there is not."""
+        """Whether there is something to do here; if not, the person gets a notice."""
         if self.replay.at:
             self.ui.app.notify("You are viewing the past. Press Esc to return to now.", severity="warning")
         elif self.ui.workspaces.current.only_reads:

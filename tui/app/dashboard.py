@@ -1,4 +1,4 @@
-"""The dashboard as an application: it puts screens and collaborators together, and sends each key and message on."""
+"""The Textual application: connects screens and collaborators, and dispatches keys and messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Down into a line and back, and from one workspace to another."""
+"""Navigation: opens lines and goes back, and switches workspaces."""
 
 from __future__ import annotations
 

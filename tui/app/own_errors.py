@@ -1,4 +1,4 @@
-"""The dashboard's own mistakes: each logged once with a reference, counted from then on, and told in one line. Pure."""
+"""The dashboard's internal errors: each logged once with a reference, then counted, and shown in one line. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.theme import formatting
 logger = logging.getLogger(__name__)
 
 MOST = 100
-"""Different mistakes that are told apart; more than that are one."""
+"""The number of different errors that are distinguished; further ones count as one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Shows what is known on whichever screen is in front: boards as they arrive, ages, alarms, the wall."""
+"""Updates the active screen: boards, ages, alarms, the wall."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Ui:
     def run_worker(
         self, work: Callable[[], Coroutine[Any, Any, None]], *, group: str, exclusive: bool = True
     ) -> None:
-        """Start the work beside the event loop's messages; a failure is told, and ends nothing."""
+        """Run work in the background; a failure shows a notice and ends nothing."""
         _: Worker[None] = self.app.run_worker(work, group=group, exclusive=exclusive, exit_on_error=False)
 
 
@@ -105,7 +105,7 @@ class Presenter:
             screen.show(self._ui.workspaces.all, now=self._ui.now(), alarm=self.alarm)
 
     def second_passed(self) -> None:
-        """Bring ages and clocks up to date."""
+        """Update ages and clocks."""
         screen, now = self._ui.app.screen, self._ui.now()
         if isinstance(screen, WallScreen) and screen.is_mounted:
             screen.tick(now, alarm=self.alarm, notices=self._notices())

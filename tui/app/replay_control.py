@@ -1,4 +1,4 @@
-"""Looking at another moment on the board: stepping, seeking, the difference to now, and back to now."""
+"""Replay: stepping, seeking, comparing with now, and returning to now."""
 
 from __future__ import annotations
 

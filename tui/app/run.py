@@ -1,4 +1,4 @@
-"""The dashboard put together: settings into client, history, poller and screen, and an orderly end for all of them."""
+"""Builds the dashboard from its settings: client, history, poller and screen; and shuts them down."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""One poller, many viewers: snapshots over a local socket, and on each connection only what is new to it.
+"""One poller for many viewers: sends snapshots over a local socket, and to each viewer only what is new.
 
-A frame is four bytes of length and JSON. The first one greets with what a viewer must know; then come snapshots.
+A frame is four bytes of length and JSON. The first frame has what a viewer needs at the start; snapshots follow.
 A viewer may ask what was sent today, which the one poller asks once a minute at most, and for the reply of a lead.
 A slow viewer doesn't delay others: it gets the latest state when it is ready, not every one in between.
 """

@@ -1,4 +1,4 @@
-"""A dashboard that asks the service nothing: it follows the one poller of all viewers, and only reads."""
+"""A read-only dashboard that follows the shared poller and sends no requests to the service."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The dashboard in browsers: one poller here, and for each tab a viewer that follows it and asks the service nothing.
+"""The dashboard in browsers: one poller, and a viewer for each tab that follows it.
 
-Reachable from this machine only, with a link that is printed and can be used once, and only by pages of its own: other
-names for it, and other sites, are refused.
+Reachable only from this machine, with a printed one-time link, and only by its own pages: other host names and other
+sites are rejected.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Access to the dashboard in browsers: by a link that is shown to its owner.
+"""Access to the dashboard in browsers, by a one-time link.
 
 The token of a link becomes a cookie, as Jupyter does (https://jupyter-server.readthedocs.io/en/latest/operators/security.html),
 so that a forwarded port alone shows nothing. It can be used once: a link that stays in a history, a log or a chat opens

@@ -1,4 +1,4 @@
-"""The counts of the last fortnight by day: asked for once, one request a day that is missing, then kept."""
+"""The counts of the last 14 days: one request per missing day, then kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BACK = (timedelta(days=7), timedelta(days=1))
 
 
 class DailyCountsReader:
-    """Keeps the daily counts of a workspace complete, and tells of them."""
+    """Completes the daily counts of a workspace, and reports them."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""What the dashboard remembers across its own restarts, and shares with the bot: the history, never in the way.
+"""Access to the history that the dashboard shares with the bot.
 
-A history that cannot be used costs its charts, not the dashboard; why is said once.
+If the history can't be used, only the charts are missing; the reason is shown once.
 """
 
 from __future__ import annotations

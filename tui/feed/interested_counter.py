@@ -1,4 +1,4 @@
-"""How many leads are interested: the pages after the first are counted one by one, when nobody else needs the budget."""
+"""Counts interested leads: reads the pages after the first one by one, when the request budget is free."""
 
 from __future__ import annotations
 

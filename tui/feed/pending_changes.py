@@ -1,6 +1,6 @@
-"""Command lines of the dashboard, and status changes that are pending until a read proves them.
+"""Runs command lines of the dashboard, and tracks status changes until a read confirms them.
 
-Kept apart from the screens, which only show it; every act goes through the one parser and the one table.
+Separate from the screens, which only show it; every change goes through the same parser and table.
 """
 
 from __future__ import annotations

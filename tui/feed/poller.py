@@ -1,7 +1,7 @@
-"""Reads of the service into snapshots, and snapshots into boards, all in the event loop of the screen.
+"""Reads the service into snapshots, and makes boards of them.
 
-One job a source, put on the schedule again when its read has ended: never two reads of the same source at once, and
-never all at the same moment. Boards are worked out beside the event loop, so that keys never wait.
+One job per source, scheduled again when its read has ended: never two reads of a source at once, and never all at the
+same time. Boards are computed in a thread, so that keys never wait.
 """
 
 from __future__ import annotations

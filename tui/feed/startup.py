@@ -1,4 +1,4 @@
-"""A feed that shows what is remembered at once, and opens the way to the service behind it.
+"""A feed that shows the stored snapshot at once, and connects to the service in the background.
 
 The client, the scheduler and the commands take longer to load than the first screen to paint.
 """

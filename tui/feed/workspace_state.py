@@ -1,6 +1,6 @@
-"""One workspace as the dashboard holds it: its feed, what is known, and what has changed.
+"""The state of one workspace in the dashboard: feed, current board and changes.
 
-Everything that belongs to a workspace is in its state, so that nothing of one is ever shown as another's.
+Everything about a workspace is in its state, so that nothing is shown for another one.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the dashboard shows, as plain values. Pure."""
+"""The dashboard's content as plain values. Pure."""

@@ -1,7 +1,6 @@
 """The life of alarms: raised, changed, acknowledged, recovered. Pure.
 
-An alarm follows a condition for as long as it holds. One that was acknowledged comes back when there is more to it
-than was acknowledged.
+An alarm follows a condition while it holds. An acknowledged alarm returns when it gets worse.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All workspaces on one screen: each with its verdict, figures and age, and the worst inboxes over all. Pure."""
+"""All workspaces on one screen: each with verdict, figures and age, and the worst inboxes of all. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the dashboard shows, worked out from a snapshot. Pure, so that it can be done beside the event loop.
+"""Computes the board from a snapshot. Pure, so that it can run in a thread.
 
-Ten thousand inboxes arrive with every poll and almost all are as before: their lines are taken over.
+Ten thousand inboxes arrive with every poll, and almost all are unchanged: their lines are reused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What became different between two snapshots, in words. Pure."""
+"""Describes the changes between two snapshots. Pure."""
 
 from __future__ import annotations
 

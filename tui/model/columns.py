@@ -1,4 +1,4 @@
-"""The columns of the dashboard's lists: how a line is said in each, and what sorts by it. Pure."""
+"""The columns of the dashboard's lists: cell contents and sort keys. Pure."""
 
 from __future__ import annotations
 

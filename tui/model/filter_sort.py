@@ -1,4 +1,4 @@
-"""Which lines of a list are shown, and in which order: filter, problems only, sorting. Pure."""
+"""Filters and sorts the lines of a list. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guardrails as rows of a list: state, last firing, and how near each is to its threshold. Pure."""
+"""Guardrails as rows of a list: state, last firing, and distance to the threshold. Pure."""
 
 from __future__ import annotations
 

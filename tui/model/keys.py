@@ -1,4 +1,4 @@
-"""The keys of board and pages in two tables: bindings, foot line and the help cards are made from them."""
+"""The keys of board and pages in two tables, from which bindings, bottom line and help are made."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def keys_by_group(keys: Mapping[str, str]) -> dict[str, dict[str, str]]:
 
 
 def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> list[str]:
-    """What is to be said of names in `[dashboard.keys]` that no key has; the board's stand without their group."""
+    """Warnings about names in `[dashboard.keys]` that no key has; the board's names have no group."""
     import difflib  # late: only a mistake pays for it
 
     short = {name.removeprefix("board."): name for name in known}

@@ -1,4 +1,4 @@
-"""Which panels a screen of a given size shows, and how many lines each gets. Pure."""
+"""The panels for a screen size, and the number of lines of each. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The rows of the dashboard's lists, as values: one class a list. Pure.
 
-Each row has a `key` that stays the same from poll to poll, a `tone`, and the words that a filter looks in.
+Each row has a `key` that stays the same between polls, a `tone`, and the words that a filter searches.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Line(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InboxLine:
-    """An inbox, how it stands, and what it sent and was answered in the last 30 days."""
+    """An inbox with its state, and its sends and replies of the last 30 days."""
 
     inbox: Inbox
     verdict: Verdict

@@ -1,6 +1,6 @@
-"""What a page or a card tells of a line: a domain, an inbox, a sequence, a step, a lead, a change. Pure.
+"""The content of a page or card: a domain, inbox, sequence, step, lead or change. Pure.
 
-A page is identified by a spot and rebuilt with every board, so that it never shows stale values.
+A page is identified by its subject and rebuilt with every board, so that it never shows stale values.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A Card as a Rich renderable, for the dashboard and for `--once`. Pure.
 
-Everything is put in as plain Text: no markup is read, and escapes, controls and direction marks are gone.
+Everything is plain Text: no markup is parsed; escapes, control and direction characters are removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The board: verdict, figures, and the five lists; everything on it is mounted once and stays."""
+"""The board: verdict, figures and lists, all mounted once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A page: one domain, inbox, sequence, step or lead, with its course over time and what it is made of.
+"""A page: one domain, inbox, sequence, step or lead, with its history and its parts.
 
-Mounted once; going deeper or back shows another spot in the same widgets.
+Mounted once; opening a part or going back shows another subject in the same widgets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dialogs over a screen: a card (an answer, a line's details, the help), and a question with two answers."""
+"""Dialogs: a card (an answer, details, help), a confirmation, and a choice of hours."""
 
 from __future__ import annotations
 

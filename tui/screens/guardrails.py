@@ -1,4 +1,4 @@
-"""The page of guardrails: each rule with its state, its last firing and a bar of how near it is to its threshold."""
+"""The page of guardrails: each rule with its state, its last firing and a bar for its distance to the threshold."""
 
 from __future__ import annotations
 

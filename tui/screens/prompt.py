@@ -1,4 +1,4 @@
-"""A line to type: a filter, or a command of the table, with what it could become shown while typing."""
+"""The input line for filters and commands, with suggestions while typing."""
 
 from __future__ import annotations
 

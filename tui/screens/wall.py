@@ -1,7 +1,7 @@
-"""The wall: read from three metres, turning by itself, and holding still where something is wrong.
+"""The wall: readable from three meters, rotating automatically, and stopping where something is wrong.
 
-No cursor and no keys but any, which brings the keys back. The whole picture moves by a cell now and then, so
-that no line burns itself into the glass.
+It has no cursor, and any key returns to the board. The whole picture moves by a cell now and then, to prevent
+burn-in.
 """
 
 from __future__ import annotations

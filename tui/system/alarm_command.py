@@ -1,4 +1,4 @@
-"""What is run when an alarm goes off: a program of the operator's, told by its environment, never by a shell."""
+"""Runs the operator's program when an alarm starts or recovers, with the alarm in its environment and without a shell."""
 
 from __future__ import annotations
 

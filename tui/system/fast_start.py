@@ -1,7 +1,7 @@
-"""What the first paint needs of the settings and the history, without loading what reads and checks all of them.
+"""Reads what the first paint needs from settings and history, without loading the libraries that check them.
 
-Settings and database libraries take longer to load than the screen to paint. Where anything is
-unusual nothing is returned, and the dashboard begins the long way; a test holds both ways to the same answer.
+Settings and database libraries take longer to load than the screen to paint. If anything is
+unusual, nothing is returned and the dashboard starts the slow way; a test checks that both give the same result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a process that runs for weeks needs: a tuned garbage collector and a log file.
+"""A tuned garbage collector and a log file, for a process that runs for weeks.
 
 A full collection looks at every object: with ten thousand inboxes that stops keys and clock for up to a tenth
 of a second, every few polls. Almost everything here is freed by counting references; full ones may be rare.

@@ -1,4 +1,4 @@
-"""A dashboard ends with its terminal, and when it is told to, however it is stuck.
+"""Ends the dashboard with its terminal, and on SIGTERM, even when it is stuck.
 
 The signal that tells of a terminal's end does not reach everybody (nohup, a session that lost its leader), so the
 terminal is asked. What asks, and what insists, are threads: a terminal that takes no more output stops the event loop,

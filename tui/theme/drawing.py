@@ -1,4 +1,4 @@
-"""Pieces of text as cells: bars, large numerals, fitting, and the styles that a theme and age give them. Pure."""
+"""Draws text in cells: bars, large numerals, fitting, and styles by theme and age. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A part of the screen that outlives its own mistakes.
+"""Keeps a screen running after an exception in a handler.
 
-Left to itself the framework ends a widget's message loop, and then the app, at the first exception of a
-handler. Here the message that failed is dropped, the app is told, and the next one is handled as ever.
+By default, Textual ends a widget's message loop, and then the app, at the first exception of a handler. Here, the failed
+message is dropped and reported to the app, and the next one is handled.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Colors and glyphs of the dashboard. Blue is well and orange is not, and a glyph and a word always say it too.
+"""Colors and glyphs of the dashboard. Blue is healthy and orange isn't, and a glyph and a word always show it too.
 
-Blue and orange stay apart for every common kind of color blindness; red and green are never a pair here.
+Blue and orange are distinguishable with all common kinds of color blindness; red and green are never paired.
 """
 
 from __future__ import annotations

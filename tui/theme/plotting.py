@@ -1,4 +1,4 @@
-"""A value over time as columns of blocks, with an axis that has round numbers and times that people say. Pure."""
+"""Plots a value over time as columns of blocks, with round numbers and readable times on the axes. Pure."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The dashboard's widgets: mounted once, each with one way in, never recomposed."""
+"""The dashboard's widgets, mounted once and never recomposed."""

@@ -1,4 +1,4 @@
-"""Numbers side by side: the four figures of 30 days, and on a wall how the inboxes stand."""
+"""Figures side by side: the four figures of 30 days, and inbox health on a wall."""
 
 from __future__ import annotations
 

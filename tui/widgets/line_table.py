@@ -1,6 +1,6 @@
-"""A list of lines that paints only what is seen, and repaints only what changed.
+"""A list that renders only visible lines, and only those that changed.
 
-Ten thousand lines cost as much as forty: a new list is compared where it is in view, line by line.
+Ten thousand lines cost as much as forty: only the visible lines of a new list are compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A titled list: what it is, how many, how arranged, and how old."""
+"""A list with a title: name, count, filter and sort order, and age."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plot: painted when there is another one, never by the clock."""
+"""A plot, rendered only when it changes."""
 
 from __future__ import annotations
 

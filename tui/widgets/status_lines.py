@@ -1,4 +1,4 @@
-"""The lines above and below the panels: who and how live, the verdict, trouble, the keys."""
+"""The lines above and below the panels: workspace and connection, verdict, alarms, keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last fortnight by day as plots, where the lists leave room."""
+"""Plots of the last 14 days, where there is room."""
 
 from __future__ import annotations
 

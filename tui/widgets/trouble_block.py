@@ -1,4 +1,4 @@
-"""What is wrong, in letters that are read from five metres, over the full width of a wall."""
+"""The current problem in letters readable from five meters, over the full width of a wall."""
 
 from __future__ import annotations
 

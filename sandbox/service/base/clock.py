@@ -1,4 +1,4 @@
-"""The service's own time: it starts at the real now, runs at a chosen speed, and can be frozen or moved on."""
+"""The service's time: starts now, runs at a chosen speed, and can be stopped or advanced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service refuses, with the document's status and code (section Errors)."""
+"""The service's errors, with the document's status and code (section Errors)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keyed chance: every roll depends on its key alone, so a campaign turns out the same in whatever order it is asked."""
+"""Seeded randomness: every value depends only on its key, so a campaign is the same in any order of requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the accounts look like on their first day: sequences, domains and inboxes, read from `accounts.toml`."""
+"""The accounts on their first day: sequences, domains and inboxes, read from `accounts.toml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts per day in four groupings, raised together by each event, so that all of them add up to the same totals."""
+"""Counts per day in four groupings, updated together by each event, so that their totals agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What leads write back: composed from parts in several languages, so that a day of replies does not repeat itself."""
+"""The replies of leads, composed from parts in several languages, so that they vary."""
 
 from __future__ import annotations
 

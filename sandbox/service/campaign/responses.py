@@ -1,4 +1,4 @@
-"""A response arrives: the lead's status, the counts and the events follow from it in the same transaction."""
+"""Records a response: the lead's status, the counts and the events, in one transaction."""
 
 from __future__ import annotations
 

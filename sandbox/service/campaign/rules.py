@@ -1,4 +1,4 @@
-"""The rules of a cold-email campaign: when an inbox may send, and what comes of a send. Values in, values out."""
+"""The rules of a cold-email campaign: when an inbox may send, and the response to a send. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Send what is due: each inbox takes its slots in turn, follow-ups before new leads."""
+"""Sends what is due: each inbox uses its slots in turn, follow-ups before new leads."""
 
 from __future__ import annotations
 

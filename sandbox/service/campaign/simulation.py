@@ -1,4 +1,4 @@
-"""Advance the campaign in fixed quanta of service time, so that how often it is asked changes nothing."""
+"""Advances the campaign in fixed steps of service time, so that the number of calls makes no difference."""
 
 from __future__ import annotations
 

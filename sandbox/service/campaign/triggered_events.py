@@ -1,4 +1,4 @@
-"""Make something happen: a scenario's events and the control API's events on demand go through the campaign's own rules."""
+"""Triggers events of scenarios and of the control API, by the campaign's rules."""
 
 from __future__ import annotations
 

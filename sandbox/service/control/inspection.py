@@ -1,4 +1,4 @@
-"""What the control API looks up and changes in the store."""
+"""The control API's queries and changes of the store."""
 
 from __future__ import annotations
 

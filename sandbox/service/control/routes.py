@@ -1,4 +1,4 @@
-"""The control API: time, events on demand, faults, the limiter's form, the dialect, deliveries. Outside of `/v1`."""
+"""The control API: time, events, faults, rate limiter, format, deliveries. Outside of `/v1`."""
 
 from __future__ import annotations
 

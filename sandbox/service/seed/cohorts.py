@@ -1,4 +1,4 @@
-"""Cohorts of leads: who was added to a sequence on one day gets the same steps on the same days, unless they respond."""
+"""Cohorts of leads: those added to a sequence on one day get the same steps on the same days, until they respond."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The huge account: its past is played for whoever responded; the database itself writes the silent many."""
+"""The huge account: its past is simulated for leads that responded; SQL writes the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nine weeks before the first day, played in memory by the rules of the campaign; what is left is the account."""
+"""Simulates the nine weeks before the first day in memory, by the campaign's rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the service answers where the document shows no shape: one plain default, and settings for every other guess."""
+"""Response formats where the document shows none: one default, and settings for other possible formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `/docs` page, drawn from the OpenAPI document: no script, nothing from elsewhere, readable without a network."""
+"""The `/docs` page, made from the OpenAPI document, without scripts or external resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reads that everybody polls: asked of the database in ready-made statements, past FastAPI's own machinery.
+"""Fast versions of frequently polled reads, with prepared statements and without FastAPI's overhead.
 
 FastAPI and SQLAlchemy each cost as much again as the answer itself. FastAPI keeps the OpenAPI document and everything else
 that is asked, SQLAlchemy writes the statements; neither is gone through again for every poll.

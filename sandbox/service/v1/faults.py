@@ -1,4 +1,4 @@
-"""Faults on demand: an endpoint that is slow, fails, answers nonsense, or cuts the connection before or after acting."""
+"""Faults of endpoints: slow, failing, invalid responses, or dropped connections before or after execution."""
 
 from __future__ import annotations
 

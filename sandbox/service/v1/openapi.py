@@ -1,4 +1,4 @@
-"""What FastAPI cannot say of `/v1` by itself: examples, header descriptions, names and paths as the document has them."""
+"""Additions to FastAPI's OpenAPI document of `/v1`: examples, header descriptions, names and paths as the document has them."""
 
 from __future__ import annotations
 

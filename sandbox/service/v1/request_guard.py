@@ -1,4 +1,4 @@
-"""The guard of `/v1`: key, rate, faults and body size are checked before any route is looked at."""
+"""The guard of `/v1`: checks key, rate limit, faults and body size before routing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses may be subscribed: https to public hosts, http to this machine, nothing else that is private."""
+"""Allowed webhook addresses: https to public hosts, http to this machine, no other private hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Send deliveries: each subscriber has a worker of its own, so one that is slow or dead delays no other."""
+"""Sends deliveries: each subscriber has its own worker, so a slow one doesn't delay others."""
 
 from __future__ import annotations
 

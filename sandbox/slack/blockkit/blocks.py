@@ -1,4 +1,4 @@
-"""The blocks, where each may stand, and how much of everything a surface takes."""
+"""The blocks, the surfaces they are allowed on, and the limits of surfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands inside a rich_text block (docs.slack.dev/reference/block-kit/blocks/rich-text-block)."""
+"""The content of rich_text blocks (docs.slack.dev/reference/block-kit/blocks/rich-text-block)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recorded session: as JSON to be kept, as text to be read, and played again."""
+"""The recorded session: as JSON, as text, and replayed."""
 
 from __future__ import annotations
 

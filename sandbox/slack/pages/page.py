@@ -1,4 +1,4 @@
-"""The page: its files, what it draws, and the live stream that keeps it true."""
+"""The page: its files, its content, and its live updates."""
 
 from __future__ import annotations
 

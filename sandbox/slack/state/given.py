@@ -1,4 +1,4 @@
-"""Values that come from outside, for settings and manifests: each is read as what it must be, or refused by its name."""
+"""Validates values for settings and manifests; errors name the field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The things of a Slack workspace, and how the Web API shows them."""
+"""The objects of a Slack workspace, and their form in the Web API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world of one's own: team, people, user groups and channels, read from an object as JSON or YAML hold it."""
+"""A custom world: team, people, user groups and channels, from JSON or YAML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workspace that a fresh stand-in holds: enough kinds of people and places to refuse believably."""
+"""The initial workspace: all kinds of people and channels that permissions depend on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an interaction gives the bot for a while: trigger ids and response addresses."""
+"""Trigger ids and response URLs of interactions, valid for a limited time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An app in a workspace: who it is, what it may do, and the ways to it."""
+"""An app in a workspace: identity, permissions, and connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""auth.*, users.*, usergroups.*, apps.*: who is who, and who asks."""
+"""auth.*, users.*, usergroups.*, apps.*: users, groups, and the caller's identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""blocks.validate and apps.manifest.validate: what Slack would refuse, told beforehand.
+"""blocks.validate and apps.manifest.validate: validation before posting.
 
 Sources: docs.slack.dev/reference/methods/blocks.validate and apps.manifest.validate.
 """

@@ -1,4 +1,4 @@
-"""Scenario files: what an account looks like at the start, and what happens to it when."""
+"""Scenario files: an account's initial state, and its events over time."""
 
 from __future__ import annotations
 
