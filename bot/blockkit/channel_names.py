@@ -23,7 +23,7 @@ def channels_in(card: Card) -> frozenset[str]:
         found.update(match["linked"] or match["bare"] for match in _REFERENCE.finditer(text))
         return text
 
-    _changed(card, note)
+    changed(card, note)
     return frozenset(found)
 
 
@@ -35,10 +35,11 @@ def with_channel_names(card: Card, names: Mapping[str, str]) -> Card:
         name = known.get(match["linked"] or match["bare"])
         return f"#{name}" if name else match[0]
 
-    return _changed(card, lambda text: _REFERENCE.sub(named, text)) if known else card
+    return changed(card, lambda text: _REFERENCE.sub(named, text)) if known else card
 
 
-def _changed(card: Card, change: Callable[[str], str]) -> Card:
+def changed(card: Card, change: Callable[[str], str]) -> Card:
+    """With every text that a person reads."""
     return replace(
         card,
         title=change(card.title),

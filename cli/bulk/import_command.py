@@ -154,9 +154,9 @@ def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
 
 
 def _trial_card(sendable: int, refused: int, shown: Sequence[Outcome], *, repeated: int) -> Card:
-    twice = f"{show_number(repeated, 'row')} repeat an earlier address. The service skips them."
+    twice = f"{show_number(repeated, 'row')} with the address of an earlier row, which the service skips."
     return Card(
-        title=f"{sendable:,} leads can be sent, {refused:,} rows can't",
+        title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
         tone=Tone.WARN if refused else Tone.GOOD,
         text=("Nothing was sent.", *((twice,) if repeated else ())),
         table=_refusals(shown, total=refused),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
 from cli.console.resources import write_private
-from cli.console.slack_channels import place_finder
+from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
 from shared.commands import Command, Invocation, parse
 from shared.domain.card import Card
 from shared.text.tokenize import quote
@@ -75,6 +75,9 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
+    names_channel = "channel" in invocation.values
+    if names_channel:
+        invocation = await with_channel_id(invocation, settings)
     async with open_context(settings, settings.workspace(invocation.workspace)) as opened:
         context = replace(
             opened,
@@ -92,6 +95,8 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
                 context, progress=lambda count: show(ProgressUpdate(count=count, what="leads searched"))
             )
             card = await operations.run(invocation, seen)
+        if names_channel:
+            card = await with_channel_names(card, settings)
         if not operations.confirming_command(card):
             return card
         _ask(card)

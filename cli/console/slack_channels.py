@@ -1,11 +1,16 @@
-"""Checks with Slack whether a channel named in a shell exists and accepts posts, as the bot does."""
+"""Asks Slack for the ids and names of channels that a shell names, and whether they accept posts, as the bot does."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cli.console.exit_codes import Refused
+from shared.commands import Invocation, parse
+from shared.domain.card import Card, Tone
 from shared.operations.context import UNCHECKED, Place
 from shared.settings import Settings
 from shared.text.slack_ids import split_id
@@ -13,6 +18,9 @@ from shared.text.slack_ids import split_id
 if TYPE_CHECKING:
     from bot.slack.web_api import WebApi
 
+MENTION = re.compile(r"<#([^>]+)>")
+COMMAND = re.compile(r"(: unsubscribe .*)(#\S+)$")
+"""A command to type, in which a shell would take the channel for a comment."""
 WITH_TEAM = "Write it with its Slack workspace, like T0123456789/C0123456789."
 
 
@@ -32,6 +40,35 @@ def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
             return await UserDirectory(api.of_team(team) if team else api).find_place(channel)
 
     return find
+
+
+async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocation:
+    """The line with the id of the channel that it names, as the database has it; raises `Refused` for an unknown one."""
+    channel = str(invocation.values.get("channel") or "")
+    if not channel.startswith("#") or not settings.slack.bot_token or settings.slack.client_id:
+        return invocation
+    from bot.slack.directory import UserDirectory
+
+    async with _web_api(settings) as api:
+        line = await UserDirectory(api).with_channels(invocation.line)
+    if line == invocation.line:
+        place = await place_finder(settings)(channel)
+        raise Refused(Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN, refused=True))
+    return replace(parse(line), workspace=invocation.workspace)
+
+
+async def with_channel_names(card: Card, settings: Settings) -> Card:
+    """The card with channels as `#name`, or as ids where Slack doesn't tell, and never as Slack's markup."""
+    from bot.blockkit import channel_names
+    from bot.slack.directory import UserDirectory
+
+    found = channel_names.channels_in(card)
+    if found and settings.slack.bot_token and not settings.slack.client_id:
+        async with _web_api(settings) as api:
+            directory = UserDirectory(api)
+            names = {channel: await directory.channel_name(channel) for channel in found}
+        card = channel_names.with_channel_names(card, names)
+    return channel_names.changed(card, lambda text: COMMAND.sub(r"\1'\2'", MENTION.sub(r"\1", text)))
 
 
 @asynccontextmanager

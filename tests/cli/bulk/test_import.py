@@ -69,7 +69,7 @@ def added(shell: Shell, mark: str) -> list[str]:
 def test_a_dry_run_shows_the_columns_and_asks_no_service(offline: Shell) -> None:
     result = offline.run("import", str(file_of(offline.home, 3, mark="dry", bad=1)), "--to", "x", "--dry-run")
     assert result.code == 0
-    assert "3 leads can be sent, 1 rows can't" in result.out
+    assert "3 leads can be sent, 1 row can't" in result.out
     assert "Nothing was sent" in result.out
     assert re.search(r"Vorname +first_name +Ann 0", result.err)
     assert [path.name for path in offline.home.iterdir()] == ["leads.csv"]
