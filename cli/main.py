@@ -90,7 +90,7 @@ def _unknown(word: str) -> str:
     from shared.text.sanitize import visible
 
     near = get_close_matches(word.lower(), words(), n=1, cutoff=0.5)
-    hint = f" Did you mean “{near[0]}”." if near else ""
+    hint = f" Did you mean “{near[0]}”?" if near else ""
     return f"unknown command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."
 
 

@@ -62,7 +62,8 @@ def print_csv(data: Sequence[Mapping[str, object]]) -> None:
     """`--csv`: a row for each object under the keys of all; no cell is a formula to a spreadsheet."""
     rows = csv.writer(sys.stdout)
     keys = list(dict.fromkeys(key for one in data for key in one))
-    rows.writerow(keys)
+    if keys:
+        rows.writerow(keys)
     rows.writerows([csv_cell(one.get(key)) for key in keys] for one in data)
 
 

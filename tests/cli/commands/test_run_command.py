@@ -67,6 +67,15 @@ def test_a_dash_is_stdout_and_no_file(shell: Shell) -> None:
     assert (told.code, told.out) == (0, shell.run("sequences", "--csv").out)
 
 
+def test_an_empty_list_is_an_empty_csv(shell: Shell) -> None:
+    assert shell.run("open", "--csv").out == ""
+
+
+def test_a_misspelled_command_is_answered_with_the_nearest(shell: Shell) -> None:
+    result = shell.run("pasue", "sq_1")
+    assert (result.code, "Did you mean “pause”? `outreach --help`" in result.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "begins"),
     [
