@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from shared.api.models import COUNTS, StatsRow
-from shared.domain.health import Thresholds, by_score, roll_up
+from shared.api.models import COUNTS, Inbox, StatsRow
+from shared.domain.health import Thresholds, by_score
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.totals import totals
 
 SeriesKey = tuple[str, str, str]
 """Kind, key, and the metric or field."""
 Fresh = Mapping[str, Reading[Any]]
+Inboxes = Sequence[Inbox]
 
 
 def readings(snapshot: Snapshot) -> Iterator[tuple[str, Reading[Any]]]:
@@ -23,17 +24,21 @@ def readings(snapshot: Snapshot) -> Iterator[tuple[str, Reading[Any]]]:
     yield "stats", snapshot.stats["sequence"]
 
 
-def measures(fresh: Fresh) -> dict[SeriesKey, float | None]:
-    return dict(_measures(fresh))
+def measures(fresh: Fresh, *, written: Inboxes = ()) -> dict[SeriesKey, float | None]:
+    """Every number but those of inboxes that are among the `written` ones, the same objects."""
+    return dict(_measures(fresh, written))
 
 
-def _measures(fresh: Fresh) -> Iterator[tuple[SeriesKey, float | None]]:
-    for inbox in _value(fresh, "inboxes"):
+def _measures(fresh: Fresh, written: Inboxes) -> Iterator[tuple[SeriesKey, float | None]]:
+    inboxes = _value(fresh, "inboxes")
+    changed = _others(inboxes, written)
+    for inbox in changed:
         email = storable(inbox.email)
         yield ("inbox", email, "health_score"), inbox.health_score
         yield ("inbox", email, "daily_limit"), inbox.daily_limit
-    for domain in roll_up(_value(fresh, "inboxes")):
-        yield ("domain", storable(domain.domain), "health_score"), domain.lowest
+    if inboxes:
+        domains = {inbox.domain for inbox in (*changed, *_others(written, inboxes))}
+        yield from _lowest(inboxes, domains)
     for row in _value(fresh, "stats"):
         yield from _counts("sequence", row)
     if "stats" in fresh:
@@ -42,12 +47,29 @@ def _measures(fresh: Fresh) -> Iterator[tuple[SeriesKey, float | None]]:
         yield from _counts("today", fresh["today"].value)
 
 
-def words(fresh: Fresh, thresholds: Thresholds) -> dict[SeriesKey, str]:
-    """The status of every sequence and inbox, and the word for every inbox's health."""
+def _others(inboxes: Inboxes, known: Inboxes) -> list[Inbox]:
+    held = set(map(id, known))
+    return [inbox for inbox in inboxes if id(inbox) not in held]
+
+
+def _lowest(inboxes: Inboxes, domains: Collection[str]) -> Iterator[tuple[SeriesKey, float | None]]:
+    """The lowest health of these domains, where they have inboxes."""
+    scores: dict[str, list[float]] = {}
+    for inbox in inboxes:
+        if (domain := inbox.domain) in domains:
+            known = scores.setdefault(domain, [])
+            if inbox.health_score is not None:
+                known.append(inbox.health_score)
+    for domain, found in scores.items():
+        yield ("domain", storable(domain), "health_score"), min(found, default=None)
+
+
+def words(fresh: Fresh, thresholds: Thresholds, *, written: Inboxes = ()) -> dict[SeriesKey, str]:
+    """The status of sequences and inboxes and the word for the inboxes' health, but of the `written` ones."""
     found: dict[SeriesKey, str] = {}
     for sequence in _value(fresh, "sequences"):
         found["sequence", storable(sequence.id), "status"] = storable(sequence.status or "unknown")
-    for inbox in _value(fresh, "inboxes"):
+    for inbox in _others(_value(fresh, "inboxes"), written):
         email = storable(inbox.email)
         found["inbox", email, "status"] = storable(inbox.status or "unknown")
         found["inbox", email, "health"] = by_score(inbox.health_score, thresholds)[1]

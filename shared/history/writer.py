@@ -17,6 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.snapshot_json import delta_text, to_text
@@ -66,6 +67,14 @@ class WriterState:
     token: str | None = None
     series: dict[SeriesKey, LastSample] = field(default_factory=dict)
     words: dict[SeriesKey, str] = field(default_factory=dict)
+    inboxes: tuple[Inbox, ...] = ()
+    """Those that were written last: one that is still the same object needs no second look."""
+    inboxes_at: int = 0
+
+    def note_inboxes(self, inboxes: tuple[Inbox, ...], *, at: int) -> None:
+        """Remember what was written; nothing where the clock did not go on, and samples were left out."""
+        self.inboxes = inboxes if at > self.inboxes_at else ()
+        self.inboxes_at = max(at, self.inboxes_at)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,9 +109,11 @@ class Writer:
         self._cover(connection, workspace, at)
         known = self._look(connection, workspace)
         poll = _Poll(connection=connection, workspace=workspace, known=known, at=at)
-        moved = poll.write_samples(measurements.measures(fresh))
-        words = measurements.words(fresh, self._thresholds)
+        moved = poll.write_samples(measurements.measures(fresh, written=known.inboxes))
+        words = measurements.words(fresh, self._thresholds, written=known.inboxes)
         changed, added = poll.write_words(words, labels=measurements.labels(fresh))
+        if "inboxes" in fresh:
+            known.note_inboxes(fresh["inboxes"].value or (), at=at)
         if moved or changed or added:
             known.token = _sign(connection, workspace)
         self._seen |= {(workspace, name): one.read_at for name, one in fresh.items() if one.read_at}

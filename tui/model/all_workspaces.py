@@ -122,12 +122,14 @@ def _verdict(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Piece]]:
-    """A workspace in one line over its numerals: sign, name and verdict; its figures and its age."""
+    """A workspace in one line over its numerals: sign, name, verdict and figures, as far as there is room; its age."""
     name: Piece = (f" {visible(line.workspace).upper()}   ", Ink.ACCENT)
     figures = filter(None, map(line.figure, ("Sends", "Replies", "Meetings")))
     figures_text = "   ".join(f"{show_count(figure.value)} {figure.label.lower()}" for figure in figures)
-    left = [(" ", Ink.TEXT), *_sign(line, 0, glyphs), name, *_verdict(line, 0, glyphs)]
-    return left, [(f"  {figures_text}   ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
+    verdict, *detail = _verdict(line, 0, glyphs)
+    said: list[Piece] = [verdict, (f"   {figures_text}", Ink.TEXT), *detail]
+    left = [(" ", Ink.TEXT), *_sign(line, 0, glyphs), name, *said]
+    return left, [("  ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
 
 
 def _figure(label: str, *, share: bool = False) -> Column:
@@ -146,8 +148,8 @@ def _figure(label: str, *, share: bool = False) -> Column:
         return ((show_count(of(line)), Ink.FAINT if of(line) is None else Ink.STRONG),)
 
     if share:
-        return Column("rate", 11, rate, right=True, rank=2)
-    return Column(label, 9, render, sort=lambda line: known(of(line)), right=True, rank=1)
+        return Column("rate", 11, rate, right=True, rank=3)
+    return Column(label, 9, render, sort=lambda line: known(of(line)), right=True, rank=2)
 
 
 def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
@@ -158,7 +160,7 @@ def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
 WORKSPACES = (
     Column("", 1, _sign),
     Column("Workspace", 16, _name, least=10, sort=lambda x: x.workspace.casefold()),
-    Column("Verdict", 40, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
+    Column("Verdict", 64, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
     _figure("Sends"),
     _figure("Replies"),
     _figure("Replies", share=True),

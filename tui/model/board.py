@@ -93,7 +93,7 @@ class Board:
     budget: BudgetState | None = None
     snapshot: Snapshot | None = field(default=None, repr=False, compare=False)
     """What it was composed of."""
-    trends: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False, compare=False)
+    trends: Mapping[str, tuple[float, ...]] | None = field(default=None, repr=False, compare=False)
     """Likewise: the health of inboxes over time."""
 
     @property
@@ -148,20 +148,20 @@ def compose(
     Of `before`, composed with the same thresholds, everything is kept that was made of the same values.
     """
     stats = {group: reading.value or () for group, reading in snapshot.stats.items()}
-    trends = trends or {}
     was = before.snapshot if before else None
     same = {name for name in SOURCES if was and _value(was, name) is _value(snapshot, name) is not None}
     if before and "inboxes" in same:
-        verdict = before.verdict
+        verdict, capacity = before.verdict, before.figures[0].capacity
     else:
         verdict = judge_reading(snapshot.inboxes, thresholds=thresholds)
+        capacity = _capacity(snapshot.inboxes.value)
     if before and same.issuperset({"inboxes", "stats_inbox"}) and before.trends is trends:
         inboxes = before.inboxes
     else:
         inboxes = _inbox_lines(
             snapshot.inboxes.value or (),
             stats=stats.get("inbox", ()),
-            trends=trends,
+            trends=trends or {},
             thresholds=thresholds,
             before=before,
         )
@@ -172,7 +172,7 @@ def compose(
         workspace=snapshot.workspace,
         verdict=verdict,
         conditions=conditions_of(snapshot, verdict),
-        figures=_figures(snapshot),
+        figures=_figures(snapshot, capacity),
         inboxes=inboxes,
         sequences=_sequence_lines(snapshot, stats=stats),
         stats={
@@ -215,9 +215,9 @@ def _inbox_lines(
 
     def line_of(inbox: Inbox) -> InboxLine:
         row, trend, old = rows.get(inbox.email), trends.get(inbox.email, ()), lines.get(inbox.email)
-        if old is None or old.inbox != inbox:
+        if old is None or (old.inbox is not inbox and old.inbox != inbox):  # nearly all are the same objects
             return InboxLine(inbox, health.verdict(inbox, thresholds=thresholds), row, trend)
-        same = old.stats == row and old.trend == trend
+        same = (old.stats is row or old.stats == row) and (old.trend is trend or old.trend == trend)
         return old if same else InboxLine(inbox, old.verdict, row, trend)
 
     made = {inbox.email: line_of(inbox) for inbox in inboxes}
@@ -267,7 +267,7 @@ def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) ->
     return tuple(lines)
 
 
-def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
+def _figures(snapshot: Snapshot, capacity: int | None) -> tuple[Figure, ...]:
     by_sequence = snapshot.stats.get("sequence")
     rows = by_sequence.value if by_sequence else None
     now = totals.totals(rows) if rows is not None else StatsRow(group="")
@@ -283,7 +283,7 @@ def _figures(snapshot: Snapshot) -> tuple[Figure, ...]:
             sends=None if label == SENDS else now.sends,
             before=getattr(before, name),
             days=_days(snapshot, name),
-            capacity=_capacity(snapshot.inboxes.value) if name == "sends" else None,
+            capacity=capacity if name == "sends" else None,
             compared=getattr(snapshot.daily.compared, name, None),
             compared_at=snapshot.daily.compared_at,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from math import ceil
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -60,8 +61,10 @@ def place(columns: Sequence[Column], room: int) -> tuple[Placed, ...]:
         if not last.rank:
             break
         kept.remove(last)
-    if (short := _needed(kept) - room) > 0:
-        kept = [replace(c, width=max(c.least, c.width - short)) if c.least else c for c in kept]
+    if (short := _needed(kept) - room) > 0:  # each gives up the same share of what it can spare
+        spared = sum(c.width - c.least for c in kept if c.least) or 1
+        share = min(1.0, short / spared)
+        kept = [replace(c, width=c.width - ceil((c.width - c.least) * share)) if c.least else c for c in kept]
     for number, column in enumerate(kept):
         if column.wide > column.width and 2 * (column.wide - column.width) <= room - _needed(kept):
             kept[number] = replace(column, width=column.wide)

@@ -38,6 +38,11 @@ def too_small(width: int, height: int) -> str:
     return f"This window is {width}×{height}.\nThe dashboard needs {least}.\nPress q to quit."
 
 
+def page_lists_height(longest: int, height: int) -> int:
+    """The lines that the lists of a page get below its plot: no more than they need, and two fifths at most."""
+    return max(LEAST, min(HEAD + longest, (height - LEAST) * 2 // 5))
+
+
 def columns(width: int) -> tuple[tuple[str, ...], ...]:
     if width < NORMAL:
         return ((*LEFT, *MIDDLE, *LAST),)

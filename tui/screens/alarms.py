@@ -71,10 +71,13 @@ def _where(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 def _since(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
+    """`04:12  20 min`; of one that has recovered, from when until when."""
     ended = line.alarm.recovered_at or line.now
     lasting = show_exact_span(max(ended - line.alarm.text_since, ended - ended))
     known = "" if line.alarm.since_words(line.now).startswith("before") else f"  {lasting}"
-    return ((line.alarm.since_words(line.now), Ink.TEXT), (known, Ink.MUTED))
+    until = line.alarm.recovered_at
+    words = f" to {formatting.moment(until, now=line.now)}" if until else known
+    return ((line.alarm.since_words(line.now), Ink.TEXT), (words, Ink.MUTED))
 
 
 def _acknowledged(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
@@ -84,13 +87,14 @@ def _acknowledged(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 COLUMNS = (
     Column("", 1, _sign),
-    Column("State", 16, _state, least=9, sort=lambda x: x.alarm.is_on),
-    Column("Workspace", 14, lambda x, _, __: ((visible(x.state.workspace), Ink.ACCENT),), rank=2),
-    Column("Where", 22, _where, least=10, sort=lambda x: x.alarm.where),
-    Column("What", 36, _what, least=20, grow=1),
+    Column("State", 15, _state, rank=3, sort=lambda x: x.alarm.is_on),
+    Column("Workspace", 14, lambda x, _, __: ((visible(x.state.workspace), Ink.ACCENT),), rank=1),
+    Column("Where", 22, _where, least=14, sort=lambda x: x.alarm.where),
+    Column("What", 30, _what, least=24, grow=1),
     Column("Since", 20, _since, least=12, sort=lambda x: x.alarm.text_since),
-    Column("Acknowledged", 12, _acknowledged, rank=1, sort=lambda x: x.alarm.is_new),
+    Column("Acknowledged", 12, _acknowledged, rank=2, sort=lambda x: x.alarm.is_new),
 )
+"""The sign tells what still is so, and its time when it ended: the state is left out first."""
 
 
 class AlarmsScreen(SafeScreen[None]):

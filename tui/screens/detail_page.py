@@ -122,6 +122,7 @@ class DetailScreen(SafeScreen[None]):
 
     def _resized(self) -> None:
         self._show_foot()
+        self._fit_lists()
         self._look()
 
     def _show_foot(self) -> None:
@@ -166,15 +167,23 @@ class DetailScreen(SafeScreen[None]):
         self._ahead = ahead
         self.plot.show(plot, empty=f"No history for the last {self.range.name}.")
         metric = self.metric
-        right: list[Piece] = []
+        title = f" {metric.title.upper() if metric else ''} "
+        self.plot_head.set_text([(title, Ink.STRONG)], self._ranges(self.plot_head.size.width - len(title)))
+        self._show_summary()
+
+    def _ranges(self, room: int) -> list[Piece]:
+        """The ranges by their keys, or the one that is shown where no more has room: the foot names the keys, too."""
         keys = [self._remapped.get(key.id, key.keys) for key in PAGE if key.id in RANGE_KEYS]
+        named: list[Piece] = []
         for key, one in zip(keys, RANGES, strict=True):
             ink = Ink.STRONG if one is self.range else Ink.MUTED
-            right += [(f" {key} ", Ink.ACCENT), (f"{one.name}  ", ink)]
-        if self.page and len(self.page.metrics) > 1:
-            right += [(" m ", Ink.ACCENT), ("another value ", Ink.MUTED)]
-        self.plot_head.set_text([(f" {metric.title.upper() if metric else ''}", Ink.STRONG)], right)
-        self._show_summary()
+            named += [(f" {key} ", Ink.ACCENT), (f"{one.name}  ", ink)]
+        more: list[Piece] = [(" m ", Ink.ACCENT), ("another value ", Ink.MUTED)]
+        has_more = self.page is not None and len(self.page.metrics) > 1
+        for pieces in ([*named, *more] if has_more else named, named):
+            if sum(len(text) for text, _ in pieces) <= room:
+                return pieces
+        return [(f"{self.range.name} ", Ink.MUTED)]
 
     def show_more(self, ref: PageRef, facts: tuple[Fact, ...], *, text: tuple[str, ...] = ()) -> None:
         """What was read for this page alone."""
@@ -211,7 +220,16 @@ class DetailScreen(SafeScreen[None]):
                 panel.grid.exchange(one.columns)
                 stamp = self._board.stamps.get(one.source)
                 panel.show(one.lines, stamp=stamp, now=self._now(), aside=one.aside)
+        self._fit_lists()
         self._show_summary()
+
+    def _fit_lists(self) -> None:
+        """Below a plot the lists get what they need, and without one all that is left."""
+        lists = self.page.lists if self.page else ()
+        longest = max((len(one.lines) for one in lists), default=0)
+        height = layout.page_lists_height(longest, self.size.height)
+        has_plot = self.page is not None and bool(self.page.metrics)
+        self.query_one("#page-lists").styles.height = height if has_plot else "1fr"
 
     def _show_summary(self) -> None:
         card = self.page.card if self.page else GONE

@@ -86,7 +86,10 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
         self._lines = [line for line, _ in found]
         listed = self.query_one(OptionList)
         listed.clear_options()
-        listed.add_options(Option(Text.assemble(f"{line:<44}  ", (word, "dim"))) for line, word in found)
+        listed.add_options(
+            Option(Text.assemble(f"{line:<44}  ", (word, "dim"), no_wrap=True, overflow="ellipsis"))
+            for line, word in found
+        )
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

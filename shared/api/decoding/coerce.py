@@ -46,6 +46,8 @@ def as_word(value: Any) -> str | None:
 
 def as_number(value: Any) -> float | None:
     """A finite number: 91, 91.5, "91", "91.5", "91%", "1,250"."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
@@ -67,6 +69,8 @@ def _finite(value: float) -> float | None:
 
 def as_count(value: Any) -> int | None:
     """A whole number; a list stands for as many as it holds."""
+    if type(value) is int and -LARGEST_COUNT <= value <= LARGEST_COUNT:  # nearly all: not looked at further
+        return value
     if isinstance(value, list):
         return len(value)
     number = as_number(value)

@@ -7,7 +7,7 @@ that fixes it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -16,7 +16,7 @@ from ..models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, 
 from . import field_names
 from .coerce import as_text
 from .field_names import Vocabulary, fold
-from .fields import Reader, by_precedence, follow, leaves, spelling
+from .fields import PLANS, Leaf, Reader, by_precedence, follow, leaves, spelling
 from .list_envelope import Located, locate
 
 M = TypeVar("M")
@@ -197,13 +197,26 @@ def group_of(item: Mapping[str, Any], *, group_by: str, fields: Overrides = NONE
     """What a row of stats calls its group: its name before its id, and never the grouping's own name."""
     if "group" in fields and (text := as_text(follow(item, fields["group"]))):
         return text
-    ranks = _group_ranks(group_by)
-    named = [leaf for leaf in leaves(item) if leaf[0] in ranks]
-    for _, _, value in sorted(named, key=lambda leaf: (ranks[leaf[0]], by_precedence(leaf))):
+    if dict in map(type, item.values()):
+        values = [value for _, _, value in _group_leaves(item, group_by)]
+    else:
+        values = [item[key] for key in _group_keys(tuple(item), group_by)]
+    for value in values:
         text = as_text(value)
         if text and not _names_the_grouping(text, group_by):
             return text
     return None
+
+
+def _group_leaves(item: Mapping[str, Any], group_by: str) -> list[Leaf]:
+    ranks = _group_ranks(group_by)
+    named = [leaf for leaf in leaves(item) if leaf[0] in ranks]
+    return sorted(named, key=lambda leaf: (ranks[leaf[0]], by_precedence(leaf)))
+
+
+@lru_cache(maxsize=PLANS)  # rows of one answer have the same keys
+def _group_keys(keys: tuple[str, ...], group_by: str) -> tuple[str, ...]:
+    return tuple(path[0] for _, path, _ in _group_leaves(dict.fromkeys(keys), group_by))
 
 
 def _names_the_grouping(text: str, group_by: str) -> bool:
