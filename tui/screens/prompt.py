@@ -19,6 +19,8 @@ from shared.text.tokenize import quote
 from tui.theme.error_boundary import SafeScreen
 
 MOST_SUGGESTIONS = 12
+BESIDE = 4
+"""Cells beside an offer: the frame of the list and its scrollbar."""
 
 
 def suggestions(
@@ -86,10 +88,10 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
         self._lines = [line for line, _ in found]
         listed = self.query_one(OptionList)
         listed.clear_options()
-        listed.add_options(
-            Option(Text.assemble(f"{line:<44}  ", (word, "dim"), no_wrap=True, overflow="ellipsis"))
-            for line, word in found
-        )
+        offers = [Text.assemble(f"{line:<44}  ", (word, "dim")) for line, word in found]
+        for offer in offers:
+            offer.truncate(self.app.size.width - BESIDE, overflow="ellipsis")
+        listed.add_options(map(Option, offers))
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

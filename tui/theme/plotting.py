@@ -32,6 +32,8 @@ class Range:
     times: str
 
 
+LABEL = 8
+"""Cells of the longest time on the axis, and a gap."""
 RANGES = (
     Range(name="24 hours", span=timedelta(hours=24), times="%H:%M"),
     Range(name="14 days", span=timedelta(days=14), times="%d %b"),
@@ -166,9 +168,10 @@ def _labels(plot: Plot, rows: int, marks: Mapping[int, float]) -> dict[int, str]
 
 
 def _times(plot: Plot, columns: int) -> list[Piece]:
-    """A time at the left end, at each quarter, and now at the right end."""
+    """A time at the left end, at each quarter, or half where these have no room, and now at the right end."""
     line = [" "] * (GUTTER + columns)
-    for quarter in range(4):
+    quarters = next((every for every in (1, 2) if columns * every // 4 >= LABEL), 4)
+    for quarter in range(0, 4, quarters):
         label = (plot.start + (plot.end - plot.start) * quarter / 4).astimezone().strftime(plot.times)
         start = GUTTER + columns * quarter // 4
         line[start : start + len(label)] = label

@@ -8,7 +8,8 @@ from datetime import timedelta
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.model.alarms import Alarm
-from tui.screens.alarms import AlarmLine, AlarmsScreen
+from tui.model.columns import place
+from tui.screens.alarms import COLUMNS, AlarmLine, AlarmsScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog
 
@@ -64,3 +65,10 @@ async def test_enter_opens_the_domain_of_an_alarm_or_tells_of_the_service() -> N
         await pilot.pause()
         assert isinstance(app.screen, CardDialog)
         assert "can't be reached" in app.screen.card.text[0]
+
+
+def test_what_an_alarm_says_is_whole_on_the_narrowest_common_terminal() -> None:
+    widths = {placed.column.title: placed.width for placed in place(COLUMNS, 76)}
+    assert widths["What"] >= len("paused, 7 inboxes not sending")
+    assert widths["Where"] >= len("acme-mail.example")
+    assert widths["Since"] >= len("12:40 to 13:05")

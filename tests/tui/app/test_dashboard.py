@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from textual.widgets import OptionList
+
 from shared.api.models import Inbox, StatsRow
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading
@@ -140,6 +142,18 @@ async def test_a_typed_command_runs_and_its_card_is_shown(clock: Clock) -> None:
         await harness.pilot.pause()
         assert harness.service.lines == ["whoami"]
         assert isinstance(harness.app.screen, CardDialog)
+
+
+async def test_questions_and_offers_fit_a_small_terminal(clock: Clock) -> None:
+    async with staged(clock, size=(80, 24)) as harness:
+        await harness.see(account())
+        await harness.press("colon")
+        offers = harness.app.screen.query_one(OptionList)
+        assert offers.virtual_size.height == offers.option_count, "one line each"
+        await harness.press("escape", "2", "p")
+        left = harness.app.screen.query_one(".dialog").region.x
+        assert left == harness.app.size.width - harness.app.screen.query_one(".dialog").region.right
+        assert left > 0, "in the middle"
 
 
 async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> None:

@@ -39,6 +39,12 @@ def test_a_plot_keeps_its_place_however_long_the_lists_become() -> None:
     assert layout.trend_places(160, 30, active="inboxes", lines=long) == set()
 
 
+def test_the_lists_of_a_page_take_what_they_need_and_leave_the_most_to_its_plot() -> None:
+    assert layout.page_lists_height(4, 35) == 6
+    assert layout.page_lists_height(60, 35) == 12
+    assert layout.page_lists_height(0, 24) == layout.LEAST
+
+
 def test_a_narrow_screen_shows_other_lists_only_below_a_short_one() -> None:
     assert set(layout.heights(80, 15, active="inboxes", lines=LINES)) == {"inboxes"}
     assert layout.heights(80, 15, active="sequences", lines=LINES)["sequences"] == 6

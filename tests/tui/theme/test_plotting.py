@@ -31,3 +31,19 @@ def test_nothing_is_drawn_before_the_first_sample_and_in_a_gap() -> None:
     covered = [(NOW + 2 * hour, NOW + 4 * hour), (NOW + 8 * hour, NOW + 10 * hour)]
     values = spread_out(samples, start=NOW, end=NOW + 10 * hour, points=10, covered=covered)
     assert values == (None, 10, 10, 10, None, None, None, 30, 30, 30)
+
+
+def test_times_below_a_plot_keep_apart_however_narrow_it_is() -> None:
+    for width, said in ((100, 5), (44, 5), (36, 3), (20, 2)):
+        plot = Plot(
+            title="",
+            values=(1.0,),
+            start=NOW - timedelta(days=14),
+            end=NOW,
+            times="%d_%b",
+            low=0,
+            high=100,
+        )
+        ((text, _),) = draw(plot, width=width, height=5, glyphs=UNICODE)[-1]
+        assert len(text.split()) == said, text
+        assert text.endswith(" now")
