@@ -297,6 +297,12 @@ class Poller:
         self._tried.add(source.name)
         self.snapshot = replace(self.snapshot.with_reading(source, reading), budget=self._client.budget)
         self._changed.set()
+        if (
+            before.failed_since and not reading.failed_since
+        ):  # what failed for the same reason works again, too
+            failed = [name for name, one in SOURCES.items() if self.snapshot.reading(one).failed_since]
+            if failed:
+                self.read_now(*failed)
 
     async def _compose(self, deliver: Callable[[Tick], object], composer: BoardComposer) -> None:
         """Several reads that end together make one board."""

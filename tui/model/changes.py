@@ -22,9 +22,10 @@ MOST = 50
 
 
 def between(before: Snapshot, after: Snapshot, *, at: datetime) -> tuple[ChangeLine, ...]:
-    """The changes, at most `MOST`; nothing where there was nothing to compare with."""
+    """The changes, at most `MOST`, what stops sending first; nothing where there was nothing to compare with."""
     found = (*_sequences(before, after, at), *_inboxes(before, after, at), *_interested(before, after, at))
-    return together(found, inboxes=after.inboxes.value or ())[:MOST]
+    lines = together(found, inboxes=after.inboxes.value or ())
+    return tuple(sorted(lines, key=lambda line: not stops_sending(line)))[:MOST]
 
 
 RESTS, RECOVERS = "→ resting", "resting → warming"

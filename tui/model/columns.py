@@ -233,7 +233,7 @@ def _sequence_name(line: SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 SEQUENCES = (
     Column("Status", 10, _sequence_status, sort=lambda x: x.sequence.status or ""),
-    Column("Sequence", 20, _sequence_name, sort=lambda x: x.sequence.label.casefold(), grow=1),
+    Column("Sequence", 26, _sequence_name, least=12, sort=lambda x: x.sequence.label.casefold(), grow=1),
     _number("Steps", lambda x: x.sequence.steps, rank=4),
     _count("Sent", "sends", rank=1),
     _rate("Replies", "replies", rank=2),

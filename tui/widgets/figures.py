@@ -235,4 +235,6 @@ class HealthCounts(NumberRow):
         rows: Sequence[str] = drawing.numeral(show_count(number), scale=2)
         if cell_len(rows[0]) + 3 > room:
             rows = ["", *drawing.numeral(show_count(number)), ""]
+        if ink is Ink.STOPPED and PALETTES[self.app.theme].plain:
+            ink = Ink.STRONG  # reversed, a numeral of blocks is its own ground
         return [(rows[y - 2], ink)] if y - 2 < len(rows) else []

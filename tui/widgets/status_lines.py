@@ -265,13 +265,14 @@ class Foot(TextLine):
         super().__init__(id="foot", ground="ground")
 
     def show(self, keys: Sequence[tuple[str, str]]) -> None:
-        pieces: list[Piece] = [(" ", Ink.MUTED)]
-        room = self.size.width - 1
+        pieces: list[Piece] = []
+        room = self.size.width
         for key, word in keys:
-            room -= cell_len(key) + len(word) + 4
-            if room < -3:
+            gap = "   " if pieces else " "
+            room -= len(gap) + cell_len(key) + 1 + len(word)
+            if room < 0:
                 break
-            pieces += [(key, Ink.ACCENT), (f" {word}   ", Ink.MUTED)]
+            pieces += [(gap, Ink.MUTED), (key, Ink.ACCENT), (f" {word}", Ink.MUTED)]
         self.set_text(pieces)
 
 

@@ -147,6 +147,8 @@ async def test_a_typed_command_runs_and_its_card_is_shown(clock: Clock) -> None:
 async def test_questions_and_offers_fit_a_small_terminal(clock: Clock) -> None:
     async with staged(clock, size=(80, 24)) as harness:
         await harness.see(account())
+        await harness.press("2")
+        assert harness.screen.foot.render_line(0).text.rstrip().endswith("   s sort"), "no word is cut"
         await harness.press("colon")
         offers = harness.app.screen.query_one(OptionList)
         assert offers.virtual_size.height == offers.option_count, "one line each"

@@ -15,7 +15,7 @@ from shared.api.client import OutreachClient
 from shared.api.errors import Unreachable
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Page, Sequence, StatsRow
-from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot import SOURCES, Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import account
@@ -134,6 +134,24 @@ async def test_a_service_that_is_gone_is_told_and_comes_back_by_itself() -> None
         await watcher.until(
             lambda t: t in watcher.ticks[seen:] and not t.board.stamps["sequences"].failed_since
         )
+
+
+async def test_once_one_source_answers_again_the_others_are_read_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tui.feed.poller.STAGGER", 0.0)
+    service = Service()
+    async with polled(service, seconds=600) as (poller, watcher):
+        await watcher.until(lambda tick: tick.beats >= len(SOURCES))
+        service.down = True
+        poller.read_now()
+        await watcher.until(lambda tick: tick.board.trouble and tick.board.trouble.everything)
+        while not all(poller.snapshot.reading(source).failed_since for source in SOURCES.values()):
+            await asyncio.sleep(0.01)
+        service.down = False
+        poller.read_now("sequences")
+        ticks = len(watcher.ticks)
+        await watcher.until(lambda tick: tick in watcher.ticks[ticks:] and tick.board.trouble is None)
 
 
 async def test_a_source_that_stalls_is_not_asked_twice_and_holds_up_no_other() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import NOW, account
-from tui.model.changes import between
+from tui.model.changes import MOST, between, stops_sending
 
 
 def recovering(before: Snapshot) -> Snapshot:
@@ -36,3 +36,15 @@ def test_inboxes_of_a_domain_that_rest_together_are_one_change() -> None:
     assert texts["useacme.example"] == "2 inboxes → resting"
     after = replace(before, inboxes=replace(before.inboxes, value=one))
     assert [line.subject for line in between(before, after, at=NOW)] == [awake[1].email]
+
+
+def test_a_paused_domain_comes_before_any_number_of_changes_of_health() -> None:
+    before = account(inboxes=240)
+    inboxes = tuple(
+        replace(box, status="resting") if box.domain == "acmehq.example" else replace(box, health_score=10.0)
+        for box in before.inboxes.value or ()
+    )
+    found = between(before, replace(before, inboxes=replace(before.inboxes, value=inboxes)), at=NOW)
+    assert len(found) == MOST
+    assert found[0].subject == "acmehq.example"
+    assert stops_sending(found[0])
