@@ -17,8 +17,8 @@ MOST_NAMES = 5
 UNDO_HINT = "Undo resumes what was paused and snoozes this rule for 24 h."
 
 
-def _said(note: str) -> str:
-    """What was measured, as the sentence that notifications show beside the title."""
+def _sentence(note: str) -> str:
+    """A note or a reason, as a sentence."""
     return f"{note[:1].upper()}{note[1:]}."
 
 
@@ -39,7 +39,7 @@ def paused(
         until = f" until {show_time(datetime.fromtimestamp(incident.resumes_at, UTC))}"
     about = f" of {clip(incident.label)}" if len(names) > 1 and incident.label != "workspace" else ""
     facts = [Fact(label="Sequences", value=_listed(names))] if len(names) > 1 else []
-    text = [_said(incident.note)]
+    text = [_sentence(incident.note)]
     if not until:
         text.append(
             "They stay paused until someone resumes them."
@@ -70,7 +70,7 @@ def not_paused(incident: Incident, why: str, *, footer: str = "") -> Card:
     return Card(
         title=f"Guardrail {incident.rule} didn't pause {clip(incident.label)}",
         tone=Tone.BAD,
-        text=(_said(incident.note), why),
+        text=(_sentence(incident.note), why),
         facts=(Fact(label="Rule", value=incident.sentence),),
         buttons=_show(incident.rule),
         footer=footer,
@@ -90,7 +90,7 @@ def suggestion(
     return Card(
         title=f"Guardrail {name} suggests pausing {what}",
         tone=Tone.WARN,
-        text=(_said(note), *filter(None, [why])),
+        text=(_sentence(note), *filter(None, [why])),
         facts=(Fact(label="Rule", value=str(rule)),),
         buttons=(button,),
         footer=footer,
@@ -103,7 +103,7 @@ def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") ->
     return Card(
         title=f"Guardrail {name}: {what}",
         tone=Tone.WARN,
-        text=(_said(note),),
+        text=(_sentence(note),),
         facts=(Fact(label="Rule", value=str(rule)),),
         buttons=_show(name),
         footer=footer,
@@ -116,7 +116,7 @@ def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
         title="Guardrails can't pause right now",
         tone=Tone.WARN,
         text=(
-            f"{why[:1].upper()}{why[1:]}.",
+            _sentence(why),
             f"Rules: {_listed(names)}. They can pause again as soon as the data is complete.",
         ),
         buttons=(Button(label="Show guardrails", command="guard list"),),

@@ -235,14 +235,14 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
     if result.repeated:
         title = f"{email} may already be in {label}"
         note = "The connection was lost and the request was sent again. The first attempt may have added it."
-        result_said = "uncertain: repeated"
+        recorded = "uncertain: repeated"
     elif result.skipped:
         title, note = f"{email} wasn't added to {label}", f"The service skipped it: {reasons}."
-        result_said, effect = f"refused: skipped: {reasons}", "refused"
+        recorded, effect = f"refused: skipped: {reasons}", "refused"
     else:
         title, note = f"{email} was sent to {label}", "The service didn't confirm whether it was added."
-        result_said = f"sent to {label}; the service didn't confirm whether it was added"
-    return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=result_said, effect=effect)
+        recorded = f"sent to {label}; the service didn't confirm whether it was added"
+    return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=recorded, effect=effect)
 
 
 async def remove(invocation: Invocation, context: CommandContext) -> Outcome:
