@@ -47,7 +47,7 @@ class DeliverySender:
         self._woken.set()
 
     async def run(self) -> None:
-        """Carry until cancelled; workers that are under way are then cancelled and drained."""
+        """Send until cancelled; workers that are under way are then cancelled and drained."""
         connector = aiohttp.TCPConnector(
             limit=0, resolver=PublicResolver(ThreadedResolver()), ttl_dns_cache=60
         )
