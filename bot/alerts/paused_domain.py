@@ -164,7 +164,7 @@ def _opt_outs(counts: Mapping[str, int]) -> str:
 def _sequences(standing: Mapping[str, Any]) -> str:
     troubles = dict(standing.get("troubles", ()))
     others = [name for name in standing.get("sequences", ()) if name not in troubles]
-    counted = [f"{clip(name, length=40)} {count:,}" for name, count in troubles.items()]
+    counted = [f"{clip(name, length=40)} ({count:,})" for name, count in troubles.items()]
     return ", ".join((*counted, *(clip(name, length=40) for name in others)))
 
 

@@ -96,7 +96,7 @@ async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_
 
     (spike,) = await until(spiked, seconds=40)
     assert "mail.example" in spike["text"]
-    assert "Q3 founders 14, Q4 CTOs 3" in shown(spike)
+    assert "Q3 founders (14), Q4 CTOs (3)" in shown(spike)
     assert '"value": "pause domain:mail.example"' in shown(spike)
     assert await bot.deliver(PAUSED) == 200
 
@@ -113,7 +113,7 @@ async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_
         return cards[0] if cards and "17 bounces" in shown(cards[0]) else None
 
     card = await until(counted, seconds=40)
-    assert "Q3 founders 14, Q4 CTOs 3" in shown(card)
+    assert "Q3 founders (14), Q4 CTOs (3)" in shown(card)
     assert shown(card).count("17 bounces") == 2, "in the last hour, and in seven days"
     assert "Pause all 2 …" in shown(card)
 
@@ -131,7 +131,7 @@ async def test_bounces_and_opt_outs_of_a_domain_are_one_card_with_both_numbers(b
 
     card = await until(counted, seconds=40)
     assert "Many bounces and opt-outs from mail.example" in card["text"]
-    assert "Q3 founders 27" in shown(card)
+    assert "Q3 founders (27)" in shown(card)
     spikes_of = [m["text"] for m in in_channel(await bot.messages()) if "mail.example" in shown(m)]
     assert len(spikes_of) == 1, "neither the second kind nor the sequence has a card of its own"
 
