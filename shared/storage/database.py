@@ -7,12 +7,12 @@ psycopg 3 and a small pool. All engines are synchronous; call them from a worker
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,7 @@ def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
     return engine
 
 
-@contextmanager
+@contextlib.contextmanager
 def temporary_engine(url: URL) -> Iterator[sa.Engine]:
     """An engine for a look, disposed of with the block."""
     engine = open_engine(url, pool_size=1)
@@ -121,7 +121,7 @@ def _open_postgresql(url: URL, *, pool_size: int) -> sa.Engine:
     return engine
 
 
-@contextmanager
+@contextlib.contextmanager
 def long_statements(connection: sa.Connection, seconds: float) -> Iterator[None]:
     """Allow each statement of the block so long, where a statement is bounded."""
     driver: Any = connection.connection.driver_connection
@@ -149,8 +149,10 @@ def _keep_private(path: str | None) -> None:
         return
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # SQLite gives -wal and -shm the mode of the main file, so it must be right before the first write.
-    os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    # SQLite gives -wal and -shm the mode of the main file, so it must be right before the first write. A file that is
+    # there isn't opened: closing it would drop the locks of this process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     file.chmod(0o600)
 
 

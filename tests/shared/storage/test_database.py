@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from pathlib import Path
+
 import psycopg
 import pytest
 from sqlalchemy import make_url
 
 from bot.store.db.engine import Database, unreachable
 from shared.domain.records import RecordsUnavailable
-from shared.storage.database import connection_advice, parse_url
+from shared.storage.database import connection_advice, open_engine, parse_url
 
 
 async def test_a_database_without_an_encoding_is_refused_with_what_to_do(postgresql: str) -> None:
@@ -46,3 +50,19 @@ async def test_an_unknown_database_or_user_is_named_with_what_to_correct(postgre
 )
 def test_only_what_a_person_must_correct_is_advised_about(reason: str, advice: str) -> None:
     assert connection_advice(reason) == advice
+
+
+async def test_a_second_engine_of_a_process_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
+    """Without them, another process that closes the file takes itself for the last, and deletes the log in use."""
+    file = tmp_path / "history.db"
+    url = parse_url(f"sqlite:///{file}")
+    first = open_engine(url)
+    with first.connect() as connection:
+        connection.exec_driver_sql("CREATE TABLE t (x)")
+        connection.commit()
+        open_engine(url).dispose()
+        look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM t').close()"
+        other = await asyncio.create_subprocess_exec(sys.executable, "-c", look, str(file))
+        assert await other.wait() == 0
+        assert file.with_name("history.db-wal").exists()
+    first.dispose()
