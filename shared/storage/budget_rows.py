@@ -214,7 +214,9 @@ class SQLiteRow:
         if self._private:
             _check_private(self._path.parent)
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        # One that is there isn't opened: closing it would drop this process's locks (sqlite.org/howtocorrupt.html, 2.2).
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
         self._file = self._inode()
         self._connection = sqlite3.connect(
             self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
