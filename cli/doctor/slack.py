@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import chain
@@ -17,6 +17,7 @@ from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.domain.card import Tone
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, SlackSettings
+from shared.settings.channels import named_channels
 from shared.text.network_errors import describe_network_error
 from shared.text.sanitize import visible
 from shared.text.slack_ids import split_id
@@ -44,8 +45,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     yield finding or good("Slack token", f"{_text(answer, 'user')} in {_text(answer, 'team')}")
     if answer is None:
         return
-    from bot.app import set_channels  # late: these take most of the bot
-    from bot.slack.web_api import open_web_api
+    from bot.slack.web_api import open_web_api  # late: these take most of the bot
     from cli.doctor import slack_checks
 
     yield scopes(answer.headers.get("x-oauth-scopes"))
@@ -54,8 +54,8 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     if slack.config_token is not None:
         yield await slack_checks.app_manifest(client, slack.config_token.get_secret_value())
     async with open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "") as api:
-        for channel in sorted(set_channels(settings)):
-            yield await _channel(api, channel)
+        for place in await _channels(api, settings):
+            yield place
     yield await _way_in(slack)
     if slack.app_token is not None:
         yield await _connection(settings)
@@ -117,7 +117,6 @@ async def team_api(team: SlackTeam, slack: SlackSettings) -> AsyncIterator[WebAp
 
 
 async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
-    from bot.app import set_channels
     from cli.doctor import slack_checks
 
     name = visible(team.name)
@@ -135,9 +134,17 @@ async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
     lacking = scopes(answer.headers.get("x-oauth-scopes"))
     found = [good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)]
     drawn = [replace(one, check=f"{one.check} in {name}") async for one in slack_checks.drawings(client)]
-    own = [channel for channel in sorted(set_channels(settings)) if split_id(channel)[0] == team.id]
     async with team_api(team, settings.slack) as api:
-        return [*found, *drawn, *[await _channel(api, channel) for channel in own]]
+        return [*found, *drawn, *await _channels(api, settings), *_unseen(team, settings)]
+
+
+def _unseen(team: SlackTeam, settings: Settings) -> Iterator[Finding]:
+    """Alert channels in a Slack workspace without access to what they are told: nothing is posted there."""
+    for name, workspace in settings.workspaces.items():
+        if split_id(workspace.alert_channel or "")[0] == team.id and name not in team.workspaces:
+            found = f"{visible(team.name)} has no access to @{name}, whose alert channel is there"
+            fix = f"outreach slack-teams allow {team.id} @{name}"
+            yield bad(f"Alerts of {name}", found, fix=fix)
 
 
 def scopes(granted: str | None) -> Finding:
@@ -160,6 +167,32 @@ def scopes(granted: str | None) -> Finding:
         return doubtful("Slack scopes", word, fix=f"{fix}{invited}")
     lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
     return bad("Slack scopes", f"missing: {'; '.join(lacks)}", fix=fix)
+
+
+async def _channels(api: WebApi, settings: Settings) -> list[Finding]:
+    """Every channel of the settings that is in the Slack workspace of `api`."""
+    from bot.app import set_channels
+
+    told = set_channels(settings)
+    own = {name: place for place, name in named_channels(settings) if name and split_id(name)[0] == api.team}
+    limited = [await _limit(api, own[name], name) for name in sorted(own.keys() - told)]
+    takes = [await _channel(api, name) for name in sorted(own.keys() & told)]
+    return [*takes, *filter(None, limited)]
+
+
+async def _limit(api: WebApi, place: str, channel: str) -> Finding | None:
+    """A doubt about a channel that the settings only set rules for: these hold nowhere if its id is wrong."""
+    from bot.slack.web_api import SlackError
+
+    try:
+        await api.read("conversations.info", channel=channel)
+    except SlackError as error:
+        if error.code == "channel_not_found":
+            fix = "Check the id in the channel's details. If the channel is private, invite the bot to have it checked."
+            return doubtful(
+                f"Slack channel {channel}", f"{place} names a channel that the bot can't see", fix=fix
+            )
+    return None
 
 
 async def _channel(api: WebApi, channel: str) -> Finding:

@@ -19,7 +19,8 @@ from tests.bot.slack.oauth import FIRST, SECOND, Installed, oauth_bot, oauth_har
 async def agency(tmp_path: Path) -> AsyncIterator[Installed]:
     async with oauth_harness(tmp_path) as bot:
         bot.environ["OUTREACH_ALERT_CHANNEL"] = f"{FIRST}/{seed.ALERTS}"
-        bot.config(f'[routes]\nfallback = "T0NOBODY01/{seed.ALERTS}"\n')
+        rules = f'[roles.channels]\n"{FIRST}/C0TYPO0001" = "reader"\n"{FIRST}/{seed.SALES}" = "reader"\n'
+        bot.config(f'[routes]\nfallback = "T0NOBODY01/{seed.ALERTS}"\n{rules}')
         await bot.control("settings", messages_per_second=0)
         async with oauth_bot(bot) as running:
             await running.browser.install(FIRST)
@@ -41,8 +42,24 @@ async def test_channels_and_cards_are_checked_in_the_team_that_they_belong_to(ag
     found = await examined(agency)
     assert found[f"Slack channel {FIRST}/{seed.ALERTS}"].found == "#outreach-alerts takes messages"
     assert found[f"Slack cards in {seed.TEAM.name}"].tone is Tone.GOOD
+    typo = found[f"Slack channel {FIRST}/C0TYPO0001"]
+    assert (typo.tone, typo.found) == (Tone.WARN, "[roles.channels] names a channel that the bot can't see")
+    assert f"Slack channel {FIRST}/{seed.SALES}" not in found
     stranger = found[f"Slack channel T0NOBODY01/{seed.ALERTS}"]
     assert (stranger.tone, stranger.found) == (Tone.BAD, "T0NOBODY01 hasn't installed the bot")
+
+
+async def test_an_alert_channel_without_access_to_its_alerts_is_found(agency: Installed) -> None:
+    await agency.browser.install(SECOND)
+    await agency.teams.allow(SECOND, "default")
+    agency.bot.config_workspaces(
+        {
+            "acme": ("http://127.0.0.1:9/v1", "key", f"{SECOND}/{seed.SALES}"),
+            "default": ("http://127.0.0.1:9/v1", "key", ""),
+        }
+    )
+    found = (await examined(agency))["Alerts of acme"]
+    assert (found.tone, found.fix) == (Tone.BAD, f"outreach slack-teams allow {SECOND} @acme")
 
 
 async def test_a_message_is_tried_out_in_the_one_team_or_the_named_one(agency: Installed) -> None:
