@@ -17,6 +17,8 @@ from shared.domain.totals import totals
 
 ADDRESS = re.compile(r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+")
 HIDDEN = "(address)"
+UNNAMED = "default"
+"""The workspace of settings that name none."""
 REPLY_WINDOW = 3600
 """Seconds within which a first touch counts as fast."""
 
@@ -81,6 +83,11 @@ class ClientReport:
     incidents: tuple[Incident, ...] | None = None
     changes: tuple[Change, ...] | None = None
     gaps: tuple[str, ...] = ()
+
+    @property
+    def whose(self) -> str:
+        """` for acme`; empty where the workspace has no name of its own."""
+        return "" if self.workspace == UNNAMED else f" for {self.workspace}"
 
     @property
     def total(self) -> StatsRow:

@@ -20,8 +20,6 @@ from shared.text.sanitize import visible
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """https://www.w3.org/TR/CSP3/#meta-element"""
-UNNAMED = "default"
-"""The workspace of settings that name none."""
 MOST_REPLIES = 500
 """Positive replies that the page lists."""
 MOST_EVENTS = 200
@@ -55,8 +53,7 @@ def _text(value: object) -> str:
 
 
 def _headline(report: ClientReport) -> str:
-    named = "" if report.workspace == UNNAMED else f" for {_text(report.workspace)}"
-    return f"Outreach report{named}"
+    return f"Outreach report{_text(report.whose)}"
 
 
 def _header(report: ClientReport, brand: Brand) -> str:

@@ -46,7 +46,7 @@ def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple
     """The report in one message."""
     still = ", today so far" if made.running else ""
     return Card(
-        title=f"Report for {made.workspace}, {show_days(made.first, made.last)}{still}",
+        title=f"Report{made.whose}, {show_days(made.first, made.last)}{still}",
         text=(*text, *made.gaps),
         facts=(
             *total_facts(made.total, past=_past(made)),

@@ -35,7 +35,7 @@ def test_the_page_and_the_data_are_written(shell: Shell) -> None:
 def test_without_options_the_summary_is_shown(shell: Shell) -> None:
     ran = shell.run("report", "last-month")
     assert ran.code == 0
-    assert "Report for default" in ran.out
+    assert "Report, " in ran.out
     assert "Response time" in ran.out
 
 

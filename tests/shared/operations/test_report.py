@@ -37,7 +37,7 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
     harness.records.recorded = RECORDED
     card = await harness.say("report last week")
     by_label = facts(card)
-    assert card.title == "Report for default, 2 to 8 March"
+    assert card.title == "Report, 2 to 8 March"
     assert by_label["Sends"].startswith("4,000")
     assert by_label["Response time"] == "median 4 min of 1, 1 not handled yet"
     assert by_label["Domains"].startswith("1 of 3 domains healthy")
