@@ -41,6 +41,18 @@ def test_columns_never_need_more_room_than_there_is_but_for_those_that_stay(room
         assert width <= room or all(p.column.rank == 0 for p in placed)
 
 
+@pytest.mark.parametrize(
+    ("replies", "sends", "wide", "short"),
+    [(5, 449, "1.1% ±1.5 ", "~1.1%"), (71, 1000, "7.1% ±1.8 ", "7.1%"), (700, 10_000, "7.0% ±0.5 ", "7.0%"),
+     (4000, 80_000, "5.0%      ", "5.0%"), (3, 40, "too few", "too few")],
+)  # fmt: skip
+def test_a_rate_shows_its_margin_where_there_is_room(replies: int, sends: int, wide: str, short: str) -> None:
+    line = StatsLine(StatsRow(group="B", sends=sends, replies=replies), "B")
+    for room, shown in ((300, wide), (60, short)):
+        (found,) = [one for one in place(LISTS["stats"], room) if one.column.title == "Replies"]
+        assert "".join(text for text, _ in found.column.render(line, found.width, UNICODE)) == shown
+
+
 def test_a_filter_takes_and_leaves_out() -> None:
     lines: tuple[Line, ...] = board_of(account()).inboxes
     shown = arranged(lines, Arrangement(find="TRYACME !person02"), columns=LISTS["inboxes"])
