@@ -49,7 +49,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A property that hangs ends the run: raised in the test, the timeout would pass for a failing example, to be
-    tried again for ever."""
+    tried again forever."""
     usual = float(config.getini("timeout") or 120)
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):

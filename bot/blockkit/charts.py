@@ -16,7 +16,7 @@ from shared.text.sanitize import visible
 
 TITLE, LABEL, CATEGORIES, SERIES, MOST = 50, 20, 20, 6, 2
 FLATTENED = 5
-"""A series whose peak is so many times below the highest has a chart of its own, where it is more than a flat line."""
+"""A series whose peak is so many times below the highest has its own chart, where it is more than a flat line."""
 
 Series = tuple[str, tuple[float | None, ...]]
 

@@ -229,7 +229,7 @@ def _morning_of(given: str, zone: tzinfo) -> datetime | None:
 
 
 def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
-    """Until when an alert may be put off: presets that are ahead, and a date of one's own."""
+    """Choices for a snooze: presets in the future, and a custom date."""
     labels = (
         ("1h", "1 hour"),
         ("3h", "3 hours"),

@@ -33,7 +33,7 @@ from shared.operations.context import CommandContext
 from shared.settings import CLAIM
 
 KNOWN_WITHIN = 1.5
-"""Seconds for Slack to say who somebody is before a form is opened: its trigger lives for three."""
+"""Seconds for Slack to say who someone is before a form is opened: its trigger lives for three."""
 MOST_NAMED = 20
 """Channels of one answer that Slack is asked about."""
 _ANSWERS = frozenset({"yes", "undo"})
@@ -103,7 +103,7 @@ class CommandDispatcher:
         return replace(answer, card=with_channel_names(answer.card, names))
 
     async def form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
-        """Why somebody may not fill in this command's form here: it names workspaces and sequences. None: they may."""
+        """Why someone may not fill in this command's form here: it names workspaces and sequences. None: they may."""
         try:
             person = await asyncio.wait_for(self._directory.find(user), KNOWN_WITHIN)
         except TimeoutError:

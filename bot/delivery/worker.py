@@ -86,7 +86,7 @@ class DeliveryWorker:
     async def run(self) -> None:
         """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown.
 
-        Where it fails, the posts under way end by themselves, and it can be run again.
+        Where it fails, the posts in progress still finish, and it can be run again.
         """
         self._signals.unrouted = True
         try:

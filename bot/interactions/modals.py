@@ -183,7 +183,7 @@ class Modals:
         )
 
     async def reply_in_modal(self, answer: Answer, trigger: str, *, person: str) -> None:
-        """In a modal of its own, where the trigger still counts; else it is left unsaid."""
+        """In its own modal, where the trigger still counts; else it is left unsaid."""
         if not trigger:
             return
         try:

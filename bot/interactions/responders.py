@@ -157,7 +157,7 @@ class Address:
         self._announced = self._shows_progress = False
 
     async def show_progress(self) -> None:
-        """On the card that was clicked, in the place of the question, or in a line of its own after a command."""
+        """On the card that was clicked, in the place of the question, or in its own line after a command."""
         if self._clicked:
             self._shows_progress = await self._replace(self._clicked.in_progress())
         elif not self._ephemeral:

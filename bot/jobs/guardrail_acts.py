@@ -146,7 +146,7 @@ class GuardrailActs:
         try:
             known = {one.id: one for one in await context.client.list_sequences()}
             if incident.state == "decided":
-                # What is paused by now was paused by somebody else: it is left to them.
+                # What is paused by now was paused by someone else: it is left to them.
                 able = [
                     name for name in incident.sequences if name in known and known[name].status == "active"
                 ]

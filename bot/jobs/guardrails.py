@@ -268,7 +268,7 @@ class GuardrailWatch:
                 await self._store.incidents.end(one)
 
     async def release_timers(self) -> None:
-        """Forget the timed end of a pause that somebody has ended already: what they pause later is theirs."""
+        """Forget the timed end of a pause that someone has ended already: what they pause later is theirs."""
         seen = {
             name: (one.seen_at, frozenset(s.id for s in one.sequences if s.status == "active"))
             for name, one in self._accounts.items()

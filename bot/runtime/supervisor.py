@@ -119,7 +119,7 @@ class Supervisor:
 
 
 class ActiveTasks:
-    """The tasks that answer somebody; `drain` waits for them before the bot ends."""
+    """The tasks that answer someone; `drain` waits for them before the bot ends."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()

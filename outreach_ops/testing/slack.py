@@ -30,13 +30,13 @@ class Slack:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that Slack's own examples read, for a bot that runs in a process of its own."""
+        """The variables that Slack's own examples read, for a bot that runs in its own process."""
         return _environment(self, self.api_url)
 
     def add_app(
         self, manifest: Mapping[str, Any] | Path | None = None, *, name: str = "", **more: Any
     ) -> App:
-        """Install another app, with tokens and a bot of its own; it is there until the next reset.
+        """Install another app, with its own tokens and bot; it is there until the next reset.
 
         `name` is needed where the manifest has none; `channels` are those its bot is in.
         """

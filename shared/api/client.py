@@ -207,7 +207,7 @@ class OutreachClient:
     async def create_webhook(self, url: str, events: Sequence[models.EventKind]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown this once.
 
-        Never repeated by itself: raises `Uncertain` when the subscription may exist and its secret is lost.
+        Never retried automatically: raises `Uncertain` when the subscription may exist and its secret is lost.
         """
         request = requests.create_webhook(url, events=events)
         section = self._section("webhook")

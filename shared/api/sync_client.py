@@ -53,7 +53,7 @@ async def _next(iterator: AsyncIterator[T]) -> T:
 class SyncOutreachClient:
     """`OutreachClient` for programs without an event loop: the same arguments, methods, results and errors.
 
-    A context manager; threads may share it. Its requests run in a thread of its own, which ends with `close()`.
+    A context manager; threads may share it. Its requests run in its own thread, which ends with `close()`.
     """
 
     def __init__(self, **options: Any) -> None:

@@ -108,7 +108,7 @@ class ClientReport:
 
 
 def hide(text: str) -> str:
-    """The text without e-mail addresses."""
+    """The text without email addresses."""
     return ADDRESS.sub(HIDDEN, text)
 
 

@@ -80,7 +80,7 @@ def _write(values: Values) -> Iterable[str]:
 
 
 def is_asked_first(values: Values) -> bool:
-    """Whether the command asks before it does anything: a rule that acts by itself is shown with its backtest."""
+    """Whether the command asks for confirmation: a rule that pauses without asking is shown with its backtest."""
     return values["act"] == "add" and str(values["rule"]).startswith("pause ")
 
 

@@ -235,7 +235,7 @@ _TABLE = (
         usage="[last week|last month|7d|FROM..TO]",
         summary="Client report for a period: sends, replies, meetings, health, incidents",
         examples=("report", "report last month", "report 2026-03-01..2026-03-31"),
-        # In a shell it is a program of its own, which writes the page.
+        # In a shell it is its own program, which writes the page.
         faces=frozenset({Face.SLACK, Face.DASHBOARD}),
         grammar=periods.REPORT,
     ),
@@ -251,7 +251,7 @@ _TABLE = (
         summary="Check the connection to the service, Slack, the channels and the database",
         role=Role.ADMIN,
         examples=("doctor",),
-        faces=frozenset({Face.SLACK}),  # in a shell it is a program of its own, which checks more
+        faces=frozenset({Face.SLACK}),  # in a shell it is its own program, which checks more
     ),
 )
 COMMANDS.update((command.name, command) for command in _TABLE)

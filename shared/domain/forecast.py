@@ -55,7 +55,7 @@ class Drift:
     steps: int
 
     def ahead(self, days: float) -> Span:
-        """Each day adds a step of its own, and the mean step is itself an estimate."""
+        """Each day adds its own step, and the mean step is itself an estimate."""
         middle = self.last + self.step * days
         half = _t(self.steps - 1) * self.spread * math.sqrt(days**GROWTH + days * days / self.steps)
         return Span(low=middle - half, high=middle + half)

@@ -42,7 +42,7 @@ class Daily:
         for day, found in self.days.items():
             times, values = found
             on_its_day = day * DAY <= times[0] <= (day + 1) * DAY
-            begins = day * DAY if on_its_day else times[0]  # a service in a test has a clock of its own
+            begins = day * DAY if on_its_day else times[0]  # a service in a test has its own clock
             if begins > end or times[-1] <= start:
                 continue
             upper = values[-1] if times[-1] <= end else _at(found, end, late=generous)

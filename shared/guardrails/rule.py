@@ -23,7 +23,7 @@ class Action(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a rule looks at, each by itself."""
+    """What a rule checks, each subject separately."""
 
     SEQUENCE = "sequence"
     INBOX = "inbox"
@@ -97,7 +97,7 @@ class Rule:
     only: str = ""
     """The one sequence, inbox or domain that is meant; empty: every one."""
     duration: timedelta | None = None
-    """How long a pause lasts; None: until somebody resumes."""
+    """How long a pause lasts; None: until someone resumes."""
     per_day: int = 5
     at_once: int = 0
     """Sequences that this rule may hold paused at the same time; only of rules that act."""

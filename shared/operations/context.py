@@ -80,7 +80,7 @@ class CommandContext:
     zone: tzinfo = UTC
     """In which the reader's times of day are."""
     limit: int | None = None
-    """How many entries of a list to show; None: as many as the command shows by itself."""
+    """How many entries of a list to show; None: the command's default."""
     page: int = 1
     """Which part of a list that is longer than one answer."""
     display_name: Callable[[str], Awaitable[str]] = show_as_is

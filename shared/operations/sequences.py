@@ -158,7 +158,7 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
 
 
 def due_at_of(invocation: Invocation, context: CommandContext) -> datetime | None:
-    """When a pause of the line ends by itself; None: it does not, or the moment has passed."""
+    """When a timed pause ends; None if it isn't timed, or the time has passed."""
     duration: timedelta | None = invocation.values.get("duration")
     until: Moment | None = invocation.values.get("until")
     if until:
@@ -260,7 +260,7 @@ async def pause_one(
 ) -> str:
     """Pause it unless it is, until `due_at` where that is given; returns a note on its timer.
 
-    The timer is set before the pause, so that a crash leaves nothing paused for ever, and goes with a pause that
+    The timer is set before the pause, so that a crash leaves nothing paused forever, and goes with a pause that
     certainly failed. Raises `OutreachError`, `RecordsUnavailable`.
     """
     note = await _plan(sequence, due_at=due_at, reason=reason, context=context)
@@ -308,7 +308,7 @@ async def resume_one(sequence: Sequence, *, context: CommandContext) -> str:
     """Resume it unless it is active; returns a note on its timer. Raises `OutreachError`."""
     if sequence.status != "active":
         await context.client.resume_sequence(sequence.id)
-    # The bot's own timer ends by itself: taken away while it fires, it could not tell that it fired.
+    # The bot deletes its own timer after it has fired; deleted here, it couldn't report that it fired.
     return "" if context.actor.face == "bot" else await _forget_timer(sequence, context=context)
 
 

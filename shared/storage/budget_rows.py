@@ -262,7 +262,7 @@ class PostgreSQLRow:
         execute = self._connection.execute
         query = "SELECT pace FROM request_budget WHERE key = %s FOR UPDATE"
         (text,) = execute(query, (self._key,)).fetchone()
-        # Asked under the lock, in a statement of its own: beside FOR UPDATE it would be read before the wait.
+        # Asked under the lock, in its own statement: beside FOR UPDATE it would be read before the wait.
         (now,) = execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
         ahead, before = now - self._clock(), self._ahead
         self._ahead = ahead

@@ -14,7 +14,7 @@ LONGEST_LINK = 2_900
 
 
 def lead_link(template: str, email: str | None) -> str:
-    """The address of a lead's page, the e-mail address quoted; empty where there is none, or no room for it."""
+    """The address of a lead's page, the email address quoted; empty where there is none, or no room for it."""
     link = template.replace(EMAIL_FIELD, _quote(email)) if template and email else ""
     return link if len(link) <= LONGEST_LINK else ""
 

@@ -19,7 +19,7 @@ def has_parent_pipe(environ: Mapping[str, str] = os.environ) -> bool:
 
 
 async def wait_for_parent_exit() -> None:
-    """Return when stdin reaches its end; for ever waiting where no parent holds it."""
+    """Return when stdin reaches its end; waits forever without a parent."""
     if not has_parent_pipe():
         await asyncio.Event().wait()
     reader = asyncio.StreamReader()

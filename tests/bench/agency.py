@@ -155,7 +155,7 @@ def delivery(number: int) -> bytes:
 
 
 async def send(port: int, request: bytes) -> float:
-    """Deliver it over a connection of its own; the time of the answer."""
+    """Deliver it over its own connection; the time of the answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)
     head = await reader.readuntil(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Targets 5 and 6, and the decoding of a thousand leads, against the sandbox in a process of its own."""
+"""Targets 5 and 6, and the decoding of a thousand leads, against the sandbox in its own process."""
 
 from __future__ import annotations
 

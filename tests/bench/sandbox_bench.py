@@ -88,7 +88,7 @@ uvloop.run(main())
 
 @asynccontextmanager
 async def _process(program: str, *arguments: str) -> AsyncIterator[list[Any]]:
-    """A server in a process of its own, which says in a line of JSON where it is."""
+    """A server in its own process, which says in a line of JSON where it is."""
     pipe = asyncio.subprocess.PIPE
     running = await asyncio.create_subprocess_exec(
         sys.executable, "-c", program, *arguments, stdin=pipe, stdout=pipe

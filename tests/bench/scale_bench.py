@@ -81,7 +81,7 @@ def run() -> list[Row]:
 
 
 async def measure() -> list[Row]:
-    """One agency after the other, each with a database of its own."""
+    """One agency after the other, each with its own database."""
     rows: list[Row] = []
     for count in (1, 2, 4):
         rows += await _measure(count)

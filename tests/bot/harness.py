@@ -229,7 +229,7 @@ async def bot_inside(
 async def bot_process(
     bot: BotHarness, *, pace: LeaseTimings | None = HASTE, before: str = "", stderr: int | None = None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The bot as a process of its own, killed at the end if it still lives; `before` is run in it first."""
+    """The bot as its own process, killed at the end if it still lives; `before` is run in it first."""
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
     program = before + RUN.format(pace=pace)
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ, stderr=stderr)

@@ -222,7 +222,7 @@ class FaultRun:
         }
 
     async def _delays(self) -> list[float]:
-        """Seconds from the answer 200 to the message, of every accepted delivery with a message of its own."""
+        """Seconds from the answer 200 to the message, of every accepted delivery with its own message."""
         found = []
         for message in await self.slack.messages():
             if name := re.search(r"Ada (\d+)\b", message["text"]):

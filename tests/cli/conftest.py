@@ -52,7 +52,7 @@ class Shell:
         return Run(code, output.out, output.err)
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
-        """In a process of its own, to be stopped, killed or piped."""
+        """In its own process, to be stopped, killed or piped."""
         pipes: dict[str, Any] = {
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,

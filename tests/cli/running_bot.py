@@ -1,4 +1,4 @@
-"""The bot as a process of its own, with the settings of a shell and a Slack that does not answer."""
+"""The bot as its own process, with the settings of a shell and a Slack that does not answer."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Sandbox:
-    """The embedded service as a process of its own, standing still in time."""
+    """The embedded service as its own process, standing still in time."""
 
     def __init__(self, scenario: str = "calm-week", *, database: str = "") -> None:
         words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
@@ -65,7 +65,7 @@ class Sandbox:
 
 
 class Screen:
-    """The dashboard in a tmux of its own."""
+    """The dashboard in its own tmux."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The wheel, installed into an environment of its own and run in a folder whose packages have the program's names."""
+"""The wheel, installed into its own environment and run in a folder whose packages have the program's names."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ dials = schemathesis.pytest.from_fixture("control_schema")
 
 @pytest.fixture(scope="module")
 def running(seeded_database: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """The service in a thread of its own: schemathesis asks synchronously."""
+    """The service in its own thread: schemathesis asks synchronously."""
     import shutil
     import threading
 

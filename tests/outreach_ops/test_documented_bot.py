@@ -1,4 +1,4 @@
-"""The example of docs/testing-your-bot.md, in a project of its own, with the plugin as anybody has it."""
+"""The example of docs/testing-your-bot.md, in its own project, with the plugin as anybody has it."""
 
 from __future__ import annotations
 

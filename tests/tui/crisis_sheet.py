@@ -77,7 +77,7 @@ async def on_a_wall() -> AsyncIterator[Watcher]:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """Somebody who reads the wall."""
+    """Someone who reads the wall."""
 
     app: DashboardApp
     pilot: Pilot[int]

@@ -177,7 +177,7 @@ async def recorded() -> list[str]:
 
 
 def recording(frames: Sequence[str]) -> str:
-    """One SVG that shows the frames in turn, for ever; each keeps its own style classes."""
+    """One SVG that shows the frames in turn, forever; each keeps its own style classes."""
     whole, share = EACH * len(frames), 100 / len(frames)
     head = re.match(r"<svg[^>]*>", frames[0])
     assert head

@@ -12,7 +12,7 @@ from tui.feed.workspace_state import WorkspaceState
 from tui.screens.all_workspaces import AllWorkspacesScreen
 
 IDLE = timedelta(minutes=2)
-"""Without a key for so long, a board that somebody opened gives way again."""
+"""Without a key for so long, a board that someone opened gives way again."""
 
 
 @dataclass(slots=True, kw_only=True)

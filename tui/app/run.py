@@ -60,7 +60,7 @@ class DashboardOptions:
 
 
 async def _run_until_exit(app: DashboardApp) -> None:
-    """Run the app; who cancels it has it leave in order, or its input thread would read a dead terminal for ever."""
+    """Run the app; who cancels it has it leave in order, or its input thread would read a dead terminal forever."""
     running = asyncio.create_task(app.run_async(), name="dashboard-app")
     try:
         await asyncio.shield(running)

@@ -177,7 +177,7 @@ def _when(falls: forecast.Crossing) -> str:
 
 
 def as_recalled(snapshot: Snapshot) -> Snapshot:
-    """The values with their age; what failed or had fired then is no news now, and claims are read anew."""
+    """The values with their age; old failures and firings are dropped, and claims are read again."""
     for source in SOURCES.values():
         past = replace(snapshot.reading(source), error=None, failed_since=None)
         snapshot = snapshot.with_reading(source, past)

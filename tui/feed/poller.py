@@ -99,7 +99,7 @@ class PollIntervals:
 
 
 class BoardComposer:
-    """Makes a tick of each snapshot of a workspace, in a thread of its own."""
+    """Makes a tick of each snapshot of a workspace, in its own thread."""
 
     def __init__(
         self, shown: Snapshot, *, past: RecalledState, thresholds: Thresholds, now: Callable[[], datetime]

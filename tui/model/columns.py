@@ -102,7 +102,7 @@ def _text(of: Callable[[Any], str | None], ink: Ink = Ink.TEXT) -> CellRenderer:
 
 
 def _sign(line: Any, _: int, glyphs: Glyphs) -> Sequence[Piece]:
-    """The tone; what can't send at all has a sign of its own."""
+    """The tone; what can't send has its own sign."""
     is_stopped = (isinstance(line, InboxLine) and line.inbox.status == "resting") or (
         isinstance(line, DomainLine) and line.domain.paused
     )

@@ -51,7 +51,7 @@ EACH = 10
 
 
 class WorkspaceTile(ErrorBoundary, Vertical):
-    """A workspace on a wall: its name, verdict and age over numerals that are read from three metres."""
+    """A workspace on a wall: its name, verdict and age over numerals that are read from three meters."""
 
     DEFAULT_CSS = "WorkspaceTile { height: 9; margin: 1 1 0 1; } WorkspaceTile HealthCounts { margin: 0; }"
 

@@ -142,7 +142,7 @@ class DetailScreen(SafeScreen[None]):
         return metrics[self._metric % len(metrics)] if metrics else None
 
     def open(self, ref: PageRef, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
-        if self not in self.app.screen_stack:  # somebody has left it already
+        if self not in self.app.screen_stack:  # someone has left it already
             return
         self._board, self._changes = board, changes
         self._trail = []

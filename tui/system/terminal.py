@@ -132,7 +132,7 @@ class HandoverDriver(LinuxDriver):
         assert writer, "Driver must be in application mode"
         while writer.is_alive():
             try:
-                writer._queue.put(data, timeout=EVERY)  # noqa: SLF001 # `write` would wait for ever
+                writer._queue.put(data, timeout=EVERY)  # noqa: SLF001 # `write` would wait forever
             except Full:
                 if is_gone(self.fileno):
                     return

@@ -198,7 +198,7 @@ def _whole(pieces: list[Piece], room: int) -> list[Piece]:
 
 
 class HealthCounts(NumberRow):
-    """Healthy, at risk, resting, unknown: each with sign, word and number, read from three metres."""
+    """Healthy, at risk, resting, unknown: each with sign, word and number, read from three meters."""
 
     DEFAULT_CSS = "HealthCounts { height: 8; background: $o-panel; }"
 

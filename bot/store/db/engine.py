@@ -201,7 +201,7 @@ class Repository:
 def writes(
     method: Callable[Concatenate[R, Transaction, P], T],
 ) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
-    """Run a method of a repository in a transaction of its own."""
+    """Run a method of a repository in its own transaction."""
 
     @wraps(method)
     async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:

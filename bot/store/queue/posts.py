@@ -29,7 +29,7 @@ class State(StrEnum):
 UNSENT = posts.c.state != sa.literal(State.SENT.value, literal_execute=True)
 """In the words of the index over what is not sent yet: without it, all that a channel ever had would be read."""
 INCIDENT = 3
-"""The urgency of a message that is posted by itself, before all others, and never bundled in a storm."""
+"""The urgency of a message that is posted separately, before all others, and never bundled in a storm."""
 IS_INCIDENT = posts.c.urgency >= sa.literal(INCIDENT, literal_execute=True)
 """In the words of the index over incidents that wait."""
 UNFINISHED = "unfinished"

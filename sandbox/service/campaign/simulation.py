@@ -34,7 +34,7 @@ HUGE_QUANTUM = 60.0
 KEPT_DAYS = 30
 KEPT_DELIVERIES = 10_000
 REPLIES = ("lead.replied", "reply.interested", "reply.ooo")
-"""The reply history, which is kept for ever (document: DELETE /leads/{id})."""
+"""The reply history, which is kept forever (document: DELETE /leads/{id})."""
 _SLICE_SECONDS = 0.008
 
 _WORLD = select(world).with_for_update(skip_locked=True)

@@ -102,7 +102,7 @@ class Reset(_Body):
 
 
 def create_control(control: Control) -> FastAPI:
-    """The control API as an application of its own, with its own `/control/docs`."""
+    """The control API as its own application, with its own `/control/docs`."""
     app = FastAPI(
         title="Sandbox control",
         version="1",

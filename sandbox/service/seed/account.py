@@ -55,7 +55,7 @@ def seed_account(connection: Connection, options: SeedOptions) -> bool:
 
 
 def seed_again(connection: Connection, *, speed: float) -> None:
-    """Empty the store, and create the same account anew, at the moment at which it was created first."""
+    """Empty the store, and create the same account again, at its original time."""
     world = connection.execute(select(schema.world)).one()
     tables = schema.metadata.sorted_tables
     if connection.dialect.name == "postgresql":

@@ -51,7 +51,7 @@ _SIMULATED = Statement(select(world.c.simulated_until))
 
 
 def _by_row(table: Table, name: Column[str]) -> Statement:
-    """The groups that have a table of their own, with their names."""
+    """The groups that have their own table, with their names."""
     return Statement(
         select(table.c.pk, name)
         .where(table.c.workspace_pk == bindparam("workspace"), table.c.pk >= bindparam("low"))

@@ -31,7 +31,7 @@ async def keep(workspace: Workspace, body: Body) -> Json:
 
 
 async def world(workspace: Workspace, body: Body) -> Json:
-    """`{team, users, groups, channels}`: start over in a world of one's own."""
+    """`{team, users, groups, channels}`: start over with custom people and channels."""
     workspace.change_world(read_world(body, [one.app for one in workspace.installations]))
     return await reports.state(workspace, {})
 
@@ -169,7 +169,7 @@ async def scopes(workspace: Workspace, body: Body) -> Json:
 
 
 async def channel(workspace: Workspace, body: Body) -> Json:
-    """`{channel, archived}`, `{channel, name}` or `{channel, id}`: archive it or bring it back, or call it anew."""
+    """`{channel, archived}`, `{channel, name}` or `{channel, id}`: archive, unarchive or rename it, or change its id."""
     found = workspace.world.channel(str(body["channel"]))
     if "name" in body or "id" in body:
         return _call_channel(workspace, found, body)

@@ -69,7 +69,7 @@ class Events:
                 self.send(one, "message", channel_type=channel_type, **fields)
 
     def home_opened(self, user: User, *, of: Installation, tab: str, view: dict[str, Any] | None) -> None:
-        """Somebody opened an app's Home."""
+        """Someone opened an app's Home."""
         if "app_home_opened" in of.settings.events:
             shown: dict[str, Any] = {"view": view} if view else {}
             channel = self._world.direct(user.id, of.app).id

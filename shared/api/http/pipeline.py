@@ -147,7 +147,7 @@ class Pipeline:
                 raise
 
         async def late(seconds: float) -> None:
-            # Beyond that, others have gone in the meantime, and only a turn of its own is safe.
+            # Beyond that, others have gone in the meantime, and only its own turn is safe.
             await (self._pacer.late(seconds) if seconds < TOO_LATE else turn())
 
         await turn()

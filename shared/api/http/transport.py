@@ -208,7 +208,7 @@ def _broken_off(request: requests.Request, error: Exception, *, was_sent: bool) 
 
 
 def cause(error: Exception) -> str:
-    """Why the connection failed, in words where the system's error is known; a sentence of its own."""
+    """Why the connection failed, as a sentence, in words where the system's error is known."""
     system: BaseException | None = error
     while system is not None:
         for kinds, words in _SYSTEM_ERRORS:

@@ -1,4 +1,4 @@
-"""A simulated month of the dashboard in a process of its own, so that its memory is its own.
+"""A simulated month of the dashboard in its own process, so that its memory is its own.
 
 Ten thousand inboxes through client, poller, history and screen; the history has seen the fortnight before.
 """
@@ -70,7 +70,7 @@ def largest(seconds: float) -> float:
 
 
 def measure(seconds: float = SECONDS) -> Month:
-    """A month in so many seconds, in a process of its own."""
+    """A month in so many seconds, in its own process."""
     with tempfile.TemporaryDirectory() as folder, _service() as port:
         asyncio.run(_simulate_fortnight(folder))
         command = [sys.executable, "-m", "tests.bench.dashboard.tui_month", folder, str(port), str(seconds)]

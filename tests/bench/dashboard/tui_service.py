@@ -1,4 +1,4 @@
-"""A service of ten thousand inboxes in a process of its own: answers made beforehand, a hundred inboxes moving.
+"""A service of ten thousand inboxes in its own process: answers made beforehand, a hundred inboxes moving.
 
 The sandbox would do, but for its own work, which takes the cores from what is measured.
 """

@@ -133,7 +133,7 @@ async def test_bounces_and_opt_outs_of_a_domain_are_one_card_with_both_numbers(b
     assert "Many bounces and opt-outs from mail.example" in card["text"]
     assert "Q3 founders (27)" in shown(card)
     spikes_of = [m["text"] for m in in_channel(await bot.messages()) if "mail.example" in shown(m)]
-    assert len(spikes_of) == 1, "neither the second kind nor the sequence has a card of its own"
+    assert len(spikes_of) == 1, "neither the second kind nor the sequence has its own card"
 
 
 async def test_who_acknowledges_a_paused_domain_is_on_its_card_and_the_second_is_told_who(

@@ -82,7 +82,7 @@ async def test_another_browser_cannot_finish_an_installation(installed: Installe
     back = await installed.browser.decide(await installed.browser.begin())
     victim = Browser(bot=installed.bot)
     assert (await victim.visit(back)).status == 400
-    victim.state = "a state of their own"
+    victim.state = "their own state"
     page = await victim.visit(back)
     assert page.status == 400
     assert "didn't start the installation" in html.unescape(page.text)

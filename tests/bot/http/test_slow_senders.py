@@ -57,7 +57,7 @@ async def test_a_delivery_is_taken_while_a_thousand_heads_stay_unfinished(tmp_pa
         connections(bot, 1_000, HALF_A_HEAD),
         asyncio.timeout(3),
         aiohttp.ClientSession() as http,
-    ):  # over a connection of its own
+    ):  # over its own connection
         assert await replace(bot, http=http).deliver(interested(1)) == 200
 
 

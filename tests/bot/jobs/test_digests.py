@@ -1,4 +1,4 @@
-"""The digest that comes by itself: once, at its time, with changes and charts, or lines of text where the workspace knows no charts."""
+"""Scheduled digests: once, at their time, with changes and charts, or lines of text where the workspace knows no charts."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ async def connected(bot: BotHarness, *, times: int) -> dict[str, Any]:
 
 
 async def while_connected(bot: BotHarness) -> dict[str, Any] | None:
-    """How the connection stands; None: it is being built anew."""
+    """The state of the connection; None while it reconnects."""
     connection = await state(bot)
     return connection if connection["connected"] else None
 

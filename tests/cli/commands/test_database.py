@@ -76,10 +76,10 @@ def test_a_backup_goes_through_no_link_that_somebody_put_in_its_way(offline: She
     """In a folder of several users, such as /tmp."""
     set_timer("sq_1")
     other = offline.home / "other.txt"
-    other.write_text("of somebody else")
+    other.write_text("of someone else")
     (offline.home / f".backup.db.{os.getpid()}").symlink_to(other)
     told = offline.run("database", "backup", str(offline.home / "backup.db"))
-    assert (told.code, other.read_text()) == (1, "of somebody else")
+    assert (told.code, other.read_text()) == (1, "of someone else")
     assert not (offline.home / "backup.db").exists()
 
 

@@ -108,7 +108,7 @@ def test_removing_asks_on_a_terminal(shell: Shell, answer: str, code: int) -> No
 
 
 def test_a_dashboard_without_a_terminal_says_what_to_do_instead(shell: Shell) -> None:
-    """Left to itself it would draw into a file for ever."""
+    """Left to itself it would draw into a file forever."""
     result = shell.run("dashboard")
     assert (result.code, result.out) == (2, "")
     assert "--once" in result.err

@@ -93,7 +93,7 @@ asyncio.run(main())
 
 @asynccontextmanager
 async def process(database: str, *, speed: float = 0.0) -> AsyncIterator[tuple[str, str, dict[str, str]]]:
-    """A service in a process of its own."""
+    """A service in its own process."""
     pipe = asyncio.subprocess.PIPE
     running = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PROCESS, database, str(speed), stdin=pipe, stdout=pipe

@@ -123,7 +123,7 @@ async def test_a_lead_is_added_found_and_removed(context: CommandContext) -> Non
 async def test_no_command_of_the_table_fails_without_being_understood(
     unpaced_context: CommandContext,
 ) -> None:
-    searching = {"lead", "remove"}  # a page at a time, at the service's pace; they have a test of their own
+    searching = {"lead", "remove"}  # a page at a time, at the service's pace; they have their own test
     for command in (known for name, known in COMMANDS.items() if name not in searching):
         for line in command.examples:
             card = await say(unpaced_context, line)

@@ -1,4 +1,4 @@
-"""A service without a limit of its own, and a database of either engine for the budget."""
+"""A service without its own limit, and a database of either engine for the budget."""
 
 from __future__ import annotations
 

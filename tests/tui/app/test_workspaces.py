@@ -76,7 +76,7 @@ async def test_several_workspaces_share_a_wall_that_any_key_leaves(clock: Clock)
             ["◆", "ACME", "1", "of"],
             ["◆", "BETA", "1", "of"],
         ]
-        assert "█" in towers[0].standing.render_line(4).text, "numerals that are read from three metres"
+        assert "█" in towers[0].standing.render_line(4).text, "numerals that are read from three meters"
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         assert app.screen.workspaces.display

@@ -1,4 +1,4 @@
-"""Whatever the service answers, the client returns a value or raises an error of its own."""
+"""Whatever the service answers, the client returns a value or raises its own error."""
 
 from __future__ import annotations
 
