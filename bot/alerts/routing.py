@@ -40,7 +40,7 @@ class Routes:
     """How long a paused domain may stay unacknowledged."""
 
     def decide(self, pending: PendingDelivery) -> Decision:
-        """What becomes of a delivery."""
+        """The result of routing a delivery."""
         event = read_event(pending.body)
         if not isinstance(event, Event):
             return Decision(problem=event.reason)

@@ -23,7 +23,7 @@ class Answer:
     settles: bool = False
     """The question that was clicked is answered and may go."""
     on_card: bool = False
-    """The alert's card shows it; it is said only to who clicked elsewhere."""
+    """The alert's card shows it; only people who clicked elsewhere get it as an answer."""
     workspace: str = ""
 
 

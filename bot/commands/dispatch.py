@@ -82,7 +82,7 @@ class CommandDispatcher:
     ) -> Answer:
         """Parse, check the role, run; changes that everyone sees are signed with the person's name.
 
-        `progress` is told how many leads a search has looked at.
+        `progress` gets the number of leads searched so far.
         """
         person = await self._directory.find(user, name=name)
         person = self._access.with_role(replace(person, is_bot=person.is_bot or is_bot), channel=channel)

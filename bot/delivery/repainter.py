@@ -92,7 +92,7 @@ class Repainter:
         match outcome:
             case Sent():
                 await self._store.repaints.done(message)
-            case ChannelRefused(error=error) if error == NOT_INSTALLED:  # nobody is there to see it
+            case ChannelRefused(error=error) if error == NOT_INSTALLED:  # without an audience
                 await self._store.repaints.done(message)
             case NotSent(error=error) if error == RATE_LIMITED:
                 await self._store.repaints.throttled(message, seconds=outcome.after)

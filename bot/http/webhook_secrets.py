@@ -83,7 +83,7 @@ class WebhookSecrets:
     async def _load_next(self) -> None:
         async with self._loading:
             await asyncio.sleep(self._loaded_at + RELOAD_SPACING - self._now())
-            self._next = None  # who comes from here on waits for a later read
+            self._next = None  # callers from here on wait for a later read
             await self._load()
 
     async def _load(self) -> None:

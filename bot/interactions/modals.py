@@ -76,7 +76,7 @@ class ModalResponder:
             await self._slack.call("views.update", view_id=self._view, view=view)
 
     async def reply(self, answer: Answer) -> None:
-        """Show it; what changed something is told to the channel, too."""
+        """Show it; a change is also posted in the channel."""
         channel_for = self._channel_for(self._channel, answer.workspace)
         if answer.public and channel_for:
             await self._queue.post(answer, channel=channel_for)
@@ -93,7 +93,7 @@ class ModalResponder:
 
 
 class SilentResponder:
-    """Home shows what came of it; only a refusal is said, to the person directly."""
+    """Home shows the result; only a refusal is sent to the person directly."""
 
     def __init__(self, slack: WebApi, *, person: str) -> None:
         self._slack, self._person = slack, person

@@ -72,7 +72,7 @@ _SLOW = card_list.render_small(
 
 
 class ClickedCard:
-    """`message` as Slack sends it with a click; `changed` is told when a message is to be painted."""
+    """`message` as Slack sends it with a click; `changed` is called when a message needs an update."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class ClickedCard:
         return None if new is self._original else new
 
     async def restore(self) -> Message | None:
-        """Have the delivery worker repaint it; the message as it was where nobody else does."""
+        """Have the delivery worker update it, or keep the message as it was."""
         try:
             stored = await self._store.repaints.request(*self._message_key)
         except RecordsUnavailable:

@@ -32,7 +32,7 @@ log = structlog.get_logger("resumption")
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the sequences whose pauses ended together."""
+    """The sequences whose pauses ended together, by result."""
 
     done: list[DueTimer] = field(default_factory=list)
     resumed: list[DueTimer] = field(default_factory=list)

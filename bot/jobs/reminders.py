@@ -122,7 +122,7 @@ class Reminders:
         ]
 
     def _mention(self, due: Due, now: float, *, channel: str) -> str:
-        """Whom to mention: the claimer, after the quiet hours; otherwise nobody during the channel's quiet hours."""
+        """Whom to mention: the claimer, after quiet hours; otherwise no one during the channel's quiet hours."""
         if due.what == "unfinished":
             return due.claimed_by if is_user(due.claimed_by) else ""
         channel_policy = self._routing.channel_policy(channel)

@@ -43,7 +43,7 @@ class Reading:
     """The sends of yesterday and today by scope and casefolded name."""
 
     def figures(self, subject: Subject, open_: Collection[str], rule: SpikeRule) -> Sequence[Figure]:
-        """What came of each kind; `open_` are the kinds that the subject's card names already."""
+        """The counts of each kind; `open_` are the kinds that the subject's card already shows."""
         sent = self.sent.get((subject.scope, subject.name.casefold()))
         found = []
         for kind in NOUNS:

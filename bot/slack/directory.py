@@ -218,7 +218,7 @@ class UserDirectory:
         return "everyone in the channel" if who == "here" else await self._display_name(who)
 
     async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
-        """Who can: `@ann, @ben, @sales-aes`, by names; empty where nobody is named."""
+        """Who can: `@ann, @ben, @sales-aes`, by name; empty if there are none."""
         who = {one for one in who if split_id(one)[0] in {"", self.team}}
         known = sorted(who - ({"admins"} if MEMBERS in who else set()))  # they are members, too
         names = await asyncio.gather(*(self._display_name(one) for one in known[:limit]))

@@ -86,9 +86,9 @@ class MessageSender:
         thread_ts: str = "",
         broadcast: bool = False,
     ) -> Outcome:
-        """Post once, and not after `deadline` (see `boot_time`): another process may have the channel then.
+        """Post once, and not after `deadline` (see `boot_time`), because another process may have the channel then.
 
-        Where Slack refuses the form, a plainer one goes instead; where the thread is gone, the channel is told.
+        If Slack rejects the form, a simpler one is sent; if the thread was deleted, the message goes to the channel.
         """
         call: dict[str, Any] = {
             "channel": channel,

@@ -34,13 +34,13 @@ class Instance(Repository):
 
     @writes
     def id(self, tx: Transaction) -> str:
-        """The name of the database; given by the first who asks."""
+        """The name of the database, created by the first call."""
         tx.execute(tx.insert_once(instance), {"number": 1, "id": secrets.token_hex(6)})
         return str(tx.scalar(sa.select(instance.c.id)))
 
     @reads
     def known_id(self, tx: Transaction) -> str | None:
-        """The same, but nothing is written; None where nobody has asked yet."""
+        """The same without writing; None if there is no name yet."""
         return tx.scalar(sa.select(instance.c.id))
 
     @writes

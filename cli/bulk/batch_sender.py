@@ -120,7 +120,7 @@ class Run:
             self._journal.write(sent=batch.last_row)
 
     def _settle(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
-        """What became of the rows is known, and is not asked again."""
+        """The outcome of the rows is known, and not requested again."""
         self._report.append(outcomes)
         tally = self.tally.with_(outcomes)
         self._journal.write(done=batch.last_row, report_size=self._report.size, tally=tally)

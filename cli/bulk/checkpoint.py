@@ -31,7 +31,7 @@ HEADING = ("row", "email", "outcome", "reason")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Rows by what became of them; `unknown`: sent, but the service did not say which of them it took."""
+    """Rows by outcome; `unknown`: sent, but the service didn't report which ones it added."""
 
     added: int = 0
     skipped: int = 0

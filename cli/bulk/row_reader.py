@@ -37,7 +37,7 @@ class Candidate:
 
 
 class Outcome(NamedTuple):
-    """What became of one row."""
+    """The outcome of one row."""
 
     row: int
     email: str

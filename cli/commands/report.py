@@ -21,7 +21,7 @@ STDOUT = "-"
 
 
 def run(options: Namespace) -> int:
-    """Write the page, the data or the summary; the page's place is said on stderr."""
+    """Write the page, the data or the summary; the page's path is printed on stderr."""
     values = parse(line("report", options.words)).values
     settings = load(config=options.config, needs=(Need.API,))
     html = options.html

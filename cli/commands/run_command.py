@@ -22,7 +22,7 @@ from shared.text.tokenize import quote
 STDOUT = "-"
 SEARCHING = {"lead", "remove"}
 PAGES_SEARCHED = 500
-"""About a minute at the key's rate, seen and stopped by who waits for it."""
+"""About a minute at the key's rate, with progress, and interruptible."""
 
 
 def run(command: Command, options: Namespace) -> int:

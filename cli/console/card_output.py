@@ -1,6 +1,6 @@
 """Shows a Card in a terminal or a pipe: fitted to the width, with color only where wanted, and sanitized.
 
-Everything that came from outside goes through `shared.text.sanitize`; Rich is told to read no markup.
+Everything that came from outside goes through `shared.text.sanitize`; Rich parses no markup.
 """
 
 from __future__ import annotations

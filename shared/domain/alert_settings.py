@@ -15,7 +15,7 @@ DEFAULT_EVENTS = ("reply.interested", "domain.paused")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuietHours:
-    """Hours of the day in which only urgent alerts are posted, and nobody is mentioned."""
+    """Hours in which only urgent alerts are posted, without mentions."""
 
     start: time
     end: time

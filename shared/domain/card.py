@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Tone(StrEnum):
-    """How a thing stands; faces show it by word and shape as well as by color."""
+    """A status; front ends show it by word and shape as well as by color."""
 
     GOOD = "good"
     WARN = "warn"

@@ -15,9 +15,9 @@ from statistics import mean, stdev
 T90 = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76)
 """Student's t by degrees of freedom from 1: 5 % lie above. Beyond, 1.75 is near enough."""
 WEEKS = 4
-"""Same weekdays of the past from which a day's sends are told."""
+"""The number of past weekdays for a forecast of a day's sends."""
 LEAST_DAYS = 5
-"""Days of health from which a trend is told."""
+"""The number of days of health for a trend."""
 FARTHEST = 30
 """Days ahead that are looked at."""
 GROWTH = 1.5

@@ -150,7 +150,7 @@ class Subscription:
 
 
 Effect = Literal["", "paused", "resumed", "refused", "failed"]
-"""What became of an act; empty: it changed something else than whether sequences send."""
+"""The effect of a change; empty if it didn't pause or resume sequences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

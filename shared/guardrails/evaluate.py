@@ -215,7 +215,7 @@ def measured(condition: Condition, one: Finding) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a rule stands, for lists and panels."""
+    """The state of a rule, for lists and panels."""
 
     name: str
     rule: Rule

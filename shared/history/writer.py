@@ -62,7 +62,7 @@ class LastSample:
 
 @dataclass(slots=True, kw_only=True)
 class WriterState:
-    """What the database holds of a workspace, as long as nobody else wrote: then the turn has another token."""
+    """The stored values of a workspace, valid until another process writes and changes the token."""
 
     token: str | None = None
     series: dict[SeriesKey, LastSample] = field(default_factory=dict)

@@ -30,7 +30,7 @@ DONE = {"pause": "paused", "resume": "active again"}
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What became of each sequence."""
+    """The sequences by result."""
 
     changed: list[Sequence] = field(default_factory=list)
     already: int = 0
@@ -187,7 +187,7 @@ def effect(invocation: Invocation, tally: Tally) -> Effect:
 
 
 def result_card(invocation: Invocation, tally: Tally, *, context: CommandContext) -> Card:
-    """What became of them."""
+    """The result."""
     verb, due_at = invocation.command.name, due_at_of(invocation, context)
     if not (tally.changed or tally.failed):
         return Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb), unchanged=True)

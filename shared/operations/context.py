@@ -91,7 +91,7 @@ class CommandContext:
     """Whether a channel exists and takes posts; only Slack knows."""
 
     def may_name(self, channel: str) -> bool:
-        """Whether a channel belongs where the command was given; another team's is nobody's business here."""
+        """Whether a channel belongs where the command was given; channels of other teams are hidden here."""
         return self.team in {"", split_id(channel)[0]}
 
     def allows(self, command: Command) -> bool:
@@ -127,7 +127,7 @@ async def open_client(
 ) -> AsyncIterator[OutreachClient]:
     """A client that shares its key's budget with every other process; closes both at the end.
 
-    `look`: read how the budget stands at once, and not with the first request.
+    `look`: read the state of the budget at once instead of with the first request.
     """
     key = workspace.api_key.get_secret_value()
     budget = SharedBudget(settings.budget_database, key=budget_key(key), rate=workspace.rate)

@@ -91,5 +91,5 @@ async def write_audit(outcome: Outcome, *, invocation: Invocation, context: Comm
 
 
 def failure(error: OutreachError | RecordsUnavailable) -> Outcome:
-    """For the audit; who ran the command is told of the error itself."""
+    """For the audit; the person who ran the command sees the error itself."""
     return Outcome(card=Card(title=str(error)), result=f"failed: {error}", effect="failed")

@@ -241,7 +241,7 @@ async def _bot_runs(context: CommandContext) -> bool:
 
 
 def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Outcome:
-    """Already so: only the person who asked is told."""
+    """Nothing to change: only the person who asked gets the answer."""
     button = Button(label=label, command=join(label.lower(), sequence.id))
     return Outcome(
         card=Card(

@@ -112,7 +112,7 @@ def _named(group: Group, *, several: bool) -> str:
 
 
 async def _table(groups: Sequence[Group], *, context: CommandContext, here: str) -> Table | None:
-    """Only the columns in which something is said."""
+    """Only the columns that have content."""
     known = list_workspaces(context)
     several = len(known) > 1
     shown = [await _cells(group, known=len(known), display_name=context.display_name) for group in groups]

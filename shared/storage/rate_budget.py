@@ -74,7 +74,7 @@ class SharedBudget(Turns):
         self._used_at = 0.0
 
     async def open(self) -> Self:
-        """Look at the row once, so that `state()` tells how things stand."""
+        """Read the row once, so that `state()` is current."""
         await self.change(lambda pace, _now: (pace, None))
         return self
 

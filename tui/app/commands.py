@@ -137,7 +137,7 @@ class Commands:
             self.ui.run_worker(partial(self._run, line.strip()), group="commands", exclusive=False)
 
     async def _run(self, line: str) -> None:
-        """Ask, run and show the answer; who has gone on meanwhile gets a toast, and no dialog in the way."""
+        """Confirm, run and show the answer; as a notification if another page is open by then."""
         state = self.ui.workspaces.current
         while line and state.pending_changes:
             sequences = [one.sequence for one in state.board.sequences] if state.board else []

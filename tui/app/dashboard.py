@@ -73,7 +73,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     @dataclass
     class Ticked(Message):
-        """A new board, and whose; the first workspace's where nothing is said."""
+        """A new board and its workspace; default: the first."""
 
         tick: Tick
         state: WorkspaceState | None = None
@@ -253,7 +253,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.navigation.go_to(message.state, message.ref)
 
     async def on_event(self, event: events.Event) -> None:
-        """Who comes back to the keys after a while is told what is new since."""
+        """After a while without keys, show the changes since."""
         if isinstance(event, events.Key | events.MouseDown):
             now = self.now()
             if self._last_input and now - self._last_input > AWAY:
@@ -262,7 +262,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         await super().on_event(event)
 
     def second_passed(self) -> None:
-        """Restart where that is due, and bring ages and clocks up to date."""
+        """Restart if due, and update ages and clocks."""
         on_wall = self.screen is self.wall
         idle = on_wall or self.screen is self.board_screen
         if idle and self_restart.is_due(self._restart_at, began=self._started_at, now=self.now()):

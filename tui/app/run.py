@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardOptions:
-    """The `[dashboard]` section: what it understands, with what holds when nothing is said."""
+    """The `[dashboard]` section with its defaults."""
 
     theme: str = ""
     read_only: bool = False
@@ -60,7 +60,7 @@ class DashboardOptions:
 
 
 async def _run_until_exit(app: DashboardApp) -> None:
-    """Run the app; who cancels it has it leave in order, or its input thread would read a dead terminal forever."""
+    """Run the app; on cancellation it exits cleanly, or its input thread would read a dead terminal forever."""
     running = asyncio.create_task(app.run_async(), name="dashboard-app")
     try:
         await asyncio.shield(running)

@@ -68,7 +68,7 @@ class RelayFeed:
         """The shared poller has its own schedule, independent of viewers."""
 
     async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]:
-        """Asked of the one poller, for which it is one request a minute at most, whoever looks."""
+        """Requested from the shared poller, which sends at most one request a minute for all viewers."""
         return await self._answer() or {}
 
     async def last_reply(self, email: str) -> LeadReply | None:

@@ -66,7 +66,7 @@ async def serve(
 ) -> None:
     """Serve until `stop`; port 0 takes a free one. Raises OSError.
 
-    `announce` is told a link for one browser, and another each time that one is used.
+    `announce` gets a link for one browser, and a new one each time a link is used.
     """
     listening = socket.create_server((HOST, port))
     port = listening.getsockname()[1]

@@ -49,7 +49,7 @@ OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
 class ServiceFeed:
     """The real dashboard's feed, and where its command lines are run.
 
-    `load` reads all the settings and may fail: then `fail` is told why.
+    `load` reads all the settings and may fail: then `fail` gets the error.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class ServiceFeed:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]:
-        """Today's at most once in a minute, whoever asks; those of the same weekdays before once a day."""
+        """Today's counts at most once a minute, for all callers; those of earlier weekdays once a day."""
         async with self._today:
             now = self._now()
             if self._client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):

@@ -70,7 +70,7 @@ class WorkspaceState:
         self.last = tick
         self.changes.extendleft(reversed(tick.changes))
         inboxes = tick.snapshot.inboxes
-        if tick.beats == 0 and not inboxes.failed_since:  # what is recalled is not how things stand
+        if tick.beats == 0 and not inboxes.failed_since:  # a stored board isn't the current state
             self._recalled_at = inboxes.read_at
             return ()
         is_read = inboxes.value is not None and inboxes.read_at != self._recalled_at

@@ -63,7 +63,7 @@ class Alarm:
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int, float]:
-        """What nobody has seen first, then what is on, then the service, the worst of the domains, the newest."""
+        """Unacknowledged first, then active, then the service, the worst domains, the newest."""
         bad = DOMAIN_KINDS.index(self.kind) if self.kind in DOMAIN_KINDS else 0
         is_own = is_of_service(self.kind)
         is_gone = not self.is_on or self.absent_since is not None

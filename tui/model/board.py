@@ -236,7 +236,7 @@ def _rank(line: InboxLine) -> tuple[int, float, str]:
 def _sequence_lines(
     snapshot: Snapshot, *, stats: Mapping[str, Sequence[StatsRow]]
 ) -> tuple[SequenceLine, ...]:
-    """With the counts by id, or by a name that only one sequence has: whose a shared one is, nobody can tell."""
+    """With the counts by id, or by a name that only one sequence has; a shared name is ambiguous."""
     found = stats.get("sequence", ())
     sequences = snapshot.sequences.value or ()
     given = (Counter(row.group for row in found), Counter(s.label for s in sequences))

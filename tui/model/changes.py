@@ -18,7 +18,7 @@ T = TypeVar("T")
 NOTABLE = 5.0
 """Points of health between two reads that are worth a line."""
 MOST = 50
-"""Lines from one pair of snapshots; a change of everything is told by the verdict."""
+"""Lines from one pair of snapshots; the verdict shows a change of everything."""
 
 
 def between(before: Snapshot, after: Snapshot, *, at: datetime) -> tuple[ChangeLine, ...]:
@@ -74,7 +74,7 @@ def stops_sending(line: ChangeLine) -> bool:
 
 
 def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) -> str:
-    """`3 changes since 13:40, 2 for the worse`; nothing where there were none, or nobody has looked before."""
+    """`3 changes since 13:40, 2 for the worse`; nothing if there were none, or at the first look."""
     found = [line for line in lines if since and line.at > since]
     if not found or since is None:
         return ""

@@ -306,7 +306,7 @@ def _when(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 def _what(line: ChangeLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
-    """What became of it is said whole; where the room is short, its name is cut."""
+    """The status is shown in full; if the column is narrow, the name is cut."""
     subject, text = visible(line.subject), visible(line.text)
     room = max(8, width - cell_len(text) - 1)
     if cell_len(subject) > room:

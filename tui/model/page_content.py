@@ -208,7 +208,7 @@ def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | N
     lists = (Listing.stats("Steps", steps, source="step"), _variants(board))
     group = (line.stats.group,) if line.stats else ()
     namesakes = sum(other.sequence.label == name for other in board.sequences)
-    names = (name,) if namesakes == 1 else ()  # else nobody can tell whose plot it is
+    names = (name,) if namesakes == 1 else ()  # otherwise it's unclear what the plot is about
     keys = tuple(dict.fromkeys((*group, key, *names)))
     return Page(card=card, metrics=SEQUENCE, keys=keys, lists=lists)
 

@@ -32,7 +32,7 @@ KEYS = (("enter", "open"), ("a", "acknowledge"), ("esc", "back"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmLine:
-    """An alarm of a workspace, as it is told at a moment."""
+    """An alarm of a workspace at a given time."""
 
     state: WorkspaceState
     alarm: Alarm

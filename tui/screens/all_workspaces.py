@@ -73,7 +73,7 @@ class WorkspaceTile(ErrorBoundary, Vertical):
 
 
 class AllWorkspacesScreen(SafeScreen[None]):
-    """Each workspace with its verdict, and under them the worst inboxes over all; on a wall nobody has to press keys."""
+    """Each workspace with its verdict, and below them the worst inboxes of all; a wall needs no keys."""
 
     AUTO_FOCUS: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [

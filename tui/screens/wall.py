@@ -184,7 +184,7 @@ class WallScreen(SafeScreen[None]):
         return bool(self.trouble_block.text)
 
     def _show_trouble(self, board: Board, now: datetime) -> None:
-        """In place of the verdict and the figures of 30 days, which nobody needs then."""
+        """Instead of the verdict and the figures of 30 days."""
         parts, size = trouble_parts(board, since=self._since, now=now), self.size
         self.trouble_block.show(parts, tone=Tone.BAD, width=size.width, height=size.height // 2)
         self.verdict.display = not parts

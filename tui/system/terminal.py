@@ -114,7 +114,7 @@ class RestartableApp(Protocol):
 class HandoverDriver(LinuxDriver):
     """Neither leaves the screen for the next process, nor enters it anew after the one before.
 
-    A terminal that is gone takes no output, and keeps nobody waiting.
+    A lost terminal accepts no output, and must not block.
     """
 
     def write(self, data: str) -> None:

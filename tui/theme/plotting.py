@@ -25,7 +25,7 @@ ASCII_PARTS = "_:|#"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """How far back a plot goes, and how its times are said."""
+    """The range of a plot, and the format of its times."""
 
     name: str
     span: timedelta

@@ -152,7 +152,7 @@ class Panel(ErrorBoundary, Vertical):
         return pieces
 
     def _count(self, freshness: Freshness) -> str:
-        """How many lines; a page of a longer list is said to be one, and nothing is counted that wasn't read."""
+        """The number of lines; marked if it is only a page of a longer list, and empty before the first read."""
         shown = self.grid.shown
         if freshness is Freshness.NEVER and not shown:
             return ""

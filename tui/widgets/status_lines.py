@@ -131,7 +131,7 @@ LEAST_BAR = 10
 
 
 def spread(of: InboxCounts, *, glyphs: Glyphs, room: int, stale: bool = False) -> list[Piece]:
-    """A bar of the inboxes by how they stand, each part with its own pattern, and the numbers; the bar gives way."""
+    """A bar of the inboxes by health, each part with its own pattern, and the numbers; the bar shrinks first."""
     parts = (
         (of.resting, "resting", "z" if glyphs.ascii else "░", Ink.STOPPED),
         (of.bad, "bad", "X" if glyphs.ascii else "▚", Ink.BAD),

@@ -32,7 +32,7 @@ class TrendsPanel(ErrorBoundary, Widget):
         self._drawn: list[list[Piece]] = []
 
     def show(self, figures: Sequence[Figure], *, now: datetime, empty: str) -> None:
-        """Draw what is known; `empty` is said where nothing is."""
+        """Draw the known values, or show `empty`."""
         plots = tuple(_plot(figure, now=now) for figure in figures)
         if [one.values for one in plots] != [one.values for one in self._plots] or empty != self._empty:
             self._plots, self._empty = plots, empty

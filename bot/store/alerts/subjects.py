@@ -71,7 +71,7 @@ class Subjects(Repository):
         note: PlannedPost | None = None,
         recovered: bool = False,
     ) -> bool:
-        """Write down how it stands; returns whether that is news, which a note in its cards' threads says then."""
+        """Store its state; returns whether it is new, so that a note is posted in its cards' threads."""
         values: dict[str, Any] = {"standing": standing, "looked_at": tx.now}
         news = alerts.c.standing != standing
         if recovered:
@@ -92,7 +92,7 @@ class Subjects(Repository):
     def domain_events(
         self, tx: Transaction, workspace: str, domain: str, *, since: float
     ) -> tuple[Mapping[str, int], Sequence[str]]:
-        """What came of a domain: counts by kind, of hard bounces too, and the sequences that sent from it, busiest first."""
+        """The events of a domain: counts by kind, also of hard bounces, and the sequences that sent from it, busiest first."""
         which = (
             (sightings.c.workspace == workspace) & (sightings.c.domain == domain) & (sightings.c.at >= since)
         )

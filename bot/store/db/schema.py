@@ -18,7 +18,7 @@ deliveries = sa.Table(
     text("kind"),  # empty until the router has read the body
     text("problem"),  # why it isn't a known event
     sa.Column("body", sa.LargeBinary),  # NULL once pruned
-    flag("found"),  # by reconciling with the API: nobody delivered it
+    flag("found"),  # found through the API, without a delivery
     moment("received_at", nullable=False),
     moment("last_at", nullable=False),
     moment("before_at", nullable=False),  # of the arrival before the newest
@@ -80,9 +80,9 @@ alerts = sa.Table(
     text("snoozed_name"),
     text("handled_name"),
     moment("handled_at"),
-    text("closed_reason"),  # why nobody follows up: the lead is not interested after all
+    text("closed_reason"),  # the reason why it was closed as not interested
     count("claim_nudges"),  # how often its claimer was reminded
-    text("standing"),  # how what it is about stands, as JSON: its sequence, its domain
+    text("standing"),  # the state of its sequence or domain, as JSON
     moment("looked_at"),  # when that was last asked
     moment("recovered_at"),
     text("reply"),  # a hash of what the lead wrote: the same reply may arrive as several kinds of event

@@ -88,7 +88,7 @@ Report = Callable[[ChannelLease, Outcome, Settled], PlannedPost | None]
 
 
 class Outcomes(Repository):
-    """What came of each lease."""
+    """The outcome of each lease."""
 
     def __init__(self, database: Database, timings: LeaseTimings) -> None:
         super().__init__(database)

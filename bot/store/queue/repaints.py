@@ -39,7 +39,7 @@ LONGEST = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StormTally:
-    """How a storm stands: what went into its thread by kind of alert, what waits still."""
+    """The state of a storm: posts in its thread by kind of alert, and posts that still wait."""
 
     posted: tuple[tuple[str, int], ...]
     waiting: tuple[tuple[str, int], ...]

@@ -97,7 +97,7 @@ def _forget_deliveries(tx: Transaction, *, before: float) -> int:
 
 
 def _forget_messages(tx: Transaction, *, before: float, spikes: float) -> int:
-    """Answers, and what was posted and is no alert: reminders quote leads. Reports tell of spikes, which quote nobody."""
+    """Answers, and posts other than alerts, because reminders quote leads. Spikes don't, and reports need them."""
     c = posts.c
     heads = sa.exists().where(channel_leases.c.channel == c.channel, channel_leases.c.storm == c.id)
     ended = (c.state == State.SENT) & sa.not_(heads)

@@ -23,7 +23,7 @@ class SlackEvents(Repository):
 
     @reads
     def is_new(self, tx: Transaction, event: str) -> bool:
-        """Whether nobody has taken the event with this id."""
+        """Whether the event with this id is new."""
         return tx.scalar(sa.select(slack_events.c.id).where(slack_events.c.id == event)) is None
 
     @reads

@@ -81,7 +81,7 @@ class Storage:
     async def read_in_batches(
         self, work: Work[P, Iterator[list[T]]], *args: P.args, **kwargs: P.kwargs
     ) -> list[T]:
-        """Read much: between two parts the loop serves others, but nobody writes, so that the parts fit together."""
+        """Read much: between two parts the loop serves others, but nothing is written, so that the parts are consistent."""
         if self._connection is None:
             return await self._in_thread(
                 lambda connection: [row for part in work(connection, *args, **kwargs) for row in part]
@@ -116,7 +116,7 @@ class Storage:
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            # The thread cannot be stopped, and nobody may close the connection under it.
+            # The thread can't be stopped, so its connection must stay open.
             while not running.done():
                 with suppress(asyncio.CancelledError):
                     await asyncio.wait([running])

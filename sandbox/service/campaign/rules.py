@@ -47,7 +47,7 @@ NORMAL = Conditions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What comes of one send, and how many seconds later; `silence` is what mostly comes."""
+    """The response to one send, and its delay in seconds; mostly `silence`."""
 
     kind: str
     delay: float
@@ -90,7 +90,7 @@ def _share_used(key: tuple[object, ...], day: int) -> float:
 
 @lru_cache(maxsize=16_384)
 def _within_part(key: tuple[object, ...], day: int, number: int) -> float:
-    """Whoever asks for the slot after this one asks for this one, too."""
+    """A request for the slot after this one also covers this one."""
     return between(0.1, 0.9, roll("slot", *key, day, number))
 
 
@@ -120,7 +120,7 @@ def outcome(
     appeal: float,
     conditions: Conditions = NORMAL,
 ) -> Outcome:
-    """What comes of sending a step's variant to a lead, on that day, from an inbox of that health."""
+    """The response of a lead to a step's variant, on a day, from an inbox with a health score."""
     what, when = two_rolls(seed, "outcome", lead, step, variant, day)
     for kind, share in shares(
         step=step, variant=variant, health=round(health), appeal=round(appeal, 2), conditions=conditions
@@ -211,4 +211,4 @@ COUNTED: dict[str, tuple[str, ...]] = {
     "completed": (),
     "meeting": ("meetings",),
 }
-"""What each response raises in the stats. An opt-out by reply is a reply; an automatic one is nobody's."""
+"""The stats that each response increases. An opt-out by reply is a reply; an automatic reply isn't."""

@@ -296,7 +296,7 @@ def _add_delivery_routes(router: APIRouter, control: Control) -> None:
 
     @router.get("/subscriptions")
     async def list_subscriptions(workspace: str | None = None) -> dict[str, Any]:
-        """Who has subscribed to what; secrets stay secret."""
+        """The subscriptions, without secrets."""
         return {"data": await storage.read(inspection.list_subscriptions, workspace=workspace)}
 
     @router.get("/deliveries")

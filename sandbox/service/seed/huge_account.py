@@ -272,7 +272,7 @@ class HugeAccount:
         self._past.insert_pending(self._connection)
 
     def _insert_counts(self) -> None:
-        """What was sent, had nobody responded; then the responses, and what was not sent because of them."""
+        """First the sends without any response, then the responses, and the sends that they prevented."""
         sent = Counter[tuple[int, int]]()
         totals = Counter[tuple[str, int, int]]()
         for cohort in self._cohorts:

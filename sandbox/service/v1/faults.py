@@ -100,7 +100,7 @@ def _answer(fault: Fault) -> Response:
 
 
 async def _discard(message: Message) -> None:
-    """An answer that nobody gets."""
+    """A response that is never sent."""
 
 
 async def cut(receive: Receive, send: Send) -> None:

@@ -42,7 +42,7 @@ class RequestGuard:
             await respond_with_fault(fault, self._app, scope, bounded(receive), send)
 
     async def _admit(self, scope: Scope) -> None:
-        """Refuse what has no key, what comes too fast and what is too large; remember whose request it is."""
+        """Reject requests without a key, above the rate limit, or too large; store the workspace of the others."""
         caller = self._caller(scope)
         if caller is None:
             raise Unauthorized

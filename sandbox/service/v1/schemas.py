@@ -161,7 +161,7 @@ class SkippedLead(BaseModel):
 
 
 class Added(BaseModel):
-    """What became of the leads."""
+    """The result of adding leads."""
 
     added: int
     skipped: list[SkippedLead]

@@ -25,7 +25,7 @@ class Exchange:
     ms: float
     ok: bool
     app: str = ""
-    """The app's id; the first one's for a call whose token is nobody's."""
+    """The app's id; the first app's for an unknown token."""
     status: int | None = None
     error: str | None = None
     via: str = "http"

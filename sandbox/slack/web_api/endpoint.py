@@ -109,7 +109,7 @@ class Endpoint:
         return response
 
     def _caller(self, token: str) -> tuple[Workspace, Installation]:
-        """Whose token it is; the first app in the first workspace where it is nobody's."""
+        """The token's app; for an unknown token, the first app in the first workspace."""
         known, first = self._workspaces, self._workspaces.first
         return known.of_token(token) or known.of_app_token(token) or (first, first.first)
 

@@ -51,7 +51,7 @@ class World:
     """These stay over a reset."""
     team: Team
     app: App
-    """The first one, whose bot a direct message is with unless it is said otherwise."""
+    """The first app, whose bot direct messages go to by default."""
     channels: dict[str, Channel]
     users: dict[str, User]
     groups: dict[str, Group]

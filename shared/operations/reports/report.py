@@ -124,7 +124,7 @@ def _write(path: Path, text: str) -> None:
 
 
 async def read_report(values: Mapping[str, object], context: CommandContext) -> ClientReport:
-    """Everything that the page shows; what cannot be read is told among the gaps. Raises `OutreachError` for the counts."""
+    """Everything that the page shows; what can't be read is listed in the gaps. Raises `OutreachError` for the counts."""
     asked = range_of(values, today=service_day(context.client, now=context.now()))
     rows, names, buckets, inboxes, past = await asyncio.gather(
         _stats(context, asked.start, asked.end),
