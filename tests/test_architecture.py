@@ -61,7 +61,7 @@ def test_a_pure_module_reads_no_clock(module: str) -> None:
     }
 
 
-def test_the_top_level_holds_only_what_the_house_names() -> None:
+def test_the_top_level_has_only_known_entries() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:  # an unpacked archive has no history to ask
         names = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}

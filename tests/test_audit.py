@@ -30,7 +30,7 @@ def test_every_installed_package_of_the_lock_has_an_allowed_licence(
     assert audit.check_licences(), capsys.readouterr().out
 
 
-def test_an_unreachable_index_is_said_and_not_taken_for_a_good_answer(
+def test_an_unreachable_index_is_reported_as_unchecked(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     answer = json.dumps({"dependencies": [{"name": "httpx", "skip_reason": "not found"}]})

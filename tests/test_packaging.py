@@ -115,7 +115,7 @@ def test_an_editable_install_imports_the_client_by_its_public_name(tmp_path: Pat
     assert ran.stdout == "True\n"
 
 
-def test_windows_is_told_about_wsl_at_the_first_line(
+def test_windows_gets_a_hint_about_wsl(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "platform", "win32")

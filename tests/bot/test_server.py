@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.bot.harness import bot_process, open_harness
 
 
-async def test_systemd_is_told_that_the_bot_is_ready_alive_and_stopping(tmp_path: Path) -> None:
+async def test_systemd_is_notified_of_ready_alive_and_stopping(tmp_path: Path) -> None:
     address = str(tmp_path / "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(address)

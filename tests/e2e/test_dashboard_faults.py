@@ -37,9 +37,7 @@ def shown(
         sandbox.end()
 
 
-def test_a_service_that_answers_in_forty_seconds_is_told_and_the_keys_still_work(
-    tmp_path: Path, account: str
-) -> None:
+def test_a_slow_service_is_shown_and_the_keys_still_work(tmp_path: Path, account: str) -> None:
     with shown(tmp_path, database=account) as (sandbox, screen):
         screen.until("at risk|healthy")
         sandbox.control("faults", {"delay": 40.0, "times": None})

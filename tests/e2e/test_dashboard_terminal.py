@@ -155,7 +155,7 @@ def test_a_pause_by_keys_is_asked_carried_out_and_shown(sandbox: Sandbox, screen
     screen.until(f"► active +{re.escape(name)}")
 
 
-def test_a_service_that_cuts_every_connection_is_told_and_comes_back(
+def test_a_service_that_drops_every_connection_is_shown_until_it_recovers(
     sandbox: Sandbox, screen: Screen
 ) -> None:
     screen.until("at risk|healthy")
@@ -196,7 +196,7 @@ def test_a_terminal_that_is_taken_away_leaves_no_process(screen: Screen) -> None
     assert not process.is_running()
 
 
-def test_an_empty_account_is_said_to_be_empty(tmp_path: Path) -> None:
+def test_an_empty_account_is_shown_as_empty(tmp_path: Path) -> None:
     sandbox = Sandbox("empty")
     try:
         screen = Screen(sandbox, folder=tmp_path, size=(100, 30))

@@ -50,7 +50,7 @@ def test_nothing_of_one_test_is_left_for_the_next(slack_standin: Slack, time_of_
     assert [message.text for message in slack_standin.channel("#ops").messages] == ["hi"]
 
 
-def test_expectations_wait_and_tell_what_happened_instead(slack_standin: Slack) -> None:
+def test_expectations_wait_and_show_what_happened_instead(slack_standin: Slack) -> None:
     client = WebClient(slack_standin.bot_token, base_url=slack_standin.api_url)
     client.chat_postMessage(channel="sales", text="<@U0BEN00002> claimed it")
     sales = expect(slack_standin.channel("sales"), timeout=0.1)

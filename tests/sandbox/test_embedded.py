@@ -41,14 +41,14 @@ async def test_a_sandbox_announces_all_that_scripts_need() -> None:
             await client.get(connection["control_url"])
 
 
-async def test_a_port_that_is_taken_is_said_and_leaves_nothing_running() -> None:
+async def test_a_port_in_use_is_reported_and_leaves_nothing_running() -> None:
     async with Sandbox(SandboxOptions(scenario="empty")) as sandbox:
         port = int(sandbox.announcement["base_url"].removesuffix("/v1").rpartition(":")[2])
         with pytest.raises(OSError):
             await Sandbox(SandboxOptions(port=port, scenario="empty")).__aenter__()
 
 
-def test_a_wrong_option_names_what_would_be_right() -> None:
+def test_an_invalid_option_names_the_valid_ones() -> None:
     with pytest.raises(ValueError, match="choose one of calm-week"):
         Sandbox(SandboxOptions(scenario="storm"))
 

@@ -85,7 +85,7 @@ def test_with_several_workspaces_every_button_names_its_own() -> None:
 
 
 @pytest.mark.parametrize("kind", [*EVENT_KINDS, "brand.new"])
-def test_every_kind_of_event_has_a_card_even_when_nothing_but_its_kind_is_told(kind: str) -> None:
+def test_every_kind_of_event_has_a_card_even_without_other_fields(kind: str) -> None:
     card = kinds.card(Alert(id="al_1", event=Event(kind=kind), received_at=NOON))
     assert card.title
     for button in card.buttons:
@@ -97,7 +97,7 @@ def test_only_interested_replies_and_paused_domains_are_posted_unasked() -> None
     assert {kind for kind, channels in text.items() if channels} == {"reply.interested", "domain.paused"}
 
 
-def test_a_subscription_is_met_exactly_and_a_channel_is_told_once() -> None:
+def test_a_subscription_matches_exactly_and_posts_once_per_channel() -> None:
     event = Event(kind="lead.bounced", lead=LEAD, sequence="Q3 founders", inbox="sam@mail.example")
 
     def found(**wanted: str) -> bool:
@@ -118,5 +118,5 @@ def test_a_subscription_is_met_exactly_and_a_channel_is_told_once() -> None:
     ("seconds", "text"),
     [(-5, "0 s"), (59, "59 s"), (60, "1 min"), (7200, "2 h"), (7500, "2 h 5 min"), (200_000, "2 days")],
 )
-def test_a_length_of_time_is_told_as_people_do(seconds: int, text: str) -> None:
+def test_durations_are_rounded_like_people_say_them(seconds: int, text: str) -> None:
     assert show_exact_span(timedelta(seconds=seconds)) == text

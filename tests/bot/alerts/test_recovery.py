@@ -50,7 +50,7 @@ def stages(*days: tuple[Inbox, ...]) -> list[str]:
     return found
 
 
-def test_a_domain_rests_sends_again_and_is_well_again() -> None:
+def test_a_domain_rests_sends_again_and_recovers() -> None:
     rests, warms, well = inbox("resting"), inbox("warming"), inbox("active")
     assert stages((rests,), (rests, warms), (warms,), (warms, well), (well,)) == [
         "", "", "sending", "sending", "recovered",
@@ -64,7 +64,7 @@ def test_a_domain_is_not_well_again_before_all_of_it_is_known_to_be(seen: Inbox)
     assert stages((inbox("resting"),), (seen,))[-1] == "sending"
 
 
-def test_a_service_that_is_slow_to_tell_of_the_rest_has_not_recovered_already() -> None:
+def test_a_late_report_of_resting_inboxes_is_no_recovery() -> None:
     assert stages((inbox("active"),), (inbox("resting"),), (inbox("active"),)) == ["", "", "recovered"]
     assert stages((inbox("active", 62.0),), (inbox("active", 62.0),)) == ["", ""]
     assert stages((), ()) == ["", ""]
@@ -93,7 +93,7 @@ async def remember(bot: BotHarness, *, health: float, limit: int, hours: float) 
         await history.add(snapshot, now=then)
 
 
-async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_is_well(
+async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_recovers(
     bot: BotHarness, remote: Remote
 ) -> None:
     await remember(bot, health=91.5, limit=60, hours=25)

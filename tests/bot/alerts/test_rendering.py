@@ -82,7 +82,7 @@ STATES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], list[str]]] = {
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_how_an_alert_stands_decides_on_its_mark_its_words_and_its_buttons(state: str) -> None:
+def test_icon_text_and_buttons_depend_on_the_alerts_state(state: str) -> None:
     given_state, mark, words, labels = STATES[state]
     card = kinds.card(in_state(**given_state))
     assert card.text == words

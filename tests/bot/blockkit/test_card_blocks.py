@@ -156,7 +156,7 @@ def test_a_command_too_long_for_a_menu_becomes_a_button_and_one_too_long_for_a_b
 
 
 @pytest.mark.parametrize(("cell", "shown"), [(None, "–"), (0.0, "0"), (1234567.0, "1,234,567"), ("x", "x")])
-def test_what_is_unknown_is_never_shown_as_zero(cell: str | float | None, shown: str) -> None:
+def test_unknown_values_are_never_shown_as_zero(cell: str | float | None, shown: str) -> None:
     table = Table(columns=(Column(title="A"),), rows=(Row(cells=(cell,)),))
     drawn = card_blocks.render(Card(title="x", table=table)).blocks[-1]
     assert drawn["rows"][1][0]["text"] == shown

@@ -40,7 +40,7 @@ async def test_a_pause_that_fails_leaves_no_timer_behind(bot: BotHarness, remote
     assert {timer.key for timer in waiting} == {"sq_0001", "sq_0003"}
 
 
-async def test_nothing_is_said_to_have_been_paused_when_all_failed(bot: BotHarness, remote: Remote) -> None:
+async def test_a_bulk_pause_that_failed_reports_no_paused_sequence(bot: BotHarness, remote: Remote) -> None:
     remote.fails |= dict.fromkeys(remote.sequences, 404)
     (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
     await click(bot, question, "Pause all 3", user=seed.BEN.id)
@@ -51,7 +51,7 @@ async def test_nothing_is_said_to_have_been_paused_when_all_failed(bot: BotHarne
     assert await bot.running.store.records.timers("default", "resume") == []
 
 
-async def test_what_was_paused_together_resumes_in_one_line(bot: BotHarness, remote: Remote) -> None:
+async def test_sequences_paused_together_resume_in_one_message(bot: BotHarness, remote: Remote) -> None:
     (question,) = await bot.say("pause all for 1s reason a storm", user=seed.BEN.id)
     await click(bot, question, "Pause all 3", user=seed.BEN.id)
     message = await bot.public_message("3 sequences are active again")
@@ -80,7 +80,7 @@ async def test_a_pause_that_runs_out_says_whose_it_was_and_one_that_is_gone_says
     )
 
 
-async def test_what_is_paused_already_is_told_quietly_and_is_no_change(bot: BotHarness) -> None:
+async def test_pausing_a_paused_sequence_answers_only_the_person(bot: BotHarness) -> None:
     await bot.say("pause Q3 founders", user=seed.BEN.id)
     (again,) = await bot.say("pause Q3 founders", user=seed.CLEO.id)
     assert again["seen_by"] == seed.CLEO.id

@@ -33,7 +33,7 @@ async def subscriptions(bot: BotHarness, channel: str) -> list[Any]:
     ],
     ids=["typo", "archived", "private", "private by id"],
 )
-async def test_a_channel_that_takes_nothing_is_refused_with_what_to_do(
+async def test_a_channel_that_rejects_posts_is_refused_with_the_fix(
     connected_bot: BotHarness, command: str, channel: str, reason: str, fix: str
 ) -> None:
     text = await answer(connected_bot, f"{command} {channel}")

@@ -98,7 +98,7 @@ async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen
     assert "Ada 1" not in shown(await agency.home())
 
 
-async def test_a_button_on_home_changes_its_own_workspace_and_its_channel_is_told(agency: Agency) -> None:
+async def test_a_button_on_home_changes_its_own_workspace_and_posts_in_its_channel(agency: Agency) -> None:
     sequence = await agency.active(agency.acme)
     await agency.home()
     await agency.bot.control("click", home=True, text="Show", **BEN, wait=5)
@@ -156,7 +156,7 @@ async def test_a_shortcut_on_an_alert_means_the_alerts_own_workspace(agency: Age
     await until(lambda: agency.is_paused(sequence["id"]))
 
 
-async def test_a_channel_sees_what_it_is_told_of_in_every_workspace(agency: Agency) -> None:
+async def test_subscriptions_lists_every_workspace_of_a_channel(agency: Agency) -> None:
     await agency.bot.say("subscribe lead.bounced here @globex")
     (answer,) = await agency.bot.say("subscriptions")
     text = shown(answer)
@@ -168,7 +168,7 @@ async def test_a_channel_sees_what_it_is_told_of_in_every_workspace(agency: Agen
         assert words in text
 
 
-async def test_what_is_a_table_in_a_message_is_lines_in_the_modal_of_a_shortcut(agency: Agency) -> None:
+async def test_a_table_becomes_lines_in_the_modal_of_a_shortcut(agency: Agency) -> None:
     await agency.bot.control("shortcut", callback_id="status", **BEN, wait=5)
 
     async def shown_there() -> str:

@@ -43,7 +43,7 @@ async def served(tmp_path: Path, account: str) -> AsyncIterator[BotWithService]:
             yield BotWithService(bot=bot, service=service, key=key)
 
 
-async def test_pausing_changes_the_service_and_is_said_to_the_channel_with_the_name(
+async def test_pausing_changes_the_service_and_is_posted_with_the_persons_name(
     served: BotWithService,
 ) -> None:
     sequence = (await served.sequences())[0]
@@ -63,7 +63,7 @@ async def test_a_guest_is_refused_and_the_service_keeps_sending(served: BotWithS
     assert [e.result for e in await served.bot.running.store.records.audit("default")] == ["refused: role"]
 
 
-async def test_a_pause_with_a_duration_ends_by_itself_and_is_announced_once(served: BotWithService) -> None:
+async def test_a_timed_pause_ends_automatically_and_is_announced_once(served: BotWithService) -> None:
     sequence = (await served.sequences())[0]
     await served.bot.say(f"pause {sequence['id']} for 1s")
 
@@ -106,7 +106,7 @@ async def test_every_reading_command_answers_the_person_alone_in_blocks_that_sla
         assert "ref-" not in json.dumps(answer), line
 
 
-async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(served: BotWithService) -> None:
+async def test_subscribed_events_are_posted_in_the_named_channel(served: BotWithService) -> None:
     (answer,) = await served.bot.say("subscribe lead.bounced here", channel=seed.SALES)
     assert "Added. Subscriptions of #sales" in answer["text"]
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": "Q3"}
@@ -122,7 +122,7 @@ async def test_a_channel_is_named_and_what_it_is_told_of_is_posted_there(served:
 
 
 @pytest.mark.parametrize("form", ["", " condensed"], ids=["full", "condensed"])
-async def test_an_absent_lead_is_told_with_the_day_of_the_return(served: BotWithService, form: str) -> None:
+async def test_an_out_of_office_card_shows_the_return_date(served: BotWithService, form: str) -> None:
     await served.bot.say(f"subscribe reply.ooo{form} here", channel=seed.SALES)
     away = {"event": "reply.ooo", "lead": {"email": "x@y.example"}, "return_date": "2026-12-01"}
     assert await served.bot.deliver(json.dumps({**away, "sequence": "Q3"}).encode()) == 200

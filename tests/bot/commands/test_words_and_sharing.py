@@ -59,7 +59,7 @@ async def test_an_answer_is_shared_with_the_channel_by_a_button(bot: BotHarness,
     assert answer["ts"] not in {m["ts"] for m in await bot.messages(answer["channel"])}
 
 
-async def test_what_changes_something_cannot_be_shared(bot: BotHarness, remote: Remote) -> None:
+async def test_answers_to_changes_cannot_be_shared(bot: BotHarness, remote: Remote) -> None:
     (answer,) = await bot.say("share pause all --yes")
     assert "can't be shared" in answer["text"]
     assert remote.patched == []
@@ -92,7 +92,7 @@ async def test_a_change_behind_another_line_is_not_made_unannounced(bot: BotHarn
     assert remote.patched == []
 
 
-async def test_open_is_paged_and_shows_the_page_anew_after_a_claim(bot: BotHarness) -> None:
+async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarness) -> None:
     for number in range(32):
         assert await bot.deliver(interested(number)) == 200
 

@@ -87,7 +87,7 @@ async def test_a_bot_killed_again_and_again_in_a_burst_of_two_thousand_posts_eve
 
 
 @pytest.mark.e2e
-async def test_a_bot_that_is_told_to_stop_ends_by_itself_with_everything_kept(home: BotHarness) -> None:
+async def test_sigterm_ends_the_bot_and_loses_nothing(home: BotHarness) -> None:
     async with bot_process(home, pace=SWIFT) as process:
         assert await burst(home, range(20)) == set(range(20))
         process.send_signal(signal.SIGTERM)

@@ -80,7 +80,7 @@ async def break_channel(bot: BotHarness, *, broken: bool) -> None:
     [(revoke, "token_revoked"), (archive, "is_archived"), (break_channel, "not_in_channel")],
     ids=["token revoked", "channel archived", "bot not in it"],
 )
-async def test_what_breaks_a_channel_is_told_everywhere_and_cured(
+async def test_a_broken_channel_is_reported_everywhere_until_it_recovers(
     bot: BotHarness, act: Any, error: str
 ) -> None:
     await act(bot, broken=True)
@@ -113,7 +113,7 @@ async def test_what_breaks_a_channel_is_told_everywhere_and_cured(
     await until(nothing_waits)
 
 
-async def test_a_slack_that_is_down_is_said_and_everything_comes_once_when_it_is_back(
+async def test_an_outage_of_slack_is_reported_and_every_alert_is_posted_once_afterwards(
     bot: BotHarness,
 ) -> None:
     await bot.control("faults", method="*", kind="status", status=503, times=None)
@@ -151,9 +151,7 @@ async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_a
 
 
 @pytest.mark.e2e
-async def test_a_bot_that_is_told_to_stop_lets_the_message_under_way_arrive(
-    home: BotHarness, tmp_path: Path
-) -> None:
+async def test_sigterm_lets_the_current_message_arrive(home: BotHarness, tmp_path: Path) -> None:
     async with bot_process(home, pace=None) as process:
         await home.control("faults", method="chat.postMessage", kind="delay", seconds=1.0)
         assert await home.deliver(interested(1)) == 200

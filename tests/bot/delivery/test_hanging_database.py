@@ -99,7 +99,7 @@ async def test_deliveries_get_503_in_three_seconds_while_postgresql_hangs_and_ar
         assert set((await bot.until_posted(15, seconds=30)).values()) == {1}
 
 
-async def test_a_bot_ends_when_it_is_told_to_while_postgresql_hangs(bot: BotHarness, server: Server) -> None:
+async def test_sigterm_ends_the_bot_while_postgresql_hangs(bot: BotHarness, server: Server) -> None:
     async with bot_process(bot, pace=HASTE) as process:
         assert await bot.deliver(interested(0)) == 200
         server.send(signal.SIGSTOP)
@@ -123,9 +123,7 @@ async def test_a_bot_waits_for_a_postgresql_that_starts_late(bot: BotHarness, se
         assert await bot.until_posted(1)
 
 
-async def test_a_bot_that_waits_for_postgresql_ends_when_it_is_told_to(
-    bot: BotHarness, server: Server
-) -> None:
+async def test_sigterm_ends_a_bot_that_waits_for_postgresql(bot: BotHarness, server: Server) -> None:
     server.send(signal.SIGSTOP)
     async with bot_process(bot, pace=HASTE) as process:
         process.send_signal(signal.SIGTERM)

@@ -78,7 +78,7 @@ async def test_a_throttled_repaint_is_waited_for_by_all(connected_bot: BotHarnes
     assert time.monotonic() - began > 2
 
 
-async def test_a_throttled_look_up_goes_on_where_it_was(connected_bot: BotHarness) -> None:
+async def test_a_rate_limited_look_up_continues_where_it_was(connected_bot: BotHarness) -> None:
     token, base = connected_bot.environ["SLACK_BOT_TOKEN"], connected_bot.environ["SLACK_API_URL"]
     async with open_web_api(token, base_url=base) as slack:
         sender = MessageSender(slack, timeout=5.0)

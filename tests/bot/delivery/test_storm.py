@@ -49,7 +49,7 @@ def in_channel(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [m for m in messages if m.get("thread_ts") in {None, m["ts"]} and m["seen_by"] is None]
 
 
-async def test_a_domain_pause_in_a_storm_is_a_card_of_its_own_before_the_summary(bot: BotHarness) -> None:
+async def test_a_domain_pause_in_a_storm_has_its_own_card_before_the_summary(bot: BotHarness) -> None:
     await bot.control("settings", messages_per_second=1, burst=1)
     for number in range(90):
         sequence = "Q3 founders" if number % 3 else "Q4 CTOs"
@@ -136,7 +136,7 @@ async def test_bounces_and_opt_outs_of_a_domain_are_one_card_with_both_numbers(b
     assert len(spikes_of) == 1, "neither the second kind nor the sequence has its own card"
 
 
-async def test_who_acknowledges_a_paused_domain_is_on_its_card_and_the_second_is_told_who(
+async def test_the_first_acknowledgement_is_on_the_card_and_shown_to_the_second_person(
     bot: BotHarness,
 ) -> None:
     assert await bot.deliver(PAUSED) == 200

@@ -97,7 +97,7 @@ async def test_a_message_that_slack_will_not_have_is_a_dead_letter_and_harms_no_
     assert set((await bot.until_posted(2)).values()) == {1}
 
 
-async def test_an_archived_channel_is_said_elsewhere_and_gets_its_alerts_after_the_cure(
+async def test_an_archived_channel_is_reported_and_gets_its_alerts_after_recovery(
     bot: BotHarness,
 ) -> None:
     await bot.control("channel", channel=CHANNEL, archived=True)

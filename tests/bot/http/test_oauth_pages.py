@@ -110,7 +110,7 @@ async def test_a_state_ends_after_ten_minutes(installed: Installed, monkeypatch:
     assert "ten minutes" in page.text
 
 
-async def test_a_cancelled_installation_is_told_in_plain_words(installed: Installed) -> None:
+async def test_a_cancelled_installation_has_a_readable_page(installed: Installed) -> None:
     back = await installed.browser.decide(await installed.browser.begin(), decision="cancel")
     page = await installed.browser.visit(back)
     assert page.status == 200

@@ -72,7 +72,7 @@ async def test_a_body_without_an_announced_length_is_capped_while_it_streams(bot
     [b"", b"not json", b"\xff\xfe", b"[]", b"[" * 100_000, b'{"a":1,"a":2}', b'{"event":"brand.new"}'],
     ids=["empty", "no-json", "no-utf8", "array", "deep", "duplicate-keys", "unknown-event"],
 )
-async def test_a_signed_body_that_is_no_known_event_is_kept_and_counted(bot: BotHarness, body: bytes) -> None:
+async def test_a_signed_body_with_an_unknown_event_is_kept_and_counted(bot: BotHarness, body: bytes) -> None:
     assert await bot.deliver(body) == 200
     assert bot.running is not None
     store = bot.running.store
@@ -92,7 +92,7 @@ async def test_an_unknown_workspace_is_404_and_the_default_one_can_be_named(bot:
     assert list((await bot.posted()).values()) == [1]
 
 
-async def test_a_sender_that_leaves_in_the_middle_harms_nobody(bot: BotHarness) -> None:
+async def test_a_sender_that_disconnects_early_affects_no_other(bot: BotHarness) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", bot.port)
     writer.write(b"POST /webhooks/outreach HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhalf")
     await writer.drain()

@@ -40,7 +40,7 @@ async def test_a_claimed_reply_is_marked_done_by_its_primary_button(bot: BotHarn
     assert labels(done) == ["Reopen", "Open in CRM"]
 
 
-async def test_a_take_over_asks_first_then_tells_the_claimer_in_the_thread(bot: BotHarness) -> None:
+async def test_a_take_over_asks_first_and_mentions_the_claimer_in_the_thread(bot: BotHarness) -> None:
     message = await card(bot)
     await click(bot, message, "Claim", user=seed.BEN.id)
     claimed = await shown(bot, message, "Claimed by @ben")
@@ -55,7 +55,7 @@ async def test_a_take_over_asks_first_then_tells_the_claimer_in_the_thread(bot: 
     assert entry.command.startswith("takeover al_")
 
 
-async def test_who_comes_late_is_offered_to_take_over(bot: BotHarness) -> None:
+async def test_a_late_click_on_claim_offers_to_take_over(bot: BotHarness) -> None:
     message = await card(bot)
     (listed,) = await bot.say("open", user=seed.CLEO.id)
     await click(bot, message, "Claim", user=seed.BEN.id)
@@ -67,7 +67,7 @@ async def test_who_comes_late_is_offered_to_take_over(bot: BotHarness) -> None:
     assert actions["elements"][0]["confirm"]
 
 
-async def test_a_release_leaves_a_trace_that_calls_nobody(bot: BotHarness) -> None:
+async def test_a_release_is_noted_in_the_thread_without_a_mention(bot: BotHarness) -> None:
     message = await card(bot)
     await click(bot, message, "Claim", user=seed.BEN.id)
     await choose(bot, await shown(bot, message, "Claimed by @ben"), "Release", user=seed.BEN.id)

@@ -56,7 +56,7 @@ async def until_shown(bot: BotHarness, message: dict[str, Any], words: str) -> N
     await until(there)
 
 
-async def test_a_slow_click_is_told_on_the_card_and_leaves_nothing_behind(bot: BotHarness) -> None:
+async def test_a_slow_click_shows_a_temporary_note_on_the_card(bot: BotHarness) -> None:
     message = await card(bot)
     await bot.control("faults", method="users.info", kind="delay", seconds=3.5)
     clicking = asyncio.ensure_future(click(bot, message, "Claim", user=seed.CLEO.id, wait=0))
@@ -67,9 +67,7 @@ async def test_a_slow_click_is_told_on_the_card_and_leaves_nothing_behind(bot: B
     assert len(await bot.messages()) == 1
 
 
-async def test_a_slow_undo_is_told_on_its_line_and_leaves_only_who_undid_it(
-    bot: BotHarness, remote: Remote
-) -> None:
+async def test_a_slow_undo_shows_a_note_and_then_who_undid_it(bot: BotHarness, remote: Remote) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
     remote.seconds = 3.5
     clicking = asyncio.ensure_future(click(bot, line, "Undo", user=seed.BEN.id, wait=0))
@@ -118,7 +116,7 @@ async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answ
     assert [m["text"] for m in await bot.messages() if "Working" in m["text"]] == []
 
 
-async def test_a_claim_in_the_list_of_what_waits_is_confirmed_there(bot: BotHarness) -> None:
+async def test_a_claim_in_the_list_of_open_replies_is_confirmed_there(bot: BotHarness) -> None:
     message = await card(bot)
     (listed,) = await bot.say("open", user=seed.BEN.id)
     await click(bot, listed, "Claim", user=seed.BEN.id)
@@ -162,9 +160,7 @@ def value(message: dict[str, Any], label: str) -> str:
     return next(str(o["value"]) for menu in menus for o in menu["options"] if o["text"]["text"] == label)
 
 
-async def test_a_sequence_that_is_gone_is_said_to_be_gone_and_nothing_is_changed(
-    bot: BotHarness, remote: Remote
-) -> None:
+async def test_a_deleted_sequence_is_reported_and_nothing_is_changed(bot: BotHarness, remote: Remote) -> None:
     message = await card(bot)
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
     remote.sequences.clear()
@@ -189,7 +185,7 @@ async def test_a_404_after_the_list_was_read_says_what_why_what_next_and_a_refer
     assert answer["seen_by"] == seed.BEN.id
 
 
-async def test_a_refused_key_is_told_wherever_someone_clicks(bot: BotHarness, remote: Remote) -> None:
+async def test_a_rejected_api_key_is_shown_after_every_click(bot: BotHarness, remote: Remote) -> None:
     message = await card(bot)
     remote.refuses = 401
     (answer,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
@@ -200,7 +196,7 @@ async def test_a_refused_key_is_told_wherever_someone_clicks(bot: BotHarness, re
     await until_shown(bot, message, "Claimed by @ben")
 
 
-async def test_two_people_pause_at_once_and_the_second_is_told_quietly(
+async def test_the_second_of_two_simultaneous_pauses_answers_only_its_person(
     bot: BotHarness, remote: Remote
 ) -> None:
     message = await card(bot)
@@ -260,7 +256,7 @@ async def test_a_name_of_three_thousand_characters_is_paused_from_its_card(
     await until_shown(bot, message, "This sequence is paused")
 
 
-async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remote: Remote) -> None:
+async def test_a_rejected_api_key_is_shown_in_forms_and_on_home(bot: BotHarness, remote: Remote) -> None:
     (answer,) = await bot.say("pause", user=seed.BEN.id)
     await click(bot, answer, "Open form", user=seed.BEN.id)
     person = {"user": seed.BEN.id}
@@ -281,9 +277,7 @@ async def test_a_refused_key_is_told_in_a_form_and_at_home(bot: BotHarness, remo
     assert remote.patched == []
 
 
-async def test_an_answer_whose_address_takes_nothing_any_more_is_given_directly(
-    bot: BotHarness, remote: Remote
-) -> None:
+async def test_an_answer_to_an_expired_response_url_is_sent_directly(bot: BotHarness, remote: Remote) -> None:
     remote.seconds = 1.0
     message = await card(bot)
     clicking = asyncio.ensure_future(click(bot, message, "Pause sequence", user=seed.BEN.id, wait=0))

@@ -40,7 +40,7 @@ def answered(**given: str) -> FormInput:
     return found
 
 
-def test_the_form_makes_the_line_that_somebody_could_have_typed() -> None:
+def test_the_form_produces_the_line_that_a_person_could_type() -> None:
     form = answered(
         action="pause", limit="5%", sends="200", length="4h", name="Mine", **{"except": 'The "VIP"'}
     )
@@ -70,7 +70,7 @@ def test_every_condition_of_the_form_is_a_rule(condition: str) -> None:
         ({"limit": "5", "scope": "inbox"}, "scope"),
     ],
 )
-def test_what_is_wrong_is_said_under_its_field(given: dict[str, str], block: str) -> None:
+def test_errors_are_shown_below_their_field(given: dict[str, str], block: str) -> None:
     assert list(answered(**given).errors or {}) == [block]
 
 

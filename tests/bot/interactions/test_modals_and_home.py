@@ -82,7 +82,7 @@ async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_
     assert commands[1].startswith("pause all for 2h")
 
 
-async def test_a_domain_is_honest_about_what_is_not_known(served: BotWithService) -> None:
+async def test_a_domain_shows_unknown_values_as_unknown(served: BotWithService) -> None:
     name = next(s["name"] for s in await served.sequences() if s["status"] == "active")
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": name}
     assert await served.bot.deliver(json.dumps({**bounced, "inbox": "sam@mail.example"}).encode()) == 200

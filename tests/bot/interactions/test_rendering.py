@@ -100,7 +100,7 @@ def test_home_is_inside_every_limit_whatever_the_account(
     assert viewed_workspace(home_view.view(standing)) == one
 
 
-def test_what_is_looked_at_is_chosen_by_a_menu_and_kept_otherwise() -> None:
+def test_the_menu_selects_the_workspace_and_other_clicks_keep_it() -> None:
     assert chosen_workspace("home", seen="acme") == "acme"
     assert chosen_workspace("home @globex", seen="acme") == "globex"
     assert chosen_workspace("home all", seen="acme") == ""
@@ -144,7 +144,7 @@ def field(value: str) -> dict[str, Any]:
 
 @settings(max_examples=80, deadline=None)
 @given(reason=st.text(max_size=300), company=st.text(max_size=100))
-def test_what_is_filled_in_makes_a_line_that_reads_back_to_it(reason: str, company: str) -> None:
+def test_a_submitted_form_round_trips_through_its_line(reason: str, company: str) -> None:
     chosen = {"sequence": {"type": "external_select", "selected_option": {"value": "sq_1"}}}
     length = {"length": {"type": "static_select", "selected_option": {"value": "4h"}}}
     view = {
@@ -191,7 +191,7 @@ def test_a_form_of_an_unknown_kind_or_without_values_is_no_crash() -> None:
         checked(forms.form_view(verb, FormRequest(channel="C0ALERTS01")))
 
 
-def test_nobody_is_named_until_roles_are_configured() -> None:
+def test_a_refusal_names_no_one_until_roles_are_configured() -> None:
     rules = Roles()
     assert [role_of(with_role(p, rules=rules, channel="C1")) for p in (ANN, BEN, GUS)] == [
         Role.ADMIN,

@@ -111,7 +111,7 @@ async def test_an_archived_channel_is_known_at_once_and_works_again_at_once(
     await until(posted)
 
 
-async def test_a_channel_that_nobody_uses_is_no_trouble(connected_bot: BotHarness) -> None:
+async def test_events_of_an_unused_channel_are_ignored(connected_bot: BotHarness) -> None:
     await subscribed(connected_bot, seed.SALES)
     await connected_bot.control("channel", channel=seed.PRIVATE, archived=True)
     await connected_bot.control("channel", channel=seed.SALES, archived=True)
@@ -235,7 +235,7 @@ async def test_a_renamed_channel_is_called_by_its_new_name(connected_bot: BotHar
     assert "sales-emea" in json.dumps(answer)
 
 
-async def test_a_removed_app_is_told_by_readiness_at_once(connected_bot: BotHarness) -> None:
+async def test_readiness_reports_a_removed_app_at_once(connected_bot: BotHarness) -> None:
     await connected_bot.control("token", uninstalled=True)
 
     async def found() -> bool:

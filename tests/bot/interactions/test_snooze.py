@@ -112,7 +112,7 @@ async def test_tomorrow_is_the_clickers_own(bot: BotHarness) -> None:
     ],
     ids=["a day ahead", "too far", "past"],
 )
-async def test_a_date_of_ones_own(bot: BotHarness, ahead: timedelta, words: str) -> None:
+async def test_a_snooze_until_a_custom_date(bot: BotHarness, ahead: timedelta, words: str) -> None:
     card, question = await asked(bot, seed.BEN.id)
     picker = next(
         element

@@ -38,7 +38,7 @@ from tests.bot.manual_clock import (
 )
 
 
-async def test_a_reply_that_nobody_takes_is_said_again_once_then_escalated_then_left_in_peace(
+async def test_an_unclaimed_reply_gets_one_reminder_and_one_escalation(
     store: Store, clock: ManualClock, alert: str
 ) -> None:
     clock.now += 4 * MINUTE
@@ -58,7 +58,7 @@ async def test_a_reply_that_nobody_takes_is_said_again_once_then_escalated_then_
 
 
 @pytest.mark.parametrize("verb", ["claim", "handled", "snooze"])
-async def test_nothing_is_said_of_a_reply_that_someone_has_taken_done_or_put_off(
+async def test_claimed_done_and_snoozed_replies_get_no_reminder(
     store: Store, clock: ManualClock, alert: str, verb: str
 ) -> None:
     if verb == "claim":
@@ -72,7 +72,7 @@ async def test_nothing_is_said_of_a_reply_that_someone_has_taken_done_or_put_off
     assert await store.records.open_replies("default") == []
 
 
-async def test_a_snoozed_reply_says_until_when_comes_back_by_itself_and_waits_anew(
+async def test_a_snoozed_reply_shows_its_end_and_is_unclaimed_again_then(
     store: Store, clock: ManualClock, alert: str
 ) -> None:
     await store.alerts.snooze(alert, ANN, until=clock.now + HOUR)
@@ -98,7 +98,7 @@ async def test_two_processes_and_a_restart_say_a_thing_once(
     assert [post.alert_id for post in posted] == [alert]
 
 
-async def test_many_that_wait_at_once_are_said_in_one_message(store: Store, clock: ManualClock) -> None:
+async def test_many_reminders_at_once_are_one_message(store: Store, clock: ManualClock) -> None:
     await arrive(store, *(interested(number) for number in range(12)))
     await post_all(store, clock)
     clock.now += 6 * MINUTE
@@ -117,7 +117,7 @@ async def test_an_escalation_goes_to_the_channel_that_is_named_for_it_too(
     assert alert in {post.alert_id for post in posted}
 
 
-async def test_in_quiet_hours_nobody_is_called_and_what_can_wait_waits_until_they_end(
+async def test_quiet_hours_hold_non_urgent_alerts_and_mention_no_one(
     store: Store, clock: ManualClock
 ) -> None:
     night = routes(
@@ -147,7 +147,7 @@ def test_quiet_hours_go_over_midnight_in_their_own_zone(wall_time: str, ends: st
     assert (found and f"{found.astimezone(berlin.tzinfo):%H:%M}") == ends
 
 
-def test_what_a_channel_asked_for_decides_on_its_form_and_a_rule_on_who_is_called() -> None:
+def test_subscriptions_decide_the_form_and_rules_decide_the_mention() -> None:
     rule = Rule(
         subscription=Subscription(channel=CHANNEL, event="reply.interested", condensed=True), mention="U0ANN"
     )
@@ -157,7 +157,7 @@ def test_what_a_channel_asked_for_decides_on_its_form_and_a_rule_on_who_is_calle
     assert (target.channel, target.condensed, target.mention) == (CHANNEL, True, "U0ANN")
 
 
-def test_without_an_alert_channel_the_fallback_is_told() -> None:
+def test_without_an_alert_channel_alerts_go_to_the_fallback() -> None:
     from shared.api.events import Event
 
     lost = Routes(alert_channels={}, routing=Routing(fallback="C7"))
@@ -170,7 +170,7 @@ PAUSED = json.dumps(
 ).encode()
 
 
-async def test_a_paused_domain_turns_green_when_it_recovers_and_its_thread_is_told(
+async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, PAUSED)
@@ -263,7 +263,7 @@ async def test_a_digest_is_given_once_at_its_time_and_not_for_what_is_long_past(
     ("verb", "left"),
     [("claim", "✓ Claimed by @ann."), ("handled", "✓ Done by @ann."), ("snooze", "Snoozed by @ann.")],
 )
-async def test_what_reminded_of_a_reply_says_who_has_it_and_calls_nobody_any_more(
+async def test_a_reminder_shows_who_claimed_the_reply_without_a_mention(
     store: Store, clock: ManualClock, alert: str, verb: str, left: str
 ) -> None:
     clock.now += 6 * MINUTE

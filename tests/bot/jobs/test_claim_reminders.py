@@ -25,9 +25,7 @@ from tests.bot.manual_clock import (
 )
 
 
-async def test_what_a_storm_left_waiting_is_said_once_in_a_quarter_of_an_hour(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_reminders_after_a_storm_are_bundled_every_15_minutes(store: Store, clock: ManualClock) -> None:
     posted: list[Post] = []
     await arrive(store, *(interested(number) for number in range(100)))
     await post_all(store, clock)
@@ -60,7 +58,7 @@ async def test_a_claimer_who_has_not_finished_is_reminded_once_and_the_line_show
     assert "<@" not in json.dumps(rendering.message(left, several=False).blocks)
 
 
-async def test_a_claimer_is_left_alone_in_quiet_hours_and_when_it_is_done_meanwhile(
+async def test_no_claim_reminder_in_quiet_hours_or_after_done(
     store: Store, clock: ManualClock, alert: str
 ) -> None:
     quiet = Routing(quiet=QuietHours(start=time(12), end=time(18)))

@@ -110,7 +110,7 @@ async def test_a_process_that_is_killed_between_decision_and_message_is_followed
         await assert_paused_once(crisis)
 
 
-async def test_two_processes_pause_and_tell_once(crisis: Crisis) -> None:
+async def test_two_processes_pause_and_report_once(crisis: Crisis) -> None:
     other = crisis.second_bot()
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
         await crisis.deliver()
@@ -118,7 +118,7 @@ async def test_two_processes_pause_and_tell_once(crisis: Crisis) -> None:
     assert {status for _, status in crisis.remote.patched} == {"paused"}
 
 
-async def test_a_pause_whose_outcome_is_unknown_is_told_once(crisis: Crisis) -> None:
+async def test_a_pause_with_an_unknown_outcome_is_reported_once(crisis: Crisis) -> None:
     crisis.remote.cut = 1
     other = crisis.second_bot()
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):
@@ -129,7 +129,7 @@ async def test_a_pause_whose_outcome_is_unknown_is_told_once(crisis: Crisis) -> 
     assert {status for _, status in crisis.remote.patched} == {"paused"}
 
 
-async def test_a_process_that_is_slower_than_its_lease_tells_nothing_twice(crisis: Crisis) -> None:
+async def test_a_process_slower_than_its_lease_reports_nothing_twice(crisis: Crisis) -> None:
     crisis.remote.seconds = 4.0
     other = crisis.second_bot()
     async with contextlib.AsyncExitStack() as stack:

@@ -121,7 +121,7 @@ async def test_rules_wait_after_an_outage_of_the_bot_since_late_deliveries_come_
     assert guarded.remote.patched == []
 
 
-async def test_a_rule_of_somebody_who_lost_the_right_to_pause_only_suggests(
+async def test_a_rule_only_suggests_when_its_author_lost_the_permission(
     guarded: GuardedWorkspace,
 ) -> None:
     async def nobody(user: str, channel: str) -> bool:

@@ -20,7 +20,7 @@ from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
 
 
-async def test_a_rule_that_acts_pauses_once_and_tells_once_with_an_undo(guarded: GuardedWorkspace) -> None:
+async def test_a_rule_pauses_once_and_posts_once_with_an_undo(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS, name="bounces-5-acts")
     guarded.sent(100)
     assert await guarded.advance() == []
@@ -52,7 +52,9 @@ async def test_its_undo_resumes_what_it_paused_and_snoozes_the_rule(guarded: Gua
     assert await guarded.store.incidents.undone("q_unknown", "ann") is None
 
 
-async def test_what_a_person_resumes_stays_active_while_the_incident_lasts(guarded: GuardedWorkspace) -> None:
+async def test_a_sequence_resumed_by_a_person_stays_active_during_the_incident(
+    guarded: GuardedWorkspace,
+) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
@@ -74,7 +76,7 @@ async def test_a_new_incident_begins_only_after_the_condition_was_over(guarded: 
     assert len(guarded.remote.patched) == 2
 
 
-async def test_what_a_person_paused_is_left_alone_and_never_resumed(guarded: GuardedWorkspace) -> None:
+async def test_a_persons_pause_is_left_alone_and_never_resumed(guarded: GuardedWorkspace) -> None:
     guarded.remote.sequences[guarded.sequence]["status"] = "paused"
     await guarded.rule("pause sequence for 2h when bounces > 4 in 24h")
     guarded.sent(100)
@@ -101,7 +103,7 @@ async def test_a_timer_is_forgotten_when_a_person_resumed_elsewhere(guarded: Gua
     assert await guarded.store.records.timers("default", "resume") == []
 
 
-async def test_an_unknown_outcome_is_looked_up_and_told_once(guarded: GuardedWorkspace) -> None:
+async def test_an_unknown_outcome_is_looked_up_and_reported_once(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.bounce(6)
@@ -143,7 +145,7 @@ async def test_a_sequence_that_cannot_be_paused_holds_up_no_other_and_hides_none
     assert entry.result == f"Spring ({other}) paused"
 
 
-async def test_what_was_paused_before_guard_off_is_told_with_its_undo(guarded: GuardedWorkspace) -> None:
+async def test_pauses_before_guard_off_are_reported_with_their_undo(guarded: GuardedWorkspace) -> None:
     other = await both_bounce(guarded)
     await guarded.store.guardrails.switch_off("default", Switch(rule="", by="ann", at=guarded.clock.now))
     (card,) = await guarded.advance(10 * MINUTE)
@@ -229,7 +231,7 @@ async def test_a_large_past_is_read_beside_the_event_loop(
     assert threading.get_ident() not in threads
 
 
-async def test_two_watches_on_one_database_act_and_tell_once(guarded: GuardedWorkspace) -> None:
+async def test_two_watches_on_one_database_act_and_report_once(guarded: GuardedWorkspace) -> None:
     await guarded.rule(ACTS)
     guarded.sent(100)
     await guarded.sampler.sample()

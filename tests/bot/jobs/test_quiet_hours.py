@@ -59,6 +59,6 @@ def test_an_interested_reply_is_posted_at_once_and_calls_those_who_are_awake(
     assert (post.mention, post.held_until) == (called, None)
 
 
-def test_what_can_wait_waits_only_where_it_is_night() -> None:
+def test_alerts_are_held_only_in_channels_with_quiet_hours_now() -> None:
     held = {channel: post.held_until for channel, post in posts(BOUNCE).items()}
     assert held == {"C1": datetime(2026, 11, 21, 7, tzinfo=UTC).timestamp(), "C2": None, "C3": None}

@@ -73,9 +73,7 @@ async def test_a_recovered_domain_is_reminded_of_no_more(store: Store, clock: Ma
     assert taken.recovered
 
 
-async def test_an_absent_leads_return_is_announced_once_and_waits_for_nobody(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, clock: ManualClock) -> None:
     fields = {"event": "reply.ooo", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
     everything = Rule(subscription=Subscription(channel=CHANNEL, event="*"))
     await arrive(store, json.dumps(fields).encode(), by=routes(rules=(everything,)))

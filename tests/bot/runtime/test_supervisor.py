@@ -68,7 +68,7 @@ async def test_a_task_that_recovers_no_longer_counts_as_failing() -> None:
         assert supervisor.state["task"]["restarts"] == FAILING
 
 
-async def test_what_does_not_answer_outside_is_no_failure_of_the_task() -> None:
+async def test_an_unresponsive_peer_is_no_failure_of_the_task() -> None:
     supervisor = Supervisor(expected=(ConnectionError,), first_pause=0.001)
     runs = 0
 

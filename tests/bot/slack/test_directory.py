@@ -36,13 +36,13 @@ def slack() -> Slack:
     return answering
 
 
-async def test_a_person_of_whom_slack_tells_nothing_but_ok_is_no_member(slack: Slack) -> None:
+async def test_a_person_without_details_is_not_a_member(slack: Slack) -> None:
     async with slack({"ok": True}) as people:
         found = await people.find("U1")
     assert (found.id, found.name, found.is_member, found.is_admin) == ("U1", "U1", False, False)
 
 
-async def test_a_guest_is_a_guest_however_little_else_is_told(slack: Slack) -> None:
+async def test_a_guest_is_recognized_by_any_field(slack: Slack) -> None:
     async with slack({"ok": True, "user": {"is_restricted": True}}) as people:
         assert not (await people.find("U1")).is_member
 
@@ -54,7 +54,7 @@ async def test_a_person_whom_slack_does_not_know_may_change_nothing(slack: Slack
 
 
 @pytest.mark.parametrize("read", [UserDirectory.own_id, lambda people: people.channel_name("C1")])
-async def test_what_slack_leaves_out_is_empty(
+async def test_fields_that_slack_omits_are_empty(
     slack: Slack, read: Callable[[UserDirectory], Awaitable[str]]
 ) -> None:
     async with slack({"ok": True}) as people:

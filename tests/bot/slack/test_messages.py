@@ -92,7 +92,7 @@ async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     ],
     ids=lambda value: "-".join(str(one) for one in value.values()) if isinstance(value, dict) else "",
 )
-async def test_what_slack_itself_did_not_answer_may_be_under_way(
+async def test_a_call_without_a_response_from_slack_may_still_arrive(
     bot: BotHarness, messenger: MessageSender, *, fault: dict[str, Any], answered: bool
 ) -> None:
     await bot.control("faults", method="chat.postMessage", **fault)
@@ -101,9 +101,7 @@ async def test_what_slack_itself_did_not_answer_may_be_under_way(
     assert outcome.answered is answered
 
 
-async def test_a_message_is_found_behind_all_that_was_said_since(
-    bot: BotHarness, messenger: MessageSender
-) -> None:
+async def test_a_message_is_found_behind_newer_ones(bot: BotHarness, messenger: MessageSender) -> None:
     began = time.time()
     sent = await say(messenger, "there")
     post_messages(bot, 3 * PAGE)
@@ -122,9 +120,7 @@ async def test_a_message_is_found_at_the_end_of_a_long_thread(
     assert found == sent
 
 
-async def test_a_history_that_is_too_long_to_read_is_no_proof_of_absence(
-    bot: BotHarness, messenger: MessageSender
-) -> None:
+async def test_an_incompletely_read_history_proves_nothing(bot: BotHarness, messenger: MessageSender) -> None:
     post_messages(bot, PAGES * PAGE + 1)
     outcome = await messenger.find(CHANNEL, "there", since=time.time())
     assert isinstance(outcome, Unpostable)
@@ -140,7 +136,7 @@ async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messe
     assert isinstance(await messenger.find(CHANNEL, "k", since=time.time()), Sent)
 
 
-async def test_what_belongs_into_a_thread_that_is_gone_is_said_in_the_channel_and_found_there(
+async def test_a_post_for_a_deleted_thread_goes_to_the_channel_and_is_found_there(
     bot: BotHarness, messenger: MessageSender
 ) -> None:
     gone = "1500000000.000100"
@@ -180,7 +176,7 @@ async def test_a_post_without_its_metadata_is_still_found(
     assert await messenger.find(CHANNEL, "other", since=began) == Absent()
 
 
-async def test_what_could_not_be_found_again_is_never_sent_again(
+async def test_a_post_that_cannot_be_looked_up_is_never_sent_again(
     bot: BotHarness, messenger: MessageSender
 ) -> None:
     for error in ("invalid_metadata_schema", "invalid_blocks"):

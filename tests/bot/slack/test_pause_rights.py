@@ -46,7 +46,7 @@ async def slack_with(users: Mapping[str, Mapping[str, Any]]) -> AsyncIterator[st
     ("user", "expected"), [({}, True), ({"is_restricted": True}, False), ({"deleted": True}, False)]
 )
 @pytest.mark.parametrize("team", ["", "T002/"])
-async def test_who_became_a_guest_or_left_may_no_longer_pause(
+async def test_guests_and_deactivated_people_may_no_longer_pause(
     *, user: Mapping[str, Any], expected: bool, team: str
 ) -> None:
     async with slack_with({"U001": user}) as url:
@@ -56,7 +56,7 @@ async def test_who_became_a_guest_or_left_may_no_longer_pause(
     assert permitted is expected
 
 
-async def test_somebody_who_left_may_not_pause_even_where_the_settings_name_them() -> None:
+async def test_a_deactivated_person_may_not_pause_even_if_listed_in_the_settings() -> None:
     async with slack_with({"U001": {"deleted": True}}) as url, open_web_api("xoxb-1", base_url=url) as slack:
         assert not await PauseRights(slack, Roles(operator=frozenset({"U001"})))("U001", "C1")
 

@@ -120,9 +120,7 @@ async def test_a_message_posted_by_an_app_in_a_members_name_changes_nothing(
     assert remote.patched == []
 
 
-async def test_a_workflow_that_mentions_the_bot_without_a_user_is_told_why_it_is_refused(
-    bot: BotHarness, remote: Remote
-) -> None:
+async def test_a_workflow_without_a_user_gets_an_explanation(bot: BotHarness, remote: Remote) -> None:
     answer = await mention(bot, f"pause {NAME}", bot_id="B0WORKFLOW", subtype="bot_message")
     assert "Workflows can't run commands" in answer
     assert remote.patched == []

@@ -23,7 +23,7 @@ async def alert(bot: BotHarness, number: int = 1) -> dict[str, Any]:
     return (await bot.messages())[0]
 
 
-async def test_a_click_on_claim_repaints_the_card_with_the_name_and_a_late_clicker_is_told(
+async def test_claim_puts_the_name_on_the_card_and_answers_a_late_click(
     bot: BotHarness,
 ) -> None:
     message = await alert(bot)
@@ -64,7 +64,7 @@ async def test_a_guest_and_a_stranger_may_not_claim(bot: BotHarness) -> None:
     assert "Claimed" not in json.dumps((await bot.messages())[0])
 
 
-async def test_whoami_tells_the_role_to_the_person_alone(bot: BotHarness) -> None:
+async def test_whoami_shows_the_role_only_to_the_person(bot: BotHarness) -> None:
     answer = (await bot.say("whoami", user=seed.BEN.id))[0]
     assert "ben" in answer["text"]
     assert "operator" in answer["text"]
@@ -97,7 +97,7 @@ async def test_a_malformed_slack_request_is_401(bot: BotHarness, change: dict[st
         assert answer.status == 401
 
 
-async def test_a_slack_body_that_is_no_text_is_400_and_a_huge_one_413(bot: BotHarness) -> None:
+async def test_a_binary_slack_body_gets_400_and_a_huge_one_413(bot: BotHarness) -> None:
     for body, status in ((b"\xff\xfe", 400), (b"x" * (1024 * 1024 + 1), 413)):
         async with bot.http.post(
             f"{bot.url}/slack/events", data=io.BytesIO(body), headers=signed(bot, b"")
@@ -141,7 +141,7 @@ def signed(bot: BotHarness, body: bytes) -> dict[str, str]:
     }
 
 
-async def test_health_readiness_and_metrics_tell_how_things_stand(bot: BotHarness) -> None:
+async def test_health_readiness_and_metrics_show_the_current_state(bot: BotHarness) -> None:
     await alert(bot)
     assert (await bot.get("/healthz"))[0] == 200
     status, body = await bot.get("/readyz")
@@ -152,6 +152,6 @@ async def test_health_readiness_and_metrics_tell_how_things_stand(bot: BotHarnes
     assert "outreach_delivery_to_post_seconds_bucket" in metrics
 
 
-async def test_slack_is_told_that_the_address_is_ours_when_it_asks(bot: BotHarness) -> None:
+async def test_the_url_verification_challenge_is_answered(bot: BotHarness) -> None:
     response = await bot.control("request_url", url=f"{bot.url}/slack/events", verify=True)
     assert response["request_url"] == f"{bot.url}/slack/events"

@@ -86,7 +86,7 @@ async def test_commands_come_by_the_socket_and_deliveries_by_http(tmp_path: Path
         assert (await bot.http.post(f"{bot.url}/slack/events")).status == 404
 
 
-async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
+async def test_a_lost_connection_is_replaced(tmp_path: Path) -> None:
     async with socket_harness(tmp_path, ping=1.0) as bot:
         await bot.control("sockets", act="cut")
 
@@ -105,14 +105,14 @@ async def test_a_connection_that_is_cut_is_built_anew(tmp_path: Path) -> None:
         await until(shown)  # the service that it asks, too, is not there
 
 
-async def test_a_connection_that_slack_closes_properly_is_built_anew(tmp_path: Path) -> None:
+async def test_a_connection_that_slack_closes_is_replaced(tmp_path: Path) -> None:
     async with socket_harness(tmp_path) as bot:
         await bot.slack.sockets.close()
         assert (await connected(bot, times=2))["last_loss"] == "cut"
         assert await answers(bot)
 
 
-async def test_socket_mode_switched_off_while_the_bot_runs_is_said_until_it_is_on_again(
+async def test_socket_mode_switched_off_is_reported_until_it_is_on_again(
     tmp_path: Path,
 ) -> None:
     async with socket_harness(tmp_path) as bot:
@@ -159,7 +159,7 @@ async def test_a_connection_that_slack_wants_refreshed_is_replaced_without_leavi
         await until(one)
 
 
-async def test_socket_mode_refused_at_the_start_is_said_and_stops_no_delivery(tmp_path: Path) -> None:
+async def test_socket_mode_rejected_at_the_start_is_reported_and_stops_no_delivery(tmp_path: Path) -> None:
     async with socket_harness(tmp_path, disabled=True) as bot:
 
         async def refused() -> bool:

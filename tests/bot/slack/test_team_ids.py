@@ -9,7 +9,7 @@ from bot.interactions.team_apps import scope_ids
 from bot.slack.web_api import on_the_wire
 
 
-def test_what_is_sent_has_the_ids_of_its_team_alone() -> None:
+def test_outgoing_ids_have_no_team() -> None:
     body = {
         "channel": "T1/C1",
         "user": "T1/U1",
@@ -26,7 +26,7 @@ def test_what_is_sent_has_the_ids_of_its_team_alone() -> None:
     assert body["channel"] == "T1/C1"
 
 
-def test_what_comes_in_names_its_team_wherever_a_user_or_a_channel_is() -> None:
+def test_incoming_ids_get_their_team_in_front() -> None:
     click: dict[str, Any] = {
         "user": {"id": "U1", "username": "ann"},
         "channel": {"id": "C1", "name": "sales"},

@@ -63,7 +63,7 @@ def text_of(answers: list[dict[str, Any]]) -> str:
     return json.dumps(answers, ensure_ascii=False)
 
 
-async def test_a_new_workspace_is_told_that_it_may_see_nothing_until_someone_allows_it(
+async def test_a_new_slack_workspace_has_no_access_until_someone_allows_it(
     agency: Installed,
 ) -> None:
     (refusal,) = await agency.say("sequences")
@@ -112,7 +112,7 @@ async def test_alerts_go_to_the_channels_of_their_team_with_its_own_token(agency
     assert not agency.texts(seed.SALES, team=FIRST)
 
 
-async def test_a_claim_in_one_workspace_shows_in_the_other_and_is_nobody_elses_with_the_same_id(
+async def test_a_claim_shows_in_other_slack_workspaces_and_is_not_shared_by_equal_ids(
     agency: Installed,
 ) -> None:
     """Ben and Nia have the same id, each in their own workspace."""
@@ -272,7 +272,7 @@ async def test_an_alert_for_a_removed_workspace_is_dropped_after_a_week(
 
 
 @pytest.mark.parametrize("agency", ["http"], indirect=True)
-async def test_a_storm_of_what_may_not_be_seen_is_not_summed_up(agency: Installed) -> None:
+async def test_a_storm_of_alerts_without_access_has_no_summary(agency: Installed) -> None:
     await agency.teams.allow(FIRST, "globex")
     statuses = [await agency.bot.deliver(interested(number), path="/acme") for number in range(65)]
     assert set(statuses) == {200}
@@ -287,7 +287,7 @@ async def test_a_storm_of_what_may_not_be_seen_is_not_summed_up(agency: Installe
 
 
 @pytest.mark.parametrize("agency", ["http"], indirect=True)
-async def test_what_may_not_be_seen_holds_up_nothing_else(agency: Installed) -> None:
+async def test_alerts_without_access_delay_no_others(agency: Installed) -> None:
     """Dead letters of two outreach workspaces for one channel are revived each by itself."""
     await agency.browser.install(SECOND)
     assert agency.bot.running is not None

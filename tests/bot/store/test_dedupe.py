@@ -72,9 +72,7 @@ async def test_a_look_passes_over_what_was_looked_at(store: Store, index: str) -
     assert index in await store.database.write(lambda tx: plan(tx.connection))
 
 
-async def test_what_comes_again_before_anybody_looked_is_one_new_delivery(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_a_repeat_before_routing_is_one_delivery(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), interested(2), interested(1))
     clock.now += 1
     await arrive(store, interested(1), number=2, answered=(1,))
@@ -84,9 +82,7 @@ async def test_what_comes_again_before_anybody_looked_is_one_new_delivery(
     assert await look(store) == []
 
 
-async def test_what_comes_again_later_is_the_delivery_that_is_there_whoever_looks(
-    url: sa.URL, clock: ManualClock
-) -> None:
+async def test_a_later_repeat_joins_the_existing_delivery(url: sa.URL, clock: ManualClock) -> None:
     async with open_store(url, clock=clock) as before:
         await arrive(before, interested(1))
         (first,) = await look(before)
@@ -112,9 +108,7 @@ async def test_a_look_that_fails_leaves_every_arrival_for_the_next(store: Store)
     assert [pending.seen for pending in await look(store)] == [2, 1]
 
 
-async def test_a_domain_that_is_paused_anew_after_its_words_were_forgotten_is_told_of(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_a_domain_paused_again_after_retention_is_a_new_alert(store: Store, clock: ManualClock) -> None:
     await arrive(store, PAUSED)
     await look(store)
     await post_all(store, clock)
@@ -126,7 +120,7 @@ async def test_a_domain_that_is_paused_anew_after_its_words_were_forgotten_is_to
     assert (decision.problem, [planned.kind for planned in decision.posts]) == ("", ["alert", "again"])
 
 
-async def test_the_workspace_is_part_of_what_is_the_same(store: Store) -> None:
+async def test_repeats_are_detected_per_workspace(store: Store) -> None:
     at = store.database.clock()
     both = [Arrival(workspace=name, body=interested(1), at=at) for name in ("default", "second")]
     await store.arrivals.append(both, number=1)
@@ -143,7 +137,7 @@ async def test_groups_of_every_size_are_stored_whole(store: Store) -> None:
     assert tuple(counted) == (sum(sizes), sum(sizes))
 
 
-async def test_intake_goes_on_beside_those_who_look(store: Store) -> None:
+async def test_intake_continues_while_routers_run(store: Store) -> None:
     async def arrive_from(first: int) -> None:
         for number in range(first, first + 20):
             await arrive(store, interested(number % 15), number=100 + number)

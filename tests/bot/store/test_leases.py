@@ -38,7 +38,7 @@ async def meet(store: Store, outcome: Outcome) -> tuple[ChannelLease, Settled]:
     return turn, await store.outcomes.settle(turn, outcome)
 
 
-async def test_whoever_speaks_still_is_not_given_the_same_channel_when_the_clock_leaps(
+async def test_a_leased_channel_is_not_leased_again_when_the_clock_jumps(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, interested(1))
@@ -59,9 +59,7 @@ async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store,
     assert clock.now - began >= store.leases.timings.longest
 
 
-async def test_a_clock_that_is_set_back_by_some_minutes_keeps_nobody_waiting(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_a_clock_set_back_by_minutes_delays_nothing(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1), interested(2), interested(3))
     for ts in ("1", "2"):
         await meet(store, Sent(ts=ts))
@@ -72,9 +70,7 @@ async def test_a_clock_that_is_set_back_by_some_minutes_keeps_nobody_waiting(
     assert (await take(store)).posts[0].id == turn.posts[0].id
 
 
-async def test_who_takes_over_from_the_dead_waits_for_no_time_of_theirs(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     await meet(store, NotSent(after=600.0))
     clock.now -= 300
@@ -83,9 +79,7 @@ async def test_who_takes_over_from_the_dead_waits_for_no_time_of_theirs(
     assert len((await take(store)).posts) == 1
 
 
-async def test_a_message_that_is_told_of_late_is_sent_unless_it_was_tried_again(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_a_late_outcome_counts_unless_the_post_was_retried(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     late = await take(store)
     clock.now += store.leases.timings.longest + 1
@@ -155,7 +149,7 @@ async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clo
     assert len(tried) == 2
 
 
-async def test_what_is_said_of_a_broken_channel_is_planned_with_its_breaking(store: Store) -> None:
+async def test_the_note_about_a_broken_channel_is_planned_in_the_same_transaction(store: Store) -> None:
     await arrive(store, interested(1))
 
     def report(turn: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
@@ -176,7 +170,7 @@ async def test_a_message_has_a_name_that_no_other_database_gives(tmp_path: Path,
     assert names[0] == names[2], "the same alert in the same channel"
 
 
-async def test_what_nobody_has_looked_at_yet_is_never_forgotten(store: Store, clock: ManualClock) -> None:
+async def test_unrouted_deliveries_are_never_deleted(store: Store, clock: ManualClock) -> None:
     await store.arrivals.append([Arrival(workspace="default", body=interested(1), at=clock.now)], number=1)
     clock.now += 1_000
     assert (await store.retention.prune(bodies_after=10, hashes_after=100)).deliveries == 0

@@ -48,16 +48,14 @@ async def repaint_for(store: Store, clock: ManualClock, seconds: float) -> list[
     return painted
 
 
-async def test_repaints_keep_within_what_slack_promises(store: Store, clock: ManualClock) -> None:
+async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualClock) -> None:
     await cards(store, clock, 50)
     for _ in range(3):
         await make_stale(store)
         assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
 
 
-async def test_a_click_is_repainted_before_all_that_nobody_waits_for(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_clicked_cards_are_updated_first(store: Store, clock: ManualClock) -> None:
     known = await cards(store, clock, 40)
     await make_stale(store)
     while messages := await store.repaints.claim(limit=4):

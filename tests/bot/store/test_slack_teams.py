@@ -92,7 +92,7 @@ async def test_installations_of_another_app_are_not_seen(teams: SlackTeams, stor
     assert await SlackTeams(store.database, SecretCipher(KEYS), client_id="other").all() == []
 
 
-async def test_what_a_team_may_see_outlives_a_new_installation_but_not_its_removal(teams: SlackTeams) -> None:
+async def test_access_survives_a_new_installation_but_not_a_removal(teams: SlackTeams) -> None:
     await teams.save(installation())
     await teams.allow("T1", "acme")
     await teams.allow("T1", "acme")

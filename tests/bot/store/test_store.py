@@ -124,7 +124,7 @@ async def test_a_process_that_hangs_with_a_channel_in_its_hands_loses_it(store: 
     assert longest == f"{database.IDLE_SECONDS:.0f}s"
 
 
-async def test_whoever_lost_its_lease_changes_nothing(store: Store, clock: ManualClock) -> None:
+async def test_a_lost_lease_changes_nothing(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     (late,) = (await store.leases.claim(limit=5)).turns
     clock.now += store.leases.timings.lease + 1
@@ -270,9 +270,7 @@ async def test_a_timer_is_leased_to_one_and_survives_a_process_that_died_with_it
     assert await store.records.timers("default", "resume") == []
 
 
-async def test_a_timer_of_an_unknown_kind_is_kept_as_it_is_and_told_of(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_a_timer_of_an_unknown_kind_is_kept_and_reported(store: Store, clock: ManualClock) -> None:
     due = datetime.fromtimestamp(clock.now, UTC)
     await store.records.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
     assert await store.timers.claim(["resume"], ["default"]) == []
@@ -325,7 +323,7 @@ async def test_retention_goes_on_while_any_table_has_a_whole_portion_left(
     assert not (await store.retention.prune(bodies_after=50, hashes_after=50)).more
 
 
-async def test_bodies_are_pruned_before_hashes_and_what_is_unsent_keeps_both(
+async def test_bodies_are_pruned_before_hashes_and_unsent_alerts_keep_both(
     store: Store, clock: ManualClock
 ) -> None:
     await arrive(store, interested(1), b"no json")

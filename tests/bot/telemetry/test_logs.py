@@ -21,7 +21,7 @@ logs.MAX_QUEUED = 5
 """
 
 
-async def test_a_log_that_nobody_reads_stops_neither_deliveries_nor_the_shutdown(tmp_path: Path) -> None:
+async def test_an_unread_log_stops_neither_deliveries_nor_the_shutdown(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     try:

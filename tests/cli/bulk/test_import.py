@@ -106,7 +106,7 @@ def test_what_an_import_added_is_removed_again_by_its_report_and_both_are_in_the
     assert shell.run("import", str(path), "--to", TARGET, "--undo", "--yes").code == 2, "no report"
 
 
-def test_an_undo_that_fails_halfway_is_in_the_audit_and_goes_on_later(
+def test_a_partial_undo_is_in_the_audit_and_continues_later(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = file_of(shell.home, 3, mark="half")
@@ -153,7 +153,7 @@ def test_a_spreadsheet_is_named_as_one(offline: Shell) -> None:
     assert "Save the sheet as CSV" in result.err
 
 
-def test_what_is_there_is_skipped_with_its_reason(shell: Shell) -> None:
+def test_existing_leads_are_skipped_with_their_reason(shell: Shell) -> None:
     path = file_of(shell.home, 5, mark="twice")
     assert shell.run("import", str(path), "--to", TARGET).code == 0
     result = shell.run("import", str(path), "--to", TARGET, "--json")
@@ -164,7 +164,7 @@ def test_what_is_there_is_skipped_with_its_reason(shell: Shell) -> None:
     assert all(row["reason"] for row in rows)
 
 
-def test_a_killed_import_goes_on_and_loses_and_doubles_nothing(shell: Shell, control: Control) -> None:
+def test_a_killed_import_continues_without_loss_or_duplicates(shell: Shell, control: Control) -> None:
     path = file_of(shell.home, 1500, mark="kill", bad=1)
     control("POST", "/faults", {"endpoint": "POST /leads", "times": 2, "delay": 0.4})
     words = ("import", str(path), "--to", TARGET)
@@ -185,7 +185,7 @@ def test_a_killed_import_goes_on_and_loses_and_doubles_nothing(shell: Shell, con
     assert not list((shell.home / "state" / "imports").iterdir())
 
 
-def test_an_interrupt_settles_what_is_under_way_and_says_how_to_go_on(shell: Shell, control: Control) -> None:
+def test_an_interrupt_completes_open_batches_and_says_how_to_continue(shell: Shell, control: Control) -> None:
     path = file_of(shell.home, 10_000, mark="int")
     control("POST", "/faults", {"endpoint": "POST /leads", "times": None, "delay": 0.3})
     words = ("import", str(path), "--to", "Agencies Australia & NZ")
@@ -210,7 +210,7 @@ def _journal(shell: Shell) -> dict[str, Any]:
     return body
 
 
-def test_a_cut_connection_adds_nobody_twice(shell: Shell, control: Control) -> None:
+def test_a_lost_connection_adds_no_lead_twice(shell: Shell, control: Control) -> None:
     control("POST", "/faults", {"endpoint": "POST /leads", "cut": True, "executed": True})
     result = shell.run("import", str(file_of(shell.home, 10, mark="cut")), "--to", TARGET, "--json")
     assert result.code == 0
@@ -282,7 +282,7 @@ def test_an_unknown_sequence_and_a_taken_report_are_refused_before_anything_is_s
         (["{}"], 2, "--to"),
     ],
 )
-def test_wrong_words_are_said(offline: Shell, typed: list[str], code: int, text: str) -> None:
+def test_invalid_options_are_reported(offline: Shell, typed: list[str], code: int, text: str) -> None:
     path = file_of(offline.home, 1, mark="x")
     result = offline.run("import", *(word.format(path) for word in typed))
     assert (result.code, result.out) == (code, "")

@@ -39,7 +39,7 @@ def leads(path: Path, **options: object) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"]
 )
-def test_encodings_are_told_apart(tmp_path: Path, encoding: str) -> None:
+def test_encodings_are_detected(tmp_path: Path, encoding: str) -> None:
     assert leads(written(tmp_path, TEXT, encoding)) == [
         {
             "first_name": "Zoë",
@@ -51,9 +51,7 @@ def test_encodings_are_told_apart(tmp_path: Path, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_delimiters_are_told_apart_even_when_others_stand_in_the_cells(
-    tmp_path: Path, delimiter: str
-) -> None:
+def test_the_delimiter_is_detected_even_with_others_in_cells(tmp_path: Path, delimiter: str) -> None:
     text = io.StringIO(newline="")
     rows = [["email", "company", "note"], *([f"p{i}@a.example", "A, B; C", "x|y\tz"] for i in range(20))]
     csv.writer(text, delimiter=delimiter).writerows(rows)
@@ -122,19 +120,19 @@ def test_one_damaged_byte_does_not_make_a_utf8_file_another(tmp_path: Path) -> N
     ("content", "complaint"),
     [(b"", "empty"), (b"\n\n\n", "no rows"), (b"\xff\xfea\x00b", "utf-16|no column")],
 )
-def test_what_is_no_csv_file_is_said(tmp_path: Path, content: bytes, complaint: str) -> None:
+def test_files_other_than_csv_are_reported(tmp_path: Path, content: bytes, complaint: str) -> None:
     with pytest.raises((Unusable, Unclear), match=complaint):
         read(written(tmp_path, content))
 
 
-def test_an_encoding_can_be_named_and_a_wrong_one_is_said(tmp_path: Path) -> None:
+def test_an_encoding_can_be_set_and_a_wrong_one_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path, "メールアドレス,会社名\na@b.example,株式会社\n", "shift_jis")
     assert leads(path, encoding="shift_jis") == [{"email": "a@b.example", "company": "株式会社"}]
     with pytest.raises(Unusable, match="unknown encoding nonsense"):
         survey(path, encoding="nonsense")
 
 
-def test_a_quote_that_never_closes_is_told_with_its_row(tmp_path: Path) -> None:
+def test_an_unclosed_quote_is_reported_with_its_row(tmp_path: Path) -> None:
     path = written(tmp_path, 'email,note\na@b.example,"open\n' + "x@y.example,z\n" * 20_000)
     with pytest.raises(Unusable, match=r"row 2.*closing quote"):
         read(path)
@@ -182,7 +180,7 @@ def test_every_known_title_fills_one_field_only() -> None:
     assert len(known) == len(set(known)) > 200
 
 
-def test_a_second_column_of_a_kind_goes_along_as_a_field_of_its_own() -> None:
+def test_a_second_column_of_a_kind_becomes_a_custom_field() -> None:
     assert [a.field for a in assign(["Email", "Personal Email", "Note", "note", "Note"], [])] == [
         "email",
         "Personal Email",
@@ -204,14 +202,14 @@ def test_a_map_that_makes_no_sense_is_refused(pairs: list[str]) -> None:
 
 
 @given(st.text())
-def test_a_guarded_cell_is_no_formula_and_comes_back_as_it_was(text: str) -> None:
+def test_a_guarded_cell_is_no_formula_and_round_trips(text: str) -> None:
     cell = guarded(text)
     assert unguarded(cell) == text
     assert not cell.startswith(("=", "@", "\t", "\r"))
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|x", "-2+3", "@SUM(A1)", "＝1", "'=1"])
-def test_what_a_spreadsheet_would_calculate_is_guarded(text: str) -> None:
+def test_formulas_are_guarded(text: str) -> None:
     assert guarded(text) == f"'{text}"
 
 
@@ -228,11 +226,11 @@ def test_real_addresses_pass(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["", "a", "a@", "@b.co", "a b@c.co", "a@b", "a@-b.co", "a..b@c.co", "a@b..co", "a@b.1", "a@" + "b" * 300 + ".co", "a,b@c.co", "a\n@b.co"])  # fmt: skip
-def test_what_is_no_address_is_refused(address: str) -> None:
+def test_invalid_addresses_are_refused(address: str) -> None:
     assert address_fault(address)
 
 
-def test_batches_go_on_after_any_row_without_losing_or_repeating_one(tmp_path: Path) -> None:
+def test_batches_continue_after_any_row_without_loss_or_repeats(tmp_path: Path) -> None:
     path = written(tmp_path, "email\n" + "".join(f"p{i}@a.example\n" for i in range(25)))
     found = survey(path)
     reader = Reader(found, assign(found.header, found.sample))

@@ -72,7 +72,7 @@ def test_a_backup_is_private_whole_and_can_be_restored(offline: Shell, file: Pat
     assert timers() == {"sq_1", "sq_2"}
 
 
-def test_a_backup_goes_through_no_link_that_somebody_put_in_its_way(offline: Shell) -> None:
+def test_a_backup_follows_no_symbolic_link(offline: Shell) -> None:
     """In a folder of several users, such as /tmp."""
     set_timer("sq_1")
     other = offline.home / "other.txt"
@@ -135,7 +135,7 @@ def test_nothing_is_restored_while_a_bot_runs(offline: Shell) -> None:
     assert (result.code, "Stop it" in result.err) == (1, True)
 
 
-def test_a_file_that_is_no_backup_is_refused(offline: Shell) -> None:
+def test_a_file_other_than_a_backup_is_refused(offline: Shell) -> None:
     set_timer("sq_1")
     broken = offline.home / "broken.db"
     broken.write_text("no database")

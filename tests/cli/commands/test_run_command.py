@@ -175,7 +175,7 @@ def test_all_sequences_are_paused_after_a_yes_and_listed_with_who_and_why(shell:
         assert shell.run("resume", name).code == 0
 
 
-def test_a_domain_that_nobody_sent_from_pauses_nothing(shell: Shell) -> None:
+def test_a_domain_without_sends_pauses_nothing(shell: Shell) -> None:
     result = shell.run("pause", "domain:nowhere.example", "--yes")
     assert result.code == 1
     assert "`pause all`" in result.err
@@ -209,7 +209,7 @@ def test_none_that_fits_names_the_nearest(shell: Shell) -> None:
     assert (result.code, "Fintech ops leaders" in result.err) == (1, True)
 
 
-def test_removing_needs_a_yes_where_nobody_can_be_asked(shell: Shell) -> None:
+def test_removing_without_a_terminal_needs_yes(shell: Shell) -> None:
     result = shell.run("remove", "ld_1")
     assert (result.code, result.out) == (1, "")
     assert "--yes" in result.err
@@ -283,7 +283,7 @@ def test_the_overview_names_every_word_and_fits(offline: Shell) -> None:
     assert offline.run("help", columns=90).out == help_screen.text(width=90) + "\n"
 
 
-def test_the_version_is_said(offline: Shell) -> None:
+def test_the_version_is_printed(offline: Shell) -> None:
     line = offline.run("--version").out
     assert re.fullmatch(r"outreach \d+\.\d+\.\d+ \(commit [0-9a-f]{12}, schema \d{4}\)\n", line)
     assert offline.run("version").out == line
@@ -338,7 +338,7 @@ def test_a_status_of_which_nothing_can_be_read_is_a_failure(shell: Shell) -> Non
     assert "not available" in result.err
 
 
-def test_a_person_learns_soon_that_nobody_is_there(offline: Shell) -> None:
+def test_an_unreachable_service_is_reported_within_seconds(offline: Shell) -> None:
     started = time.monotonic()
     result = offline.run("pause", "sq_1")
     assert (result.code, time.monotonic() - started < 5.0) == (1, True)

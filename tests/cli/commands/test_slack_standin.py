@@ -23,7 +23,7 @@ settings: {socket_mode_enabled: false}
 """
 
 
-async def test_a_bot_of_ones_own_gets_its_command(offline: Shell, tmp_path: Path) -> None:
+async def test_any_bot_gets_its_command(offline: Shell, tmp_path: Path) -> None:
     texts = []
 
     async def bot(request: web.Request) -> web.Response:
@@ -58,7 +58,7 @@ async def test_a_bot_of_ones_own_gets_its_command(offline: Shell, tmp_path: Path
 
 
 @pytest.mark.parametrize("content", ["- a\n- b", "settings: [", "name: x"])
-def test_what_is_no_manifest_is_wrong_usage(offline: Shell, tmp_path: Path, content: str) -> None:
+def test_an_invalid_manifest_is_wrong_usage(offline: Shell, tmp_path: Path, content: str) -> None:
     file = tmp_path / "manifest.yml"
     file.write_text(content)
     refused = offline.run("slack-standin", "--manifest", str(file))
@@ -72,7 +72,7 @@ def test_a_request_url_elsewhere_is_refused(offline: Shell) -> None:
     assert "this machine" in refused.err
 
 
-def test_each_manifest_is_an_app_of_its_own(offline: Shell, tmp_path: Path) -> None:
+def test_each_manifest_is_a_separate_app(offline: Shell, tmp_path: Path) -> None:
     one, two = tmp_path / "one.yml", tmp_path / "two.yml"
     one.write_text(MANIFEST)
     two.write_text(MANIFEST.replace("Deployer", "Pager").replace("/deploy", "/page"))

@@ -44,7 +44,7 @@ def test_a_card_is_shown_in_its_order_and_the_buttons_as_lines_to_type() -> None
     ]
 
 
-def test_nobody_who_reads_a_pipe_is_told_what_to_type() -> None:
+def test_a_pipe_gets_no_hints_about_commands() -> None:
     shown = lines(CARD, Look())
     assert "▲ Q3 CTO is paused" in shown
     assert not [line for line in shown if "outreach" in line]

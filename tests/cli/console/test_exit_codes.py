@@ -65,7 +65,7 @@ def test_every_ending_has_its_code_and_its_sentence(
     assert "secret sauce" not in output.err
 
 
-def test_the_whole_story_is_told_to_who_asks_for_it(
+def test_debug_shows_the_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUTREACH_LOG_LEVEL", "debug")
@@ -77,7 +77,7 @@ def test_the_whole_story_is_told_to_who_asks_for_it(
     assert "ZeroDivisionError: why" in capsys.readouterr().err
 
 
-def test_a_reader_that_leaves_early_is_no_failure(shell: Shell) -> None:
+def test_a_closed_pipe_is_not_a_failure(shell: Shell) -> None:
     process = shell.start("leads", "--json")
     assert process.stdout
     assert process.stderr
@@ -166,7 +166,7 @@ def test_the_sandbox_ends_with_the_process_that_holds_its_lifeline() -> None:
     assert process.returncode == 0
 
 
-def test_a_port_that_is_taken_is_said(sandbox: dict[str, Any], offline: Shell) -> None:
+def test_a_port_in_use_is_reported(sandbox: dict[str, Any], offline: Shell) -> None:
     port = sandbox["base_url"].split(":")[2].split("/")[0]
     result = offline.run("sandbox", "--port", port)
     assert (result.code, result.out) == (1, "")

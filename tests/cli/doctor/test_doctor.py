@@ -75,7 +75,7 @@ def bot(shell: Shell, *, answer: int) -> Iterator[str]:
         thread.join()
 
 
-def test_all_is_well_where_all_is_in_place(slack: Shell) -> None:
+def test_every_check_passes_with_a_complete_setup(slack: Shell) -> None:
     with bot(slack, answer=401) as url:
         assert slack.run("webhooks", "create", "--url", url).code == 0
         result = slack.run("doctor", "--json")
@@ -216,7 +216,7 @@ def test_shapes_are_paths_and_types_and_never_values(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("seconds", "tone"), [(0, Tone.GOOD), (-4, Tone.GOOD), (30, Tone.WARN), (-300, Tone.BAD)]
 )
-def test_a_clock_that_is_off_is_told_before_slack_refuses_it(seconds: int, tone: Tone) -> None:
+def test_a_wrong_clock_is_reported(seconds: int, tone: Tone) -> None:
     now = datetime(2026, 3, 1, 12, tzinfo=UTC)
     assert clock(now - timedelta(seconds=seconds), now=now).tone is tone
 
@@ -238,9 +238,7 @@ def test_missing_scopes_are_named() -> None:
         ),
     ],
 )
-def test_a_scope_that_can_be_spared_is_told_by_what_is_so_without_it(
-    missing: str, says: str, fix: str
-) -> None:
+def test_an_optional_scope_is_reported_with_its_effect(missing: str, says: str, fix: str) -> None:
     found = scopes(",".join(scope for scope in SCOPES if scope != missing))
     assert (found.tone, found.found) == (Tone.WARN, says)
     assert fix in found.fix

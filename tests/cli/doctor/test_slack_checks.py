@@ -82,7 +82,7 @@ async def test_blocks_that_a_workspace_does_not_know_yet_need_a_look(
 
 
 @pytest.mark.parametrize("error", ["unknown_method", "fatal_error"])
-async def test_a_slack_that_cannot_check_is_told_apart_from_one_that_refuses(
+async def test_a_missing_validator_is_distinguished_from_a_rejection(
     bot: BotHarness, client: AsyncWebClient, error: str
 ) -> None:
     await bot.control("faults", method="blocks.validate", kind="error", error=error, times=None)
@@ -162,7 +162,7 @@ def test_every_method_that_the_bot_calls_is_covered_by_a_scope_of_the_manifest()
     assert needed <= set(SCOPES)
 
 
-def test_the_shell_tells_of_a_trial(shell: Any, sandbox: dict[str, Any]) -> None:
+def test_the_shell_shows_the_result_of_a_trial(shell: Any, sandbox: dict[str, Any]) -> None:
     shell.set("SLACK_BOT_TOKEN", sandbox["slack_bot_token"])
     shell.set("SLACK_SIGNING_SECRET", sandbox["slack_signing_secret"])
     shell.set("SLACK_API_URL", sandbox["slack_api_url"])

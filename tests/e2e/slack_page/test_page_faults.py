@@ -46,9 +46,7 @@ async def test_home_survives_a_state_that_was_read_before_it(page: Page, slack: 
     await expect(shown).to_contain_text("Good day")
 
 
-async def test_a_bot_that_is_late_is_said_to_be(
-    page: Page, client: AsyncWebClient, slack: SlackStandIn
-) -> None:
+async def test_a_late_bot_is_reported(page: Page, client: AsyncWebClient, slack: SlackStandIn) -> None:
     slack.settings.request_url = "http://127.0.0.1:9/slack/events"
     await client.chat_postMessage(channel=seed.ALERTS, text="Interested", blocks=card())
     await page.get_by_role("button", name="Claim").click()

@@ -33,9 +33,7 @@ async def test_a_command_is_typed_with_the_keyboard_alone(page: Page) -> None:
     await expect(answer.locator("strong")).to_have_text("status")
 
 
-async def test_what_one_sends_is_brought_into_view_wherever_one_was_reading(
-    page: Page, client: AsyncWebClient
-) -> None:
+async def test_a_sent_message_scrolls_into_view(page: Page, client: AsyncWebClient) -> None:
     for number in range(60):
         await client.chat_postMessage(channel=seed.ALERTS, text=f"number {number}")
     await expect(page.get_by_text("number 59", exact=True)).to_be_visible()
@@ -126,7 +124,7 @@ async def test_a_thread_holds_a_conversation_with_the_bot(page: Page) -> None:
     await expect(page.get_by_test_id("thread-link")).to_contain_text("2 replies")
 
 
-async def test_people_see_what_is_theirs(page: Page, client: AsyncWebClient) -> None:
+async def test_people_see_only_their_messages(page: Page, client: AsyncWebClient) -> None:
     await page.get_by_test_id("composer").fill("/outreach status")
     await page.keyboard.press("Enter")
     await expect(page.get_by_test_id("ephemeral")).to_have_count(1)

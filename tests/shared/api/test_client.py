@@ -100,7 +100,7 @@ async def test_every_request_is_to_the_letter_of_the_document(
         (lambda client: client.create_webhook("http://[", ["lead.replied"]), "url"),
     ],
 )
-async def test_what_the_document_forbids_is_refused_before_it_costs_a_request(
+async def test_undocumented_requests_are_refused_before_sending(
     client: OutreachClient, server: ScriptedServer, call: Call, field: str
 ) -> None:
     with pytest.raises(InvalidRequest) as caught:
@@ -145,7 +145,7 @@ async def test_a_success_without_a_body_is_a_success_where_nothing_must_be_read(
         {"errors": [{"code": "oops", "param": "url", "detail": "Fix it."}]},
     ],
 )
-async def test_a_refusal_tells_what_the_service_told(
+async def test_a_refusal_has_the_services_message(
     client: OutreachClient, server: ScriptedServer, status: int, error: type[OutreachError], *, shape: Any
 ) -> None:
     server.play = lambda _: Answer(status=status, body=shape)
@@ -227,9 +227,7 @@ async def test_a_person_is_served_before_a_bulk_job(
     assert pacer.reserved == [Priority.INTERACTIVE, Priority.NORMAL, Priority.BULK]
 
 
-async def test_what_came_is_known_by_shape_and_never_by_value(
-    client: OutreachClient, server: ScriptedServer
-) -> None:
+async def test_shapes_have_types_and_no_values(client: OutreachClient, server: ScriptedServer) -> None:
     server.play = lambda _: Answer(body={"data": {"sq_9z": {"name": "Top secret", "steps": "4", "x": None}}})
     await client.list_sequences()
     assert client.shapes == {
@@ -273,7 +271,7 @@ async def test_an_error_has_the_headers_and_the_body_of_the_answer(
         assert (caught.value.body, caught.value.headers["x-request-id"]) == (b'{"x": 1}', "r1")
 
 
-async def test_one_call_can_have_limits_of_its_own(client: OutreachClient, server: ScriptedServer) -> None:
+async def test_one_call_can_have_its_own_limits(client: OutreachClient, server: ScriptedServer) -> None:
     server.play = lambda _: Answer(status=503)
     for retries in (0, 2):
         server.asked.clear()

@@ -90,7 +90,7 @@ async def test_every_dialect_of_the_sandbox_means_the_same(
         await unpaced.resume_sequence(sequence.id)
 
 
-async def test_what_is_left_out_is_unknown_and_never_zero(
+async def test_missing_fields_are_unknown_and_never_zero(
     control: ControlApi, unpaced: OutreachClient
 ) -> None:
     await control.turn("dialect", missing=True)
@@ -128,7 +128,7 @@ async def test_leads_come_and_go_and_nothing_is_added_twice(
         await unpaced.remove_lead("ld_nobody")
 
 
-async def test_a_wrong_key_and_another_workspace_are_told_apart(
+async def test_a_wrong_key_and_another_workspace_are_different_errors(
     control: ControlApi, unpaced: OutreachClient
 ) -> None:
     sequence = (await unpaced.list_sequences())[0]

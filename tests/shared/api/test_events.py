@@ -80,7 +80,7 @@ def test_no_body_at_all_brings_the_reader_down(body: bytes) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"null", b"7", b"[]", b"{}", b'{"event": null}', b"\xff", b"[" * 100_000, b'{"a":' * 9999]
 )
-def test_what_is_no_event_says_why(body: bytes) -> None:
+def test_an_invalid_event_has_a_reason(body: bytes) -> None:
     event = read_event(body)
     assert isinstance(event, Unknown)
     assert event.reason

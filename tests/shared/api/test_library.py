@@ -38,7 +38,7 @@ def test_importing_it_loads_no_face_and_no_framework(line: str) -> None:
     assert not names & set(FOREIGN)
 
 
-def test_what_is_exported_is_there_sorted_and_documented() -> None:
+def test_exports_exist_sorted_and_documented() -> None:
     assert list(api.__all__) == sorted(api.__all__)
     exported = {name: getattr(api, name) for name in api.__all__}
     aliases = {

@@ -104,7 +104,7 @@ def test_the_page_loads_nothing_and_forbids_it() -> None:
     assert "default-src 'none'" in policy
 
 
-def test_the_page_tells_everything() -> None:
+def test_the_page_has_every_section() -> None:
     shown = Reader(page(REPORT, BRAND)).shown
     for text in (
         "Outreach report for acme", "2 to 8 March", "Prepared by", "Northline", "1,020", "7.1% ± 1.8",
@@ -148,7 +148,7 @@ def test_hostile_texts_stay_texts() -> None:
     assert "\x1b" not in text
 
 
-def test_what_was_not_read_is_said_and_is_not_zero() -> None:
+def test_unread_data_is_reported_and_not_zero() -> None:
     unread = replace(REPORT, positive=None, domains=None, incidents=None, changes=None, gaps=("No records.",))
     shown = Reader(page(unread, Brand())).shown
     assert shown.count("Not available") == 3

@@ -49,7 +49,7 @@ def test_every_example_of_the_table_parses_to_its_command(command: Any) -> None:
     assert all(parse(line).command == command for line in command.examples)
 
 
-def test_what_changes_something_needs_an_operator() -> None:
+def test_changing_commands_need_an_operator() -> None:
     assert all(
         command.role is (Role.OPERATOR if command.changes else Role.READER)
         for command in COMMANDS.values()
@@ -57,7 +57,7 @@ def test_what_changes_something_needs_an_operator() -> None:
     )
 
 
-def test_nothing_said_is_help() -> None:
+def test_an_empty_line_is_help() -> None:
     assert parse("  ").command.name == "help"
     assert parse("/outreach STATUS").command.name == "status"
 
@@ -287,7 +287,7 @@ invocations = st.sampled_from(list(COMMANDS)).flatmap(
 
 
 @given(invocations)
-def test_what_is_rendered_is_parsed_back(invocation: Invocation) -> None:
+def test_a_rendered_line_parses_back(invocation: Invocation) -> None:
     again = parse(render(invocation))
     assert (again.command, again.values, again.workspace) == (
         invocation.command,

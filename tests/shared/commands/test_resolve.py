@@ -23,7 +23,7 @@ def test_an_id_a_whole_name_or_a_lone_beginning_picks() -> None:
     assert resolve_sequence(ALL, ["sq_4"]) == Resolved(sequence=NAMELESS)
 
 
-def test_what_all_ids_begin_with_says_nothing_beside_a_name() -> None:
+def test_a_common_id_prefix_matches_no_sequence() -> None:
     sales = Sequence(id="sq_5", name="Sales leads")
     assert resolve_sequence((*ALL, sales), ["s"]) == Resolved(sequence=sales)
     assert isinstance(resolve_sequence(ALL, ["sq"]), Ambiguous)
@@ -35,7 +35,7 @@ def test_the_shape_of_quotes_does_not_count() -> None:
         assert resolve_sequence((*ALL, wait), parse(line).values["target"]) == Resolved(sequence=wait)
 
 
-def test_characters_that_nobody_sees_do_not_count() -> None:
+def test_invisible_characters_are_ignored() -> None:
     hidden = Sequence(id="sq_9", name="Win\u200bback\u202e", status="active", steps=3)
     assert resolve_sequence([*ALL, hidden], ["winback"]) == Resolved(sequence=hidden)
 

@@ -38,7 +38,7 @@ def test_a_moment_is_the_next_one_in_the_readers_zone(typed: str, meant: str) ->
     assert read_moment(str(found[0]).split()) == (found[0], len(str(found[0]).split()))
 
 
-def test_a_day_that_has_passed_is_no_moment_ahead() -> None:
+def test_a_past_day_is_refused() -> None:
     assert Moment(day="2026-11-19").after(FRIDAY) is None
 
 

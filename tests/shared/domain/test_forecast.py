@@ -137,7 +137,7 @@ def _held(past: Course, future: Course, threshold: float) -> bool | None:
     return None if found.latest.days > len(future) else False
 
 
-def test_a_steady_fall_is_told_with_a_range() -> None:
+def test_a_steady_fall_has_a_forecast_range() -> None:
     found = forecast.below(course(95, 93, 91, 89, 87, 85), threshold=80)
     assert found is not None
     assert found.latest is not None
@@ -155,7 +155,7 @@ def test_an_unsteady_fall_has_no_latest_day() -> None:
     [(90, 88, 86), (80, 82, 84, 86, 88, 90), (59, 58, 57, 56, 55, 54), (90, 90, 90, 90, 90, 89.9)],
     ids=["too few days", "rising", "below already", "too slow"],
 )
-def test_without_a_fall_to_the_threshold_nothing_is_told(values: tuple[float, ...]) -> None:
+def test_without_a_fall_to_the_threshold_there_is_no_forecast(values: tuple[float, ...]) -> None:
     assert forecast.below(course(*values), threshold=60) is None
 
 

@@ -51,7 +51,7 @@ def test_thresholds_can_be_moved() -> None:
 
 
 @given(inboxes)
-def test_what_is_unknown_is_never_good(inbox: Inbox) -> None:
+def test_unknown_inboxes_are_never_good(inbox: Inbox) -> None:
     if inbox.health_score is None or inbox.status not in {"active", "warming", "resting"}:
         assert verdict(inbox).tone is not Tone.GOOD
 

@@ -23,7 +23,7 @@ async def test_a_snapshot_has_everything(harness: CommandHarness) -> None:
     assert all(taken.reading(source).error is None for source in SOURCES.values())
 
 
-async def test_only_what_the_document_allows_is_asked(harness: CommandHarness) -> None:
+async def test_only_documented_requests_are_sent(harness: CommandHarness) -> None:
     await take_snapshot(harness.client, "acme", now=NOW)
     stats = [query for _, path, query in harness.service.requests if path == "/stats"]
     assert {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"} in stats

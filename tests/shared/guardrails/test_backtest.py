@@ -55,7 +55,7 @@ def test_the_chart_shows_the_days_of_what_would_have_fired() -> None:
     assert len(drawn.labels) == len(drawn.series[0][1])
 
 
-def test_nothing_known_is_no_firing_and_no_chart() -> None:
+def test_without_data_there_is_no_firing_and_no_chart() -> None:
     rule = parse("pause sequence when bounces > 5% of at least 50 sends in 24h")
     result = backtest(rule, Activity(), start=START, end=START + DAY)
     assert (result.firings, charts(rule, Activity(), result)) == ((), ())

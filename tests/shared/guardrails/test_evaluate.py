@@ -55,7 +55,7 @@ def test_a_rate_does_not_hold_at_its_share_or_with_too_few_sends(count: int, sen
     assert holding(BOUNCES, activity(bounces(count), sent(sends)), now=NOW) == []
 
 
-def test_what_is_older_than_the_window_does_not_count() -> None:
+def test_events_before_the_window_do_not_count() -> None:
     known = activity(bounces(50, hours=25), sent(100))
     assert holding(BOUNCES, known, now=NOW) == []
 
@@ -149,7 +149,7 @@ def test_a_rule_about_something_that_was_never_seen_says_so() -> None:
     )
 
 
-def test_a_standing_tells_state_last_firing_and_the_closest_subject() -> None:
+def test_a_standing_has_state_last_firing_and_the_closest_subject() -> None:
     known = activity(bounces(2) + bounces(4, sequence="VIP"), [*sent(100), *sent(100, key="VIP"), *polls()])
     fired = Incident(
         id=1,

@@ -163,7 +163,7 @@ LONG = (
         ),
     ],
 )
-def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
+def test_a_parsed_rule_is_repeated_exactly(given: str, echoed: str) -> None:
     assert str(parse(given)) == echoed
 
 
@@ -232,7 +232,7 @@ def test_what_was_understood_is_echoed_exactly(given: str, echoed: str) -> None:
         ),
     ],
 )
-def test_what_is_not_understood_is_refused_with_the_nearest_sentence(
+def test_an_invalid_sentence_is_refused_with_the_nearest_valid_one(
     given: str, problem: str, nearest: str
 ) -> None:
     with pytest.raises(Misunderstood) as caught:

@@ -83,7 +83,7 @@ async def test_a_value_is_kept_where_it_moves(history: History) -> None:
     assert await values(history) == [90, 85, None, 70]
 
 
-async def test_of_inboxes_that_are_as_they_were_only_their_domain_is_written(history: History) -> None:
+async def test_of_unchanged_inboxes_only_the_domain_is_written(history: History) -> None:
     kept, falls, moves = (Inbox(email=f"{name}@x.com", health_score=90, daily_limit=40) for name in "abc")
     polls = (
         (kept, falls, moves),
@@ -103,7 +103,7 @@ async def test_of_inboxes_that_are_as_they_were_only_their_domain_is_written(his
     }
 
 
-async def test_the_value_that_held_at_the_start_is_told(history: History) -> None:
+async def test_a_series_begins_with_the_value_at_its_start(history: History) -> None:
     await history.add(snapshot(NOW), now=NOW)
     found = await history.series(
         "acme", kind="inbox", key="a@x.com", metric="health_score", start=NOW + DAY, end=NOW + 2 * DAY
@@ -171,7 +171,7 @@ async def test_transitions_tell_what_changed_the_newest_first(history: History) 
     assert await history.transitions("globex") == ()
 
 
-async def test_a_second_writer_tells_nothing_twice(history: History, url: URL) -> None:
+async def test_a_second_writer_records_nothing_twice(history: History, url: URL) -> None:
     await history.add(snapshot(NOW), now=NOW)
     async with History(url) as other:
         both = await asyncio.gather(
@@ -259,7 +259,7 @@ async def test_a_half_loaded_poll_is_not_kept(history: History) -> None:
     assert await history.snapshot_times("acme", start=NOW - DAY, end=NOW + DAY) == ()
 
 
-async def test_the_times_in_which_nobody_looked_are_known(history: History) -> None:
+async def test_gaps_without_reads_are_known(history: History) -> None:
     for minutes in (0, 10, 20, 200, 205):
         at = NOW + timedelta(minutes=minutes)
         await history.add(snapshot(at), now=at)
@@ -320,7 +320,7 @@ async def test_a_damaged_file_is_set_aside_said_and_begun_anew(tmp_path: Path, d
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-async def test_a_database_that_does_not_answer_is_said(tmp_path: Path) -> None:
+async def test_an_unresponsive_database_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for url in (
         f"sqlite:///{tmp_path}/file/history.db",

@@ -40,7 +40,7 @@ def crisis(harness: CommandHarness, *, days_ago: int = 3) -> None:
         guard.came.append(happening)
 
 
-async def test_what_is_shipped_is_listed_and_only_tells_or_suggests(harness: CommandHarness) -> None:
+async def test_built_in_rules_are_listed_and_only_notify_or_suggest(harness: CommandHarness) -> None:
     card = await harness.say("guard")
     assert card.data is not None
     states = {one["name"]: one["state"] for one in card.data}
@@ -104,7 +104,7 @@ async def test_a_rule_that_names_no_sequence_is_added_with_a_warning(harness: Co
     assert len((await harness.say(line.format("q3 founders"))).text) == 2
 
 
-async def test_who_may_not_pause_may_not_add_a_rule_that_does(harness: CommandHarness) -> None:
+async def test_adding_a_pausing_rule_needs_permission_to_pause(harness: CommandHarness) -> None:
     harness.role = Role.READER
     card = await harness.say(f'guard add "{ACTS}" --yes')
     assert card.refused

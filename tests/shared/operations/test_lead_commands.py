@@ -72,7 +72,7 @@ async def test_the_search_stops_and_says_where(harness: CommandHarness) -> None:
     assert card.tone is Tone.UNKNOWN
 
 
-async def test_who_has_time_looks_further_and_sees_how_far(harness: CommandHarness) -> None:
+async def test_a_shell_searches_further_and_shows_progress(harness: CommandHarness) -> None:
     harness.service.leads = [
         {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
     ]
@@ -92,7 +92,7 @@ async def test_add_adds_with_fields(harness: CommandHarness) -> None:
     assert results(harness) == ["added to Q3 CTO"]
 
 
-async def test_add_tells_why_a_lead_was_skipped(harness: CommandHarness) -> None:
+async def test_add_shows_why_a_lead_was_skipped(harness: CommandHarness) -> None:
     card = await harness.say("add p1@acme.com to sq_1")
     assert (card.title, card.tone) == ("p1@acme.com wasn't added to Q3 Founders", Tone.WARN)
     assert "duplicate" in text(card)
@@ -109,7 +109,7 @@ async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(harness:
     assert harness.service.asked("POST") == []
 
 
-async def test_an_answer_that_tells_nothing_is_no_success(harness: CommandHarness) -> None:
+async def test_an_empty_response_is_no_success(harness: CommandHarness) -> None:
     with harness.failing("POST /leads", httpx.Response(201, json={})):
         card = await harness.say("add ann@new.com to sq_1")
     assert card.tone is Tone.WARN
@@ -150,7 +150,7 @@ async def test_one_address_of_two_leads_is_a_choice(harness: CommandHarness) -> 
     assert harness.service.asked("DELETE") == []
 
 
-async def test_remove_of_nobody(harness: CommandHarness) -> None:
+async def test_remove_of_an_unknown_lead(harness: CommandHarness) -> None:
     assert (await harness.say("remove nobody@acme.com")).tone is Tone.WARN
     assert harness.service.asked("DELETE") == []
 
@@ -173,7 +173,7 @@ REPLY = LeadReply(
 )
 
 
-async def test_who_just_replied_is_found_among_the_interested_with_one_request(
+async def test_a_recent_reply_is_found_with_one_request(
     harness: CommandHarness,
 ) -> None:
     harness.service.leads[240]["status"] = "interested"

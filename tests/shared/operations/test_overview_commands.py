@@ -17,7 +17,7 @@ from shared.settings import load
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
 
 
-async def test_help_marks_what_this_person_may_not_do(harness: CommandHarness) -> None:
+async def test_help_marks_commands_without_permission(harness: CommandHarness) -> None:
     harness.role = Role.READER
     card = await harness.say("help")
     assert card.table is not None
@@ -25,7 +25,7 @@ async def test_help_marks_what_this_person_may_not_do(harness: CommandHarness) -
     assert "pause" in card.footer
 
 
-async def test_status_tells_everything_at_once(harness: CommandHarness) -> None:
+async def test_status_shows_everything(harness: CommandHarness) -> None:
     assert harness.records is not None
     harness.records.alerts = AlertsSummary(
         waiting=2, oldest_waiting_at=NOW - timedelta(seconds=40), last_delivery_at=NOW - timedelta(minutes=3)
@@ -73,7 +73,7 @@ async def test_status_names_the_channels_that_take_nothing(harness: CommandHarne
     assert facts(card)["Channels that reject posts"] == "C1 (is_archived)"
 
 
-async def test_status_tells_of_timers_that_only_a_newer_version_knows(harness: CommandHarness) -> None:
+async def test_status_lists_timers_of_a_newer_version(harness: CommandHarness) -> None:
     assert harness.records is not None
     harness.records.alerts = AlertsSummary(unknown_timers=("brew",))
     assert facts(await harness.say("status"))["Timers"].startswith("brew: due")
@@ -94,7 +94,7 @@ async def test_status_names_timed_pauses_of_workspaces_that_are_not_in_the_setti
     assert label not in facts(await run(parse("status"), context))
 
 
-async def test_status_in_part_says_what_is_missing_and_why(harness: CommandHarness) -> None:
+async def test_a_partial_status_says_what_is_missing_and_why(harness: CommandHarness) -> None:
     harness.records = None
     with harness.failing("GET /inboxes", httpx.Response(500, text="<h1>oops</h1>")):
         card = await harness.say("status")
@@ -233,7 +233,7 @@ async def test_a_day_that_is_not_over_is_compared_with_no_whole_one(harness: Com
     assert len([path for _, path, _ in harness.service.requests if path == "/stats"]) == 1
 
 
-async def test_sequences_of_one_name_are_told_apart(harness: CommandHarness) -> None:
+async def test_sequences_with_the_same_name_show_their_ids(harness: CommandHarness) -> None:
     for one in harness.service.sequences:
         one["name"] = "Webinar"
     card = await harness.say("stats")

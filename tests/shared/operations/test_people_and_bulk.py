@@ -91,7 +91,7 @@ async def test_pausing_a_domain_takes_the_sequences_that_were_seen_there(harness
     assert "`pause all`" in unknown.text[-1]
 
 
-async def test_paused_sequences_tell_who_why_and_until_when(harness: CommandHarness) -> None:
+async def test_paused_sequences_show_who_why_and_until_when(harness: CommandHarness) -> None:
     for one in harness.service.sequences:
         one["status"] = "active"
     first, second = (one["id"] for one in harness.service.sequences[:2])

@@ -99,7 +99,7 @@ async def test_unsubscribe_all_ends_every_one_and_a_plain_kind_no_filtered_one(
     assert records(harness).routes == set()
 
 
-async def test_in_a_shell_there_is_no_here(harness: CommandHarness) -> None:
+async def test_here_works_only_in_slack(harness: CommandHarness) -> None:
     harness.actor = Actor(name="ann", face="shell")
     for line in ("subscribe lead.bounced", "unsubscribe lead.bounced", "subscriptions", "digest off"):
         assert (await harness.say(line)).title == "Which channel?"
@@ -123,7 +123,7 @@ def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> Claim
     )
 
 
-async def test_the_digest_tells_the_day_against_the_same_weekday(harness: CommandHarness) -> None:
+async def test_the_digest_compares_with_the_same_weekday(harness: CommandHarness) -> None:
     yesterday = NOW.date() - timedelta(days=1)
     records(harness).came = {
         yesterday: {"lead.bounced": 20, "lead.replied": 9},
@@ -169,14 +169,14 @@ async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness
     assert len(chart.labels) == 14
 
 
-async def test_the_digest_without_records_tells_the_rest(harness: CommandHarness) -> None:
+async def test_the_digest_works_without_records(harness: CommandHarness) -> None:
     harness.records = None
     answer = facts(await harness.say("digest now"))
     assert answer["Sends"] == "4,000, no clear change"
     assert answer["Unclaimed replies"].startswith("unknown")
 
 
-async def test_audit_tells_who_what_when_and_where(harness: CommandHarness) -> None:
+async def test_audit_shows_who_what_when_and_where(harness: CommandHarness) -> None:
     await harness.say("pause sq_1")
     card = await harness.say("audit")
     assert card.table is not None
@@ -214,7 +214,7 @@ async def test_a_change_is_one_whatever_its_sequence_is_called(harness: CommandH
     assert {one["id"]: one["paused_by"] for one in paused.data}["sq_1"] == "ann"
 
 
-async def test_whoami_tells_the_role(harness: CommandHarness) -> None:
+async def test_whoami_shows_the_role(harness: CommandHarness) -> None:
     assert "pause" in facts(await harness.say("whoami"))["Can change"]
     harness.role = Role.READER
     assert facts(await harness.say("whoami"))["Can change"] == "nothing"

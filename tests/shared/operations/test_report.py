@@ -66,12 +66,12 @@ async def test_the_range_is_read(harness: CommandHarness, line: str, first: str,
 @pytest.mark.parametrize(
     "line", ["report 2020-01-01..2026-01-01", "report 900d", "report by step", "report lastweek"]
 )
-def test_what_is_no_range_of_a_report_is_refused(line: str) -> None:
+def test_an_invalid_report_range_is_refused(line: str) -> None:
     with pytest.raises(UsageError):
         parse(line)
 
 
-async def test_records_that_cannot_be_read_are_unknown_and_said(harness: CommandHarness) -> None:
+async def test_unreadable_records_are_reported_as_unknown(harness: CommandHarness) -> None:
     assert harness.records
     harness.records.broken = True
     with harness.failing("GET /inboxes", httpx.Response(500)):
@@ -122,7 +122,7 @@ async def test_without_an_address_nothing_is_written_or_linked(
     assert list((tmp_path / "pages").iterdir()) == []
 
 
-async def test_a_place_that_cannot_be_written_to_is_said(harness: CommandHarness, tmp_path: Path) -> None:
+async def test_an_unwritable_folder_is_reported(harness: CommandHarness, tmp_path: Path) -> None:
     card = await say_with_report_folder(harness, tmp_path, url="https://reports.example.com/")
     assert card.buttons == ()
     assert "couldn't be written" in card.text[0]

@@ -27,7 +27,7 @@ async def test_sequences_are_listed_with_the_documents_words(harness: CommandHar
     assert [row["id"] for row in only.data or ()] == ["sq_2"]
 
 
-async def test_what_a_sequence_does_not_tell_is_unknown(harness: CommandHarness) -> None:
+async def test_missing_fields_of_a_sequence_are_unknown(harness: CommandHarness) -> None:
     harness.service.sequences = [{"id": "sq_9"}]
     card = await harness.say("sequences")
     assert card.data == ({"id": "sq_9", "name": None, "status": None, "steps": None},)
@@ -155,7 +155,7 @@ async def test_an_unknown_sequence_names_the_nearest(harness: CommandHarness) ->
     assert [button.command for button in card.buttons] == ["resume sq_3"]
 
 
-async def test_a_failure_to_write_the_audit_undoes_nothing_and_is_said(harness: CommandHarness) -> None:
+async def test_a_failed_audit_entry_is_reported_and_undoes_nothing(harness: CommandHarness) -> None:
     harness.records = MemoryRecords(broken=True)
     card = await harness.say("pause sq_1")
     assert harness.service.sequences[0]["status"] == "paused"

@@ -89,7 +89,7 @@ async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
     assert {one.values["channel"] for one in commands} == {"C1"}, "wherever the message is read"
 
 
-async def test_quiet_hours_mentions_and_the_fallback_are_said(context: CommandContext) -> None:
+async def test_quiet_hours_mentions_and_the_fallback_are_shown(context: CommandContext) -> None:
     found = text(await run(parse("subscriptions <#C9>"), context))
     assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in found
     assert "mention S0SALESAES" in found
@@ -116,7 +116,7 @@ async def test_as_data_each_says_where_it_comes_from(context: CommandContext) ->
     assert {row["workspace"] for row in card.data or ()} == {"acme", "globex"}
 
 
-def test_what_comes_unasked_is_what_the_bot_posts_unasked() -> None:
+def test_default_subscriptions_match_what_the_bot_posts() -> None:
     assert set(DEFAULT_EVENTS) == {name for name, kind in KINDS.items() if kind.at_once}
 
 

@@ -38,7 +38,7 @@ def test_every_missing_setting_is_named_at_once() -> None:
     assert all(fault.name in str(error) and fault.fix in str(error) for fault in error.problems)
 
 
-def test_what_is_missing_and_what_is_wrong_come_together() -> None:
+def test_missing_and_invalid_settings_are_reported_together() -> None:
     error = refusal({"OUTREACH_PORT": "many", "OUTREACH_BASE_URL": "https://x.example"}, needs=(Need.API,))
     assert {fault.name for fault in error.problems} == {
         "OUTREACH_PORT",
@@ -187,7 +187,7 @@ def test_a_file_that_is_no_toml_is_told_with_line_and_the_rest_is_still_checked(
     assert "OUTREACH_PORT" in {fault.name for fault in error.problems}
 
 
-def test_unknown_keys_are_told_with_the_nearest_known(tmp_path: Path) -> None:
+def test_unknown_keys_are_reported_with_the_nearest_known(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text(
         'bas_url = "x"\n[slack]\nbot_tokn = "x"\n[workspaces.a]\napi_kee = "x"\n[fields.inbx]\na = "b"\n'
     )

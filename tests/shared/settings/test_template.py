@@ -28,7 +28,7 @@ today = 0
 """
 
 
-def test_what_the_dashboard_does_not_know_is_refused_and_the_nearest_named(tmp_path: Path) -> None:
+def test_unknown_dashboard_settings_are_refused_with_the_nearest_name(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text(DASHBOARD)
     text = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
     assert text["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
@@ -39,7 +39,7 @@ def test_what_the_dashboard_does_not_know_is_refused_and_the_nearest_named(tmp_p
     assert "[dashboard] read_only" in text, "what was to be read only is never silently more"
 
 
-def test_the_dashboard_is_told_what_was_said_and_nothing_else(tmp_path: Path) -> None:
+def test_the_dashboard_gets_only_the_given_settings(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text(
         '[dashboard]\ntheme = "day"\n[dashboard.intervals]\ninboxes = 60\n'
     )

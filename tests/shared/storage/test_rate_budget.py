@@ -21,7 +21,7 @@ from shared.storage.rate_budget import SharedBudget, budget_key
 from tests.shared.storage.budget_processes import SLOT
 
 
-async def test_what_one_command_reads_waits_for_nothing_where_the_key_was_quiet(url: URL) -> None:
+async def test_a_command_does_not_wait_after_a_quiet_time(url: URL) -> None:
     async with SharedBudget(url, key="quiet") as budget:
         started = time.monotonic()
         turns = (budget.reserve(priority=Priority.INTERACTIVE, deadline=None) for _ in range(BURST))
@@ -29,7 +29,7 @@ async def test_what_one_command_reads_waits_for_nothing_where_the_key_was_quiet(
         assert time.monotonic() - started < SLOT
 
 
-async def test_who_goes_on_alone_takes_nothing_early() -> None:
+async def test_a_process_without_a_shared_budget_sends_nothing_early() -> None:
     budget = LocalBudget(9.5, bursts=False)
     started = time.monotonic()
     await asyncio.gather(*(budget.reserve(priority=Priority.INTERACTIVE, deadline=None) for _ in range(3)))
@@ -92,7 +92,7 @@ async def test_a_damaged_file_costs_half_the_rate_for_a_while_and_heals(
         assert budget.state().rate == pytest.approx(9.5)
 
 
-async def test_a_database_that_is_gone_stops_nobody() -> None:
+async def test_a_lost_database_stops_no_request() -> None:
     address = make_url("postgresql+psycopg://nobody@127.0.0.1:9/none")
     async with SharedBudget(address, key="k") as budget:
         started = time.monotonic()

@@ -42,9 +42,7 @@ async def test_several_processes_together_keep_the_limit_and_a_person_comes_firs
     assert sorted(answers[2]["waits"])[-2] <= 2 * SLOT + 0.15
 
 
-async def test_a_process_that_is_killed_leaves_few_places_that_nobody_comes_for(
-    tmp_path: Path, server: ScriptedServer
-) -> None:
+async def test_a_killed_process_wastes_few_slots(tmp_path: Path, server: ScriptedServer) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     doomed = await asyncio.create_subprocess_exec(
         sys.executable, "-c", DOOMED, str(url), server.base_url, cwd=ROOT
@@ -199,9 +197,7 @@ async def test_a_wall_clock_that_is_set_forward_again_and_again_changes_nothing(
     assert worst_second([asked.at for asked in server.asked]) <= 10
 
 
-async def test_a_lone_process_that_was_stopped_goes_on_at_once(
-    tmp_path: Path, server: ScriptedServer
-) -> None:
+async def test_a_resumed_process_continues_at_once(tmp_path: Path, server: ScriptedServer) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     process = await run_script(DOOMED, str(url), server.base_url)
     await until_asked(server, 5)

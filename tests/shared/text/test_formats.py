@@ -72,7 +72,7 @@ def test_unknown_counts_and_rates_are_a_dash() -> None:
         (date(2025, 12, 30), date(2026, 1, 5), "30 December 2025 to 5 January 2026"),
     ],
 )
-def test_days_are_told_as_people_do(first: date, last: date, text: str) -> None:
+def test_date_ranges_are_written_like_people_do(first: date, last: date, text: str) -> None:
     assert formats.show_days(first, last) == text
 
 

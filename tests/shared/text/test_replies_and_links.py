@@ -42,7 +42,7 @@ def test_quoted_mail_and_signatures_are_folded(below: str) -> None:
         "A -- or B?",
     ],
 )
-def test_what_the_lead_wrote_is_never_folded(reply: str) -> None:
+def test_the_leads_own_text_is_never_hidden(reply: str) -> None:
     assert without_quotation(reply) == reply
 
 
@@ -60,7 +60,7 @@ LINES = st.sampled_from(
 
 
 @given(st.one_of(st.text(max_size=400), st.lists(LINES, max_size=12).map("\n".join)))
-def test_what_is_shown_begins_the_reply_and_is_never_empty(reply: str) -> None:
+def test_the_visible_part_begins_the_reply_and_is_never_empty(reply: str) -> None:
     shown, whole = without_quotation(reply), reply.strip()
     assert "\n".join(whole.splitlines()).startswith("\n".join(shown.splitlines()))
     assert bool(shown) == bool(whole)

@@ -29,7 +29,7 @@ from shared.text.sanitize import visible, visible_lines
         ("Zoë 名 🙂", "Zoë 名 🙂"),
     ],
 )
-def test_what_is_dangerous_goes_and_the_words_stay(text: str, shown: str) -> None:
+def test_dangerous_characters_are_removed_and_text_stays(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 

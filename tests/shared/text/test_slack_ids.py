@@ -6,7 +6,7 @@ from shared.text.slack_ids import bare, in_team, split_id
 from shared.text.tokenize import parse_channel
 
 
-def test_an_id_stands_alone_with_one_team_and_behind_its_team_with_several() -> None:
+def test_ids_have_their_team_in_front_only_with_several_teams() -> None:
     assert in_team("", "C1") == "C1"
     assert in_team("T1", "C1") == "T1/C1"
     assert in_team("T1", "") == ""

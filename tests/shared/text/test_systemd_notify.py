@@ -34,7 +34,7 @@ async def test_a_systemd_that_does_not_listen_ends_nothing(
 
 
 @pytest.mark.parametrize("given", ["", "0", "x", "²", "-5"])
-def test_what_is_no_interval_is_none(given: str) -> None:
+def test_an_invalid_interval_is_none(given: str) -> None:
     assert interval({"WATCHDOG_USEC": given}, process=7) is None
 
 

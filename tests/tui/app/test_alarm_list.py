@@ -48,7 +48,7 @@ async def test_one_alarm_is_acknowledged_in_the_list_and_the_others_stay() -> No
         assert "getacme.example paused" in app.board_screen.banner.text
 
 
-async def test_enter_opens_the_domain_of_an_alarm_or_tells_of_the_service() -> None:
+async def test_enter_opens_the_domain_of_an_alarm_or_a_card_about_the_service() -> None:
     app = DashboardApp([acme()], now=Clock())
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(paused("acmehq.example"))

@@ -152,9 +152,7 @@ async def test_a_sequence_shows_its_steps_and_says_whose_counts_they_are(clock: 
         assert path_of(app).startswith("acme › SaaS founders – Europe › Step 1")
 
 
-async def test_a_falling_inbox_tells_when_it_will_be_at_risk_over_each_range(
-    clock: Clock, falling: HistoryAccess
-) -> None:
+async def test_a_falling_inbox_shows_when_it_will_be_at_risk(clock: Clock, falling: HistoryAccess) -> None:
     async with open_app([state("acme", clock=clock, history=falling)], clock=clock) as (app, pilot):
         box = Inbox(email=f"ann@{DOMAIN}", health_score=84.0, daily_limit=40, status="active")
         await see(app, pilot, 0, replace(account(), inboxes=Reading(value=(box,), read_at=NOW)))
@@ -173,7 +171,7 @@ async def test_a_falling_inbox_tells_when_it_will_be_at_risk_over_each_range(
         assert screen.plot.plot.title == "Daily limit"
 
 
-async def test_an_inbox_tells_whether_its_limit_will_be_reached(clock: Clock) -> None:
+async def test_an_inbox_shows_whether_its_limit_will_be_reached(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "enter")
@@ -245,7 +243,7 @@ async def test_a_lines_address_is_copied(clock: Clock) -> None:
         assert app.clipboard == "person00@useacme.example"
 
 
-async def test_who_comes_back_is_told_what_changed_since(clock: Clock) -> None:
+async def test_changes_since_the_last_key_are_shown(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "down")
@@ -276,7 +274,7 @@ async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: His
         assert not app.board_screen.has_class("-replay")
 
 
-async def test_a_key_that_nothing_is_called_by_is_told_with_the_nearest_name(clock: Clock) -> None:
+async def test_an_unknown_key_name_is_reported_with_the_nearest(clock: Clock) -> None:
     keys = {"fautls": "x", "page.hours": "z", "board.undo": "v", "grid.mark": "b", "nonsense": "y"}
     async with open_app([state("acme", clock=clock)], clock=clock, keys=keys) as (app, _):
         texts = [note.message for note in app._notifications]

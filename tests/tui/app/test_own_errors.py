@@ -50,7 +50,7 @@ def a_click() -> events.Click:
     )
 
 
-async def test_a_handler_that_fails_is_told_with_a_reference_and_the_screen_goes_on(
+async def test_a_failing_handler_shows_a_reference_and_the_screen_continues(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
     app = FailingWidgetApp(clock, error_log=ErrorLog())
@@ -90,7 +90,7 @@ async def test_a_widget_that_cannot_be_painted_stays_blank_and_the_others_are_pa
         assert "Internal&#160;error" in picture
 
 
-async def test_where_nobody_keeps_faults_a_mistake_is_not_hidden(clock: Clock) -> None:
+async def test_without_an_error_log_exceptions_are_not_hidden(clock: Clock) -> None:
     app = FailingWidgetApp(clock, error_log=None)
     with pytest.raises(LookupError):  # noqa: PT012 # the framework raises it where the block ends
         async with app.run_test(size=(160, 50)) as pilot:

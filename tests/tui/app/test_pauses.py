@@ -64,7 +64,7 @@ def paused(snapshot: Snapshot, number: int) -> Snapshot:
     return replace(snapshot, sequences=Reading(value=tuple(sequences), read_at=snapshot.sequences.read_at))
 
 
-async def test_a_pause_that_did_not_take_is_said(clock: Clock) -> None:
+async def test_a_pause_without_effect_is_reported(clock: Clock) -> None:
     async with staged(clock) as harness:
         await harness.see(account())
         await harness.press("2", "p", "y")
@@ -111,7 +111,7 @@ async def test_after_ten_seconds_nothing_is_taken_back(clock: Clock) -> None:
         assert harness.service.lines == ["pause sq_0"]
 
 
-async def test_what_is_paused_is_resumed(clock: Clock) -> None:
+async def test_p_resumes_a_paused_sequence(clock: Clock) -> None:
     async with staged(clock) as harness:
         await harness.see(account())
         await harness.press("2", "down", "down", "p", "y")

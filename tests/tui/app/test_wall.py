@@ -37,7 +37,7 @@ def ticked(tick: Tick) -> DashboardApp.Ticked:
     return DashboardApp.Ticked(tick)
 
 
-async def test_the_wall_turns_by_itself_and_any_key_goes_back(clock: Clock) -> None:
+async def test_the_wall_rotates_and_any_key_returns_to_the_board(clock: Clock) -> None:
     app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(160, 50)) as pilot:
         app.post_message(ticked(tick_of(healthy())))
@@ -98,7 +98,7 @@ async def test_the_wall_is_dimmed_at_night(clock: Clock) -> None:
         assert app.theme == "night"
 
 
-async def test_looking_back_shows_what_was_and_escape_is_now(clock: Clock, tmp_path: Path) -> None:
+async def test_replay_shows_the_past_and_escape_returns_to_now(clock: Clock, tmp_path: Path) -> None:
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
         history = HistoryAccess(store, workspace="acme")
         await history.keep(account(inboxes=3, now=NOW - timedelta(hours=3)), now=NOW - timedelta(hours=3))
@@ -168,7 +168,7 @@ async def test_themes_follow_one_another(clock: Clock) -> None:
     assert worn == ["night", "day", "contrast", "night"]
 
 
-async def test_a_wall_of_another_size_is_drawn_anew_at_once(clock: Clock) -> None:
+async def test_a_resized_wall_is_redrawn_at_once(clock: Clock) -> None:
     app = DashboardApp([acme()], now=clock, wall=True)
     async with app.run_test(size=(80, 24)) as pilot:
         app.post_message(ticked(tick_of(with_failed_domain())))

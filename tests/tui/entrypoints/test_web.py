@@ -157,7 +157,7 @@ REPLY = LeadReply(
 )
 
 
-async def test_what_a_viewer_asks_is_answered_by_the_one_poller(tmp_path: Path) -> None:
+async def test_the_shared_poller_answers_a_viewers_requests(tmp_path: Path) -> None:
     relay = Relay({"workspaces": []})
     poller = FakeFeed(sends={"ann@useacme.example": [26, None]})
     poller.replies["maya@harbor.example"] = REPLY
@@ -272,7 +272,7 @@ def test_a_session_outlives_a_restart_and_is_the_owners_alone(tmp_path: Path) ->
     assert kept_session(tmp_path) not in {session, "short"}
 
 
-def test_a_link_opens_one_browser_and_the_next_link_is_told() -> None:
+def test_a_link_opens_one_browser_and_prints_the_next_link() -> None:
     told: list[str] = []
     link = OneTimeToken(told.append)
     first = link.token

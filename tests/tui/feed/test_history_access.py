@@ -38,7 +38,7 @@ async def test_starting_again_changes_nothing(tmp_path: Path) -> None:
         assert await history.keep(read, now=later) == (), "it was at risk before, and is"
 
 
-def test_a_transition_is_said_in_words() -> None:
+def test_a_transition_is_described_in_words() -> None:
     transition = Transition(
         at=NOW, kind="inbox", key="a@x.example", label="", field="status", before="active", after="resting"
     )

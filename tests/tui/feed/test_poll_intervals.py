@@ -50,7 +50,7 @@ def test_the_file_says_it_by_source() -> None:
 @pytest.mark.parametrize(
     "line", ["intervals = {inboxes = 0}", "intervals = {inboxes = 'often'}", "jitter = 3"]
 )
-def test_what_cannot_be_meant_is_refused(tmp_path: Path, line: str) -> None:
+def test_invalid_intervals_are_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "outreach.toml").write_text(f"[dashboard]\n{line}\n")
     with pytest.raises(SettingsError, match="dashboard"):
         load(config=tmp_path / "outreach.toml", environ={})

@@ -120,7 +120,7 @@ async def test_everything_is_read_and_not_in_one_moment() -> None:
         assert (reads[-1] - reads[0]).total_seconds() > 1, "a start must not be a burst"
 
 
-async def test_a_service_that_is_gone_is_told_and_comes_back_by_itself() -> None:
+async def test_an_outage_is_shown_and_ends_automatically() -> None:
     service = Service()
     async with polled(service) as (_, watcher):
         await watcher.until(lambda t: t.beats >= 3)
@@ -164,7 +164,7 @@ async def test_a_source_that_stalls_is_not_asked_twice_and_holds_up_no_other() -
         await watcher.until(lambda t: bool(t.board.sequences))
 
 
-async def test_a_source_that_never_answers_is_told() -> None:
+async def test_a_source_without_a_response_is_shown() -> None:
     service = Service()
     service.stalled = asyncio.Event()
     async with polled(service, patience=0.5) as (_, watcher):
@@ -200,7 +200,7 @@ async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
         assert poller.snapshot.sequences.error is None
 
 
-async def test_what_was_known_is_shown_before_anything_is_read(tmp_path: Path) -> None:
+async def test_stored_data_is_shown_before_the_first_read(tmp_path: Path) -> None:
     url = parse_url(f"sqlite:///{tmp_path}/history.db")
     async with History(url) as store:
         await store.add(account(now=datetime.now(UTC)), now=datetime.now(UTC))

@@ -65,7 +65,7 @@ def test_however_many_domains_are_bad_each_is_raised_once() -> None:
     assert len(recovered.alarms) == MOST
 
 
-def test_an_alarm_tells_the_present_value_not_that_of_the_first_minute() -> None:
+def test_an_alarm_shows_the_current_value() -> None:
     later = look(
         replace(PAUSED, text="paused, 9 inboxes not sending", extent=9), after=look(PAUSED), minutes=3
     )
@@ -73,7 +73,7 @@ def test_an_alarm_tells_the_present_value_not_that_of_the_first_minute() -> None
     assert only(later).since == NOW
 
 
-def test_what_is_wrong_when_the_dashboard_opens_is_shown_and_wakes_nobody() -> None:
+def test_problems_at_the_start_are_shown_without_the_bell() -> None:
     rested = ChangeLine(NOW - 90 * MINUTE, "ann@a.example", "active → resting")
     found = update((), (PAUSED, replace(BAD, where="b.example")), now=NOW, first_look=True, changes=[rested])
     assert found.raised == ()
@@ -83,7 +83,7 @@ def test_what_is_wrong_when_the_dashboard_opens_is_shown_and_wakes_nobody() -> N
     }
 
 
-def test_an_alarm_tells_since_when_it_is_of_its_present_kind() -> None:
+def test_an_alarm_shows_the_start_of_its_current_kind() -> None:
     bad = look(BAD)
     paused = look(PAUSED, after=bad, minutes=10)
     assert only(paused).notice(NOW).text == "a.example paused, 7 inboxes not sending since 14:42"

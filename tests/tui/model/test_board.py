@@ -114,7 +114,7 @@ def test_trouble_says_since_when_and_from_when_the_figures_are() -> None:
     assert "can't be reached" in trouble.reason
 
 
-def test_what_is_read_is_no_trouble() -> None:
+def test_a_successful_read_is_no_trouble() -> None:
     assert board_of(account()).trouble is None
 
 
@@ -135,7 +135,7 @@ def test_age_makes_late_and_then_very_late() -> None:
     assert after(-3600) == (Freshness.FRESH, "now"), "a clock that steps back makes nothing late"
 
 
-def test_changes_are_told_in_words() -> None:
+def test_changes_are_described_in_words() -> None:
     before = account()
     sequences = [*(before.sequences.value or ())]
     sequences[0] = replace(sequences[0], status="paused")
@@ -164,7 +164,7 @@ def test_a_sequence_of_unknown_status_is_unknown() -> None:
     assert board.sequences[0].tone is Tone.UNKNOWN
 
 
-def test_counts_under_a_name_that_two_sequences_share_are_nobodys() -> None:
+def test_counts_of_a_shared_sequence_name_belong_to_neither() -> None:
     twins = tuple(Sequence(id=f"sq_{n}", name="Webinar", status="active", steps=2) for n in (1, 2))
     rows = tuple(StatsRow(group="Webinar", sends=n) for n in (10, 20))
     stats = {**account().stats, "sequence": Reading(value=rows, read_at=NOW)}
@@ -198,7 +198,7 @@ def test_an_inbox_that_warms_up_after_its_rest_is_an_improvement() -> None:
     assert tone_of_change("healthy", "at risk") is Tone.WARN
 
 
-def test_what_was_healthy_when_it_was_last_read_is_unknown_later() -> None:
+def test_a_stale_healthy_reading_becomes_unknown() -> None:
     board = board_of(inboxes(Inbox(email="a@x.example", status="active", health_score=95.0)))
     assert board.verdict_at(NOW).tone is Tone.GOOD
     late = board.verdict_at(NOW + timedelta(minutes=10))

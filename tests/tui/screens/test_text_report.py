@@ -26,7 +26,7 @@ def test_the_board_on_paper_is_no_wider_than_the_paper() -> None:
     assert lines[0].startswith("◆ ")
 
 
-def test_paper_tells_what_could_not_be_read() -> None:
+def test_the_text_report_shows_what_could_not_be_read() -> None:
     board = board_of(failing(account(), since=NOW + timedelta(seconds=9), error="no response"))
     texts = [text_report.plain(p) for p in text_report.lines(board, width=120, now=NOW, glyphs=ASCII)]
     assert any("SEQUENCES" in line and "no response" in line for line in texts)

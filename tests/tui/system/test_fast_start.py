@@ -82,7 +82,7 @@ async def test_a_glimpse_and_the_settings_agree(tmp_path: Path, text: str) -> No
         pytest.param("", {"OUTREACH_DATABASE_URL": "postgresql://h/n"}, id="PostgreSQL"),
     ],
 )
-def test_what_is_unusual_is_left_to_the_settings(tmp_path: Path, text: str, more: dict[str, str]) -> None:
+def test_unusual_settings_use_the_slow_start(tmp_path: Path, text: str, more: dict[str, str]) -> None:
     (tmp_path / "outreach-history.db").touch()
     assert read_start_settings(config=None, environ=environ_of(tmp_path), workspace=None)
     assert (

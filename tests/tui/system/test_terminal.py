@@ -51,7 +51,7 @@ def test_every_sign_has_a_plain_one_of_its_width() -> None:
         ({"TERM": "xterm-256color", "NO_COLOR": "1"}, "mono"),
     ],
 )
-def test_a_plain_terminal_has_a_theme_of_its_own(environ: dict[str, str], theme: str) -> None:
+def test_a_plain_terminal_has_its_own_theme(environ: dict[str, str], theme: str) -> None:
     assert plain_theme(environ) == theme
 
 

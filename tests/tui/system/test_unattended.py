@@ -46,7 +46,7 @@ async def calling(
         yield caller, out
 
 
-async def test_each_alarm_runs_the_command_once_and_its_text_is_nobodys_code(tmp_path: Path) -> None:
+async def test_each_alarm_runs_the_command_once_without_a_shell(tmp_path: Path) -> None:
     body = "open(out, 'a').write(os.environ['OUTREACH_ALARM'] + '|' + str(len(sys.argv)) + '\\n')"
     hostile = "$(touch x); `id` \x1b[31m\nred"
     async with calling(tmp_path, body) as (caller, out):
@@ -58,7 +58,7 @@ async def test_each_alarm_runs_the_command_once_and_its_text_is_nobodys_code(tmp
     assert "\x1b" not in second
 
 
-async def test_a_command_that_never_ends_is_ended_and_the_next_alarm_is_told(tmp_path: Path) -> None:
+async def test_an_endless_alarm_command_is_ended_and_the_next_one_runs(tmp_path: Path) -> None:
     body = "open(out, 'a').write(str(os.getpid()) + '\\n')\nif os.environ['OUTREACH_ALARM'] == 'hang': time.sleep(60)"
     async with calling(tmp_path, body, patience=1.0) as (caller, out):
         caller.call(["hang", "next"])
@@ -123,14 +123,14 @@ def test_the_hour_is_read_or_there_is_none(text: str, found: time | None) -> Non
     assert parse_time(text) == found
 
 
-def test_what_lasts_is_told_to_the_next_process_and_nonsense_is_not_believed() -> None:
+def test_a_restart_passes_its_state_on_and_ignores_nonsense() -> None:
     state = RestartState(wall=True, theme="day", alarms={"acme": [to_plain(ALARM)]})
     assert RestartState.of({self_restart.VARIABLE: state.to_json()}) == state
     assert RestartState.of({self_restart.VARIABLE: "[]"}) is None
     assert RestartState.of({}) is None
 
 
-def test_a_process_that_starts_anew_keeps_its_number_its_words_and_its_state() -> None:
+def test_a_self_restart_keeps_pid_arguments_and_state() -> None:
     code = """
 import os, sys
 from tui.system.self_restart import RestartState, restart
@@ -175,7 +175,7 @@ sys.exit(main(["dashboard", "--wall"]))
 
 
 @pytest.mark.e2e
-def test_a_wall_that_begins_anew_leaves_no_gap_on_its_terminal(tmp_path: Path) -> None:
+def test_a_self_restart_leaves_no_gap_on_the_terminal(tmp_path: Path) -> None:
     soon = datetime.now().astimezone() + timedelta(seconds=10)
     (tmp_path / "outreach.toml").write_text(f'[dashboard]\nrefresh_at = "{soon:%H:%M:%S}"\n')
     environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTREACH_")}

@@ -28,7 +28,7 @@ def test_a_bar_is_exactly_as_wide_as_asked(fraction: float | None, width: int) -
         assert sum(len(text) for text, _ in pieces) == width
 
 
-def test_every_sign_is_one_cell_wide_and_tells_tones_apart() -> None:
+def test_every_sign_is_one_cell_wide_and_unique_per_tone() -> None:
     for glyphs in (UNICODE, ASCII):
         assert len({glyphs.of(tone) for tone in Tone}) == len(Tone)
         assert all(cell_len(glyphs.of(tone)) == 1 for tone in Tone)

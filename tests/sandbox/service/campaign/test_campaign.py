@@ -52,7 +52,7 @@ def test_an_inbox_never_passes_its_daily_limit_and_sends_in_its_hours_alone(limi
     assert all(9 * HOUR <= one % DAY < 17 * HOUR and OFFICE.on(int(one // DAY)) for one in slots)
 
 
-def test_the_weekend_is_no_sending_day() -> None:
+def test_no_emails_are_sent_at_the_weekend() -> None:
     days = [OFFICE.on(int(MONDAY // DAY) + ahead) for ahead in range(7)]
     assert days == [True] * 5 + [False] * 2
 

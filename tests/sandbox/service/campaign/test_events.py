@@ -119,7 +119,7 @@ async def _none_pending(control: httpx.AsyncClient) -> bool:
     return not (await control.get("/summary")).json()["deliveries"]["by_state"]["pending"]
 
 
-async def test_who_was_removed_is_heard_of_no_more(
+async def test_removed_leads_cause_no_events(
     api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     lead = await written_to(api)

@@ -195,7 +195,7 @@ async def test_time_runs_at_its_speed_jumps_and_freezes(service: Service, contro
     assert (await control.post("/time", json={"speed": 0})).json()["speed"] == 0
 
 
-async def test_events_on_demand_say_what_they_are_told(
+async def test_triggered_events_have_the_given_values(
     api: httpx.AsyncClient, control: httpx.AsyncClient, copy: Callable[[], str]
 ) -> None:
     sequence = (await api.get("/sequences")).json()["data"][1]
@@ -227,7 +227,7 @@ async def test_wishes_that_cannot_be_granted_say_why(control: httpx.AsyncClient)
         assert (await control.post("/events", json=request)).status_code == status
 
 
-async def test_the_index_names_what_there_is(service: Service, control: httpx.AsyncClient) -> None:
+async def test_the_index_lists_the_control_api(service: Service, control: httpx.AsyncClient) -> None:
     index = (await control.get(service.control_url)).json()
     readable = set(index) - {"events", "limiter", "dialect", "keys", "reset", "history"}
     assert {"summary", "time"} <= readable
@@ -292,7 +292,7 @@ async def test_reset_everything_brings_the_first_day_back(seeded_at: float) -> N
 
 
 @pytest.mark.e2e
-async def test_reset_everything_founds_a_carried_on_account_anew(
+async def test_reset_everything_recreates_a_continued_account(
     service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:
     before = (await api.get("/stats?group_by=inbox")).json(), (await api.get("/leads?limit=100")).json()
@@ -317,7 +317,7 @@ async def _change_everything(api: httpx.AsyncClient, control: httpx.AsyncClient)
 
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999", '"\\ud800"'])
-async def test_what_json_can_not_repeat_is_refused(control: httpx.AsyncClient, value: str) -> None:
+async def test_numbers_that_json_cannot_represent_are_refused(control: httpx.AsyncClient, value: str) -> None:
     headers = {"Content-Type": "application/json"}
     for name, path, verb in (
         ("advance", "/time", "POST"),

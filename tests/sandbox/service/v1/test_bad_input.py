@@ -39,7 +39,7 @@ async def test_a_body_that_is_no_json_object_is_400_and_named(api: httpx.AsyncCl
         assert field in {"body", "sequence_id", "leads", "url", "events", "status"}
 
 
-async def test_a_body_that_is_not_said_to_be_json_is_told_what_to_say(api: httpx.AsyncClient) -> None:
+async def test_a_body_without_the_json_content_type_gets_an_explanation(api: httpx.AsyncClient) -> None:
     for content_type in ("text/plain", "application/x-www-form-urlencoded"):
         headers = {"Content-Type": content_type}
         answer = await api.patch("/sequences/sq_00000000", content=b'{"status": "paused"}', headers=headers)

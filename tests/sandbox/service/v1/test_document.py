@@ -171,7 +171,7 @@ class TestStats:
             response = await api.get("/stats", params=query)
             assert (response.status_code, response.json()["error"]["field"]) == (400, field)
 
-    async def test_sequences_of_one_name_are_told_apart_by_their_id(self, api: httpx.AsyncClient) -> None:
+    async def test_sequences_with_the_same_name_differ_by_id(self, api: httpx.AsyncClient) -> None:
         rows = (await api.get("/stats")).json()["data"]
         twins = [row["id"] for row in rows if row["group"] == "Webinar follow-up"]
         assert len(set(twins)) == 2

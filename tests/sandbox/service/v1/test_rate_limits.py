@@ -43,7 +43,7 @@ async def test_all_endpoints_spend_from_one_allowance_whatever_they_answer(stric
     assert len(answers) - refused.total() >= 10
 
 
-async def test_each_key_has_an_allowance_of_its_own(strict: Service) -> None:
+async def test_each_key_has_its_own_allowance(strict: Service) -> None:
     async with client_of(strict, "acme") as api, client_of(strict, "globex") as globex:
         issued = (await api.post(f"{strict.control_url}/keys", json={"workspace": "acme"})).json()["key"]
         while (await api.get("/sequences")).status_code != 429:
@@ -54,7 +54,7 @@ async def test_each_key_has_an_allowance_of_its_own(strict: Service) -> None:
 
 
 @pytest.mark.parametrize("form", ["fixed", "sliding", "bucket"])
-async def test_who_waits_the_seconds_of_retry_after_is_admitted(strict: Service, form: str) -> None:
+async def test_a_request_after_retry_after_is_admitted(strict: Service, form: str) -> None:
     async with client_of(strict, "acme") as api:
         await api.put(f"{strict.control_url}/limiter", json={"form": form})
         while (answer := await api.get("/sequences")).status_code != 429:
@@ -63,7 +63,7 @@ async def test_who_waits_the_seconds_of_retry_after_is_admitted(strict: Service,
         assert (await api.get("/sequences")).status_code == 200
 
 
-async def test_a_stranger_spends_nobodys_allowance(strict: Service) -> None:
+async def test_an_unknown_key_uses_no_allowance(strict: Service) -> None:
     async with (
         client_of(strict, "acme") as api,
         httpx.AsyncClient(verify=False, base_url=strict.base_url) as stranger,

@@ -90,7 +90,7 @@ ranges = st.tuples(st.integers(-3, 20), st.integers(0, 20))
 
 
 @given(st.lists(st.tuples(events, ranges), min_size=1, max_size=12))
-def test_any_range_is_the_sum_of_its_days_however_the_account_goes_on(life: list[Any]) -> None:
+def test_any_range_is_the_sum_of_its_days(life: list[Any]) -> None:
     kept, today = Totals(), MONDAY
     with book() as connection:
         for (days, late, what, cell), (back, length) in life:
@@ -112,7 +112,7 @@ def test_a_group_that_counts_for_the_first_time_appears() -> None:
             assert read(kept, connection, **asked) == [[1, 0, 0, 0]] * step
 
 
-async def test_what_was_asked_before_is_answered_anew_after_every_change(
+async def test_every_change_invalidates_cached_answers(
     service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:
     today = str(date_of(service.now()))

@@ -127,7 +127,7 @@ async def _made(control: httpx.AsyncClient, attempts: int) -> bool:
 
 
 @pytest.mark.parametrize("patience", [2.0])
-async def test_no_answer_in_time_is_a_failure_and_holds_up_nobody_else(
+async def test_a_timeout_is_a_failure_and_delays_no_other(
     patience: float, api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     async with Receiver() as slow:
@@ -222,7 +222,7 @@ async def test_an_untrusted_certificate_is_a_failed_delivery_that_says_so(
     )
 
 
-async def test_why_there_was_no_answer_is_said_in_words(
+async def test_connection_errors_are_described_in_words(
     api: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:
     rude = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)

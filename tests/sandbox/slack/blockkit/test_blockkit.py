@@ -98,7 +98,7 @@ def test_a_limit_holds_to_the_last_one(what: str) -> None:
         3,
     ],
 )
-def test_what_is_no_block_is_refused(block: Any) -> None:
+def test_invalid_blocks_are_refused(block: Any) -> None:
     assert problems([block])
 
 

@@ -113,7 +113,7 @@ async def test_a_cut_connection_may_have_posted(
     assert (await person.see("summary"))["alerts_posted"] == posted
 
 
-async def test_a_fault_that_nobody_knows_is_named(person: Person) -> None:
+async def test_an_unknown_fault_is_named(person: Person) -> None:
     refused = await person.do("faults", method="auth.test", kind="gremlin", refused=True)
     assert "accept_then_cut" in refused["error"]
     refused = await person.do("faults", method="auth.test", kind="cut", tmes=3, refused=True)
@@ -160,7 +160,7 @@ async def test_files_are_uploaded_and_seen(
         assert response.headers["Content-Security-Policy"].startswith("sandbox")
 
 
-async def test_state_tells_everything_and_no_secret(slack: SlackStandIn, person: Person) -> None:
+async def test_state_has_everything_but_secrets(slack: SlackStandIn, person: Person) -> None:
     whole = await person.see("state")
     assert {user["name"] for user in whole["users"]} >= {"ann", "ben", "cleo", "dev", "gus", "eva"}
     text = repr(whole) + repr(await person.see("traffic")) + repr(slack.credentials)
@@ -168,7 +168,7 @@ async def test_state_tells_everything_and_no_secret(slack: SlackStandIn, person:
         assert slack.announcement[name] not in text
 
 
-async def test_a_reset_forgets_what_was_said(client: AsyncWebClient, person: Person) -> None:
+async def test_a_reset_deletes_messages(client: AsyncWebClient, person: Person) -> None:
     await client.chat_postMessage(channel=seed.ALERTS, text="x")
     await person.do("reset")
     assert (await person.see("messages", channel=seed.ALERTS))["messages"] == []
@@ -189,7 +189,7 @@ async def test_a_reset_forgets_what_was_said(client: AsyncWebClient, person: Per
         ("settings", {"speed": 1}, "unknown: speed"),
     ],
 )
-async def test_what_cannot_be_done_is_explained(act: str, body: Json, cause: str, person: Person) -> None:
+async def test_invalid_actions_are_explained(act: str, body: Json, cause: str, person: Person) -> None:
     assert cause in (await person.do(act, refused=True, **body))["error"]
 
 
@@ -265,9 +265,7 @@ async def test_people_react_take_it_back_and_read(client: AsyncWebClient, person
         ("app", {"name": "B", "channels": [1]}, "channels: not a list of words"),
     ],
 )
-async def test_what_no_setting_can_be_changes_nothing(
-    person: Person, act: str, body: Json, sentence: str
-) -> None:
+async def test_invalid_settings_change_nothing(person: Person, act: str, body: Json, sentence: str) -> None:
     before = await person.see("state")
     assert (await person.do(act, refused=True, **body))["error"] == sentence
     assert {**await person.see("state"), "now": 0} == {**before, "now": 0}

@@ -75,17 +75,17 @@ async def test_a_session_is_played_again(person: Person, greeting: list[str]) ->
     assert first_lines == ["-  #sales outreach: Deploying now", "+  #sales outreach: Shipping now"]
 
 
-async def test_an_act_that_nobody_could_do_is_not_recorded(person: Person) -> None:
+async def test_an_impossible_action_is_not_recorded(person: Person) -> None:
     await person.do("click", element="Nothing", refused=True)
     assert (await person.see("transcript"))["transcript"]["entries"] == []
 
 
-async def test_what_is_no_recording_is_refused(person: Person) -> None:
+async def test_an_invalid_recording_is_refused(person: Person) -> None:
     refused = await person.do("replay", transcript={"version": 0}, refused=True)
     assert refused["error"] == "transcript: not a recording of version 1"
 
 
-async def test_a_refused_call_stands_in_the_transcript(person: Person, running: AsyncApp) -> None:
+async def test_a_rejected_call_is_in_the_transcript(person: Person, running: AsyncApp) -> None:
     await person.do("faults", method="auth.test", kind="error", error="internal_error")
     with pytest.raises(Exception, match="internal_error"):
         await running.client.auth_test()

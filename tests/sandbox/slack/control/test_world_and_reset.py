@@ -16,7 +16,7 @@ WORLD: Json = {
 }
 
 
-async def test_the_bot_lives_in_a_world_of_ones_own(client: AsyncWebClient, person: Person) -> None:
+async def test_the_bot_runs_in_a_custom_world(client: AsyncWebClient, person: Person) -> None:
     await person.do("world", **WORLD)
     assert (await client.auth_test())["team"] == "Acme"
     members = (await client.users_list())["members"]

@@ -67,7 +67,7 @@ async def test_a_modal_is_filled_in_and_submitted(running: AsyncApp, person: Per
     assert got[0]["private_metadata"] == "m"
 
 
-async def test_what_is_missing_is_said_before_anything_is_sent(running: AsyncApp, person: Person) -> None:
+async def test_missing_values_are_reported_before_anything_is_sent(running: AsyncApp, person: Person) -> None:
     opens(running, modal(WHY, WHEN, WHICH))
     await person.do("command", text="/outreach open", wait=3)
     done = await person.do("view/submit", values={"text": "no"})
@@ -108,7 +108,9 @@ async def test_the_app_can_refuse_change_stack_and_clear(running: AsyncApp, pers
     assert (await submit())["view"] is None
 
 
-async def test_closing_is_told_to_who_asked(running: AsyncApp, person: Person, slack: SlackStandIn) -> None:
+async def test_closing_a_modal_notifies_the_app(
+    running: AsyncApp, person: Person, slack: SlackStandIn
+) -> None:
     closed: list[Json] = []
     opens(running, modal(WHY, notify_on_close=True))
 

@@ -79,7 +79,7 @@ async def test_a_late_acknowledgement_is_a_timeout_that_people_see(
     assert (await person.see("summary"))["unacknowledged"] == {"operation_timeout": 1}
 
 
-async def test_a_bot_that_is_gone_is_said_to_be(slack: SlackStandIn, person: Person) -> None:
+async def test_an_unreachable_bot_is_reported(slack: SlackStandIn, person: Person) -> None:
     done = await person.do("command", text="/outreach status")
     assert done["answers"][0]["text"] == "`/outreach` failed with the error `dispatch_failed`"
     assert len(receiver_attempts(slack)) == 1, "a command is never sent twice"
@@ -89,7 +89,7 @@ def receiver_attempts(slack: SlackStandIn) -> list[int]:
     return [one.attempt for one in slack.workspace.traffic.exchanges if one.direction == "to_bot"]
 
 
-async def test_an_unknown_command_reaches_nobody(person: Person) -> None:
+async def test_an_unknown_command_reaches_no_app(person: Person) -> None:
     refused = await person.do("command", text="/nonsense", refused=True)
     assert refused["error"] == "/nonsense is not a valid command"
     found = (await person.see("messages", channel="outreach-alerts"))["messages"]
@@ -140,7 +140,7 @@ async def test_a_mention_in_a_thread_is_answered_there(
     assert thread[0]["reply_count"] == 1
 
 
-async def test_what_the_platform_does_is_told(running: AsyncApp, slack: SlackStandIn, person: Person) -> None:
+async def test_platform_actions_send_events(running: AsyncApp, slack: SlackStandIn, person: Person) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
     for kind in ("channel_archive", "member_joined_channel", "tokens_revoked"):
 
@@ -156,7 +156,7 @@ async def test_what_the_platform_does_is_told(running: AsyncApp, slack: SlackSta
     assert await asyncio.wait_for(heard.get(), 3) == "tokens_revoked"
 
 
-async def test_a_channel_that_is_renamed_or_moved_is_told(running: AsyncApp, person: Person) -> None:
+async def test_a_renamed_or_moved_channel_sends_an_event(running: AsyncApp, person: Person) -> None:
     heard: asyncio.Queue[Json] = asyncio.Queue()
     for kind in ("channel_rename", "channel_id_changed", "app_uninstalled"):
 
@@ -195,7 +195,7 @@ async def test_a_workspace_of_an_enterprise_names_it(
     assert [body["enterprise_id"] for body in bodies] == ["E0HOLDING1"] * 2
 
 
-async def test_an_action_nobody_handles_is_a_failure_on_the_page(
+async def test_an_unhandled_action_is_a_failure_on_the_page(
     running: AsyncApp, slack: SlackStandIn, person: Person, client: AsyncWebClient
 ) -> None:
     await person.do("settings", ack_seconds=0.2)

@@ -128,7 +128,7 @@ def test_no_second_holds_more_than_the_burst_and_one(gaps: list[float], burst: i
 
 
 @given(st.floats(min_value=0.1, max_value=50), st.integers(min_value=1, max_value=5))
-def test_who_waits_as_long_as_told_is_let_through(rate: float, burst: int) -> None:
+def test_a_call_after_retry_after_is_accepted(rate: float, burst: int) -> None:
     limiter = RateLimiter()
     now, refused = 0.0, 0
     for _ in range(burst * 3):

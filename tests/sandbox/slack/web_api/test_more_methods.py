@@ -113,7 +113,7 @@ async def test_a_call_is_refused_in_the_documented_words(
     assert await refusal(client, name, **args) == error
 
 
-async def test_leaving_where_the_bot_is_not_is_no_error(client: AsyncWebClient, person: Person) -> None:
+async def test_leaving_another_channel_is_no_error(client: AsyncWebClient, person: Person) -> None:
     with pytest.raises(SlackApiError) as caught:
         await client.conversations_leave(channel=seed.GENERAL)
     assert caught.value.response.data == {"ok": False, "not_in_channel": True}
@@ -179,7 +179,7 @@ async def test_a_scheduled_message_is_posted_when_its_time_has_come(
     assert (await client.chat_scheduledMessages_list())["scheduled_messages"] == []
 
 
-async def test_who_and_where_is_told(client: AsyncWebClient) -> None:
+async def test_identity_methods_return_user_and_team(client: AsyncWebClient) -> None:
     assert (await client.users_lookupByEmail(email="ann@example.com"))["user"]["id"] == ANN
     assert (await client.users_profile_get(user=BEN))["profile"]["display_name"] == "ben"
     assert (await client.users_getPresence(user=BEN))["presence"] == "active"

@@ -85,13 +85,13 @@ def test_an_inbox_without_address_is_known_by_its_id_and_has_no_domain() -> None
         ({"error": {"code": "oops", "message": "no"}}, ["no list was found", "error"]),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_names_endpoint_field_keys_and_cure(body: Any, text: list[str]) -> None:
+def test_an_unreadable_response_names_endpoint_field_keys_and_fix(body: Any, text: list[str]) -> None:
     with pytest.raises(Unreadable) as caught:
         decode.sequences(body)
     assert [part for part in text if part not in str(caught.value)] == []
 
 
-def test_the_cure_that_an_error_tells_does_cure() -> None:
+def test_the_fix_in_an_error_works() -> None:
     body = {"sequence_list": {"all": [{"ref": {"no": "sq_1"}, "name": "A"}]}}
     fields = {"list": "sequence_list.all", "id": "ref.no"}
     assert decode.sequences(body, fields=fields)[0].id == "sq_1"

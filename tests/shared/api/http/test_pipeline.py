@@ -23,7 +23,7 @@ from tests.shared.api.scripted_server import Answer, RecordedRequest, ScriptedSe
 
 
 @pytest.mark.parametrize("endpoint", EVERY_CALL)
-async def test_a_429_is_waited_out_and_everybody_is_told(
+async def test_a_429_stops_every_process_until_retry_after(
     client: OutreachClient, server: ScriptedServer, pacer: RecordingPacer, endpoint: str
 ) -> None:
     server.play = lambda _: Answer(body={"data": [], "id": "wh_1", "secret": "s"})
@@ -65,7 +65,7 @@ async def test_a_wait_beyond_the_time_allowed_is_not_begun(
         for endpoint in EVERY_CALL
     ],
 )
-async def test_what_is_safe_to_repeat_is_repeated_and_a_webhook_is_not(
+async def test_safe_requests_are_retried_and_webhooks_are_not(
     client: OutreachClient, server: ScriptedServer, broken: Answer, endpoint: str
 ) -> None:
     server.play = lambda _: Answer(body={"data": [], "added": 0, "skipped": [], "id": "wh_1", "secret": "s"})
@@ -173,7 +173,7 @@ class SlowToConnect(httpx.AsyncHTTPTransport):
         return await super().handle_async_request(request)
 
 
-async def test_nobody_there_is_unreachable_for_every_request(pacer: RecordingPacer) -> None:
+async def test_a_missing_service_is_unreachable_for_every_request(pacer: RecordingPacer) -> None:
     async with OutreachClient(
         base_url="http://127.0.0.1:9/v1", api_key=KEY, pacer=pacer, total_timeout=0.1, jitter=lambda: 0.05
     ) as client:

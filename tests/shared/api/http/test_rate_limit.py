@@ -176,7 +176,7 @@ def test_those_who_follow_a_burst_pay_it_back() -> None:
     assert went[-1][1] - START >= 24 * T - 2 * rate_limit.SLACK
 
 
-def test_nobody_goes_early_for_a_while_after_a_429() -> None:
+def test_no_request_goes_early_for_a_while_after_a_429() -> None:
     stopped = rate_limit.stop(Pace(interval=T), START, 1.0, base=T)
     for later, waits in ((30.0, True), (90.0, False)):
         went = simulate([(later, Priority.INTERACTIVE)] * 3, [0.0], stopped)
@@ -203,7 +203,7 @@ def test_first_come_is_first_served(arrivals: list[float], lateness: list[float]
     st.lists(st.integers(min_value=0, max_value=8), min_size=1, max_size=8, unique=True),
     LATENESS,
 )
-def test_a_person_waits_two_slots_at_most_whatever_else_goes_on(
+def test_a_person_waits_two_slots_at_most(
     bulk: list[float], people: list[int], lateness: list[float]
 ) -> None:
     arrivals = [(at, Priority.BULK) for at in bulk] + [(0.3 * at, Priority.INTERACTIVE) for at in people]
@@ -243,7 +243,7 @@ def test_a_bunch_of_429s_slows_down_once_and_clean_answers_bring_the_rate_back()
 
 
 @given(st.floats(min_value=0.5, max_value=1e6), st.integers(min_value=1, max_value=20))
-def test_a_clock_that_steps_back_makes_nobody_wait_for_it(step: float, waiting: int) -> None:
+def test_a_clock_set_back_delays_no_request(step: float, waiting: int) -> None:
     pace, turns = Pace(interval=T), []
     for _ in range(waiting):
         pace, turn = rate_limit.join(pace, START, priority=Priority.NORMAL)

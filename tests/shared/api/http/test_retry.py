@@ -29,9 +29,7 @@ ERRORS: list[OutreachError] = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("safe", [True, False])
-def test_only_what_may_pass_is_repeated_and_only_where_that_is_safe(
-    error: OutreachError, *, safe: bool
-) -> None:
+def test_only_temporary_errors_are_retried_and_only_where_safe(error: OutreachError, *, safe: bool) -> None:
     delay = retry_delay(error, 1, safe_to_repeat=safe, elapsed=0, total=45, jitter=0.5)
     never_carried_out = isinstance(error, (RateLimited, Unreachable))
     perhaps = isinstance(error, (ServiceBroken, Uncertain))
@@ -96,9 +94,7 @@ def test_retry_after_is_read_in_every_form_and_survives_nonsense(
 
 
 @given(attempt=st.integers(1, 9), elapsed=st.floats(0, 60), jitter=st.floats(0, 1))
-def test_a_person_learns_within_seconds_that_nobody_is_there(
-    attempt: int, elapsed: float, jitter: float
-) -> None:
+def test_a_person_gets_an_error_within_seconds(attempt: int, elapsed: float, jitter: float) -> None:
     delay = retry_delay(
         Unreachable(),
         attempt,
