@@ -112,14 +112,24 @@ class WebhookSubscriptions(Repository):
                 tx.execute(tx.insert_once(webhook_subscriptions), values)
 
     @writes
-    def forget(self, tx: Transaction, workspace: str, ids: Sequence[str]) -> None:
+    def forget(self, tx: Transaction, workspace: str, ids: Sequence[str], *, after: float = 0.0) -> None:
+        """Now, or so many seconds from now."""
         c = webhook_subscriptions.c
-        tx.execute(sa.delete(webhook_subscriptions).where((c.workspace == workspace) & c.id.in_(ids)))
+        ending = sa.update(webhook_subscriptions).where((c.workspace == workspace) & c.id.in_(ids))
+        tx.execute(ending.values(ends_at=tx.now + after))
+        tx.execute(sa.delete(webhook_subscriptions).where(c.ends_at <= tx.now))
+
+    @reads
+    def ends(self, tx: Transaction, workspace: str) -> Mapping[str, float]:
+        """When the secrets end that do."""
+        c = webhook_subscriptions.c
+        query = sa.select(c.id, c.ends_at).where(c.workspace == workspace, c.ends_at.is_not(None))
+        return {row.id: row.ends_at for row in tx.execute(query)}
 
     @reads
     def list(self, tx: Transaction, workspace: str) -> tuple[Subscription, ...]:
         """Those of a workspace, the oldest first; a secret that cannot be read is empty."""
-        found = _select(webhook_subscriptions.c.workspace == workspace)
+        found = _select(_counts(tx) & (webhook_subscriptions.c.workspace == workspace))
         return tuple(
             Subscription(
                 id=row.id,
@@ -135,7 +145,7 @@ class WebhookSubscriptions(Repository):
         """Those of all workspaces."""
         secrets: dict[str, tuple[str, ...]] = {}
         problems: dict[str, str] = {}
-        for row in tx.execute(_select(sa.true())):
+        for row in tx.execute(_select(_counts(tx))):
             try:
                 secret = self._cipher.decrypt(row.secret)
             except SecretUnreadable as error:
@@ -165,6 +175,11 @@ class WebhookSubscriptions(Repository):
 def _delete(path: Path) -> None:
     with contextlib.suppress(OSError):  # then it is imported again, which changes nothing
         path.unlink(missing_ok=True)
+
+
+def _counts(tx: Transaction) -> sa.ColumnElement[bool]:
+    c = webhook_subscriptions.c
+    return c.ends_at.is_(None) | (c.ends_at > tx.now)
 
 
 def _select(which: Any) -> Any:

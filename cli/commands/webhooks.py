@@ -7,9 +7,11 @@ subscription of the same address needs --yes.
 from __future__ import annotations
 
 import asyncio
+import time
 from argparse import Namespace
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
@@ -24,7 +26,7 @@ from shared.domain.records import RecordsUnavailable
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
 from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable
-from shared.text.formats import show_number
+from shared.text.formats import show_number, show_time
 
 PATH = "/webhooks/outreach"
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -53,15 +55,18 @@ async def _open_subscriptions(settings: Settings) -> AsyncIterator[WebhookSubscr
 
 async def _list(workspace: Workspace, settings: Settings, options: Namespace) -> int:
     async with _open_subscriptions(settings) as subscriptions:
-        kept = await subscriptions.list(workspace.name)
+        kept, ends = await subscriptions.list(workspace.name), await subscriptions.ends(workspace.name)
     configured = len(workspace.webhook_secrets)
-    rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events))) for s in kept)
+    rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events), _end(ends.get(s.id)))) for s in kept)
     card = Card(
         title=show_number(len(kept), "webhook subscription"),
         text=(f"{configured} more secrets come from the settings.",) if configured else (),
-        table=Table(columns=columns("Id", "URL", "Events"), rows=rows) if rows else None,
+        table=Table(columns=columns("Id", "URL", "Events", "Accepted until"), rows=rows) if rows else None,
         footer="Subscriptions made with `outreach webhooks create`. The service can't list them.",
-        data=tuple(_data(s, show_secret=options.show_secret) for s in kept),
+        data=tuple(
+            {**_data(s, show_secret=options.show_secret), "accepted_until": _iso(ends.get(s.id))}
+            for s in kept
+        ),
     )
     return card_output.answer(card, as_json=options.json)
 
@@ -77,12 +82,27 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
         if missing := [one for one in ids if one not in known]:
             raise exit_codes.Failed(f"workspace {workspace.name} has no subscription {', '.join(missing)}")
         secrets = f"the secrets of {', '.join(f'{one} ({known[one].url})' for one in ids)}"
-        confirm(f"Forget {secrets}? Deliveries signed with them will be rejected with 401.", yes=options.yes)
-        await subscriptions.forget(workspace.name, ids)
-    text = "Running bots start rejecting its deliveries within seconds. The service keeps sending them until you remove the subscription there."
+        when = f"from {_end(time.time() + options.after)} on" if options.after else "from now on"
+        confirm(
+            f"Forget {secrets}? Deliveries signed with them will be rejected with 401 {when}.",
+            yes=options.yes,
+        )
+        await subscriptions.forget(workspace.name, ids, after=options.after or 0.0)
+    text = (
+        f"Running bots reject its deliveries {when}. The service keeps sending them until you remove the "
+        "subscription there."
+    )
     data = tuple(_data(known[one], show_secret=False) for one in ids)
     card = Card(title=f"Forgot {', '.join(ids)}", tone=Tone.GOOD, text=(text,), data=data)
     return card_output.answer(card, as_json=options.json)
+
+
+def _end(at: float | None) -> str:
+    return "" if at is None else show_time(datetime.fromtimestamp(at, UTC), now=datetime.now(UTC), zone=UTC)
+
+
+def _iso(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat()
 
 
 async def _create(workspace: Workspace, settings: Settings, options: Namespace) -> int:

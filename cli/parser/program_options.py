@@ -125,6 +125,18 @@ def _moment(text: str) -> float:
     return moment.timestamp()
 
 
+def _duration(text: str) -> float:
+    """`30m`, `24h`, `7d` in seconds."""
+    from argparse import ArgumentTypeError
+
+    from shared.text.tokenize import parse_duration
+
+    span = parse_duration(text)
+    if span is None:
+        raise ArgumentTypeError(f"{text!r} isn't a duration like 24h")
+    return span.total_seconds()
+
+
 def _seconds(text: str) -> float:
     from argparse import ArgumentTypeError
 
@@ -168,6 +180,12 @@ def webhooks(parser: ArgumentParser) -> None:
         "events", nargs="*", metavar="EVENT|ID", help="event kinds (default: all); with forget: ids"
     )
     parser.add_argument("--url", metavar="URL", help="the bot's public https address, …/webhooks/outreach")
+    parser.add_argument(
+        "--after",
+        type=_duration,
+        metavar="24h",
+        help="with forget: accept deliveries with the old secret for this long",
+    )
     parser.add_argument("--show-secret", action="store_true", help="print the secret too")
     parser.add_argument(
         "--yes",

@@ -107,9 +107,9 @@ _ALL = (
             "webhooks create --url https://ops.example.com/webhooks/outreach",
             "webhooks create --url https://ops.example.com/webhooks/outreach reply.interested domain.paused",
             "webhooks list",
-            "webhooks forget wh_8f2",
+            "webhooks forget wh_8f2 --after 24h",
         ),
-        usage="create --url URL [EVENT…] | list | forget ID…",
+        usage="create --url URL [EVENT…] | list | forget ID… [--after 24h]",
     ),
     Program(
         name="slack-teams",

@@ -15,6 +15,7 @@ webhook_subscriptions = sa.Table(  # those made by `webhooks create`; the servic
     text("events"),  # JSON
     text("secret"),  # as it is, or encrypted with the key of the settings
     moment("created_at", nullable=False),
+    moment("ends_at"),  # from when on its deliveries are refused; NULL: never
 )
 
 

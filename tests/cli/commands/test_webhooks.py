@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -20,8 +21,9 @@ URL = "https://ops.example.com/webhooks/outreach"
 
 
 def kept(shell: Shell) -> list[dict[str, Any]]:
-    subscriptions: list[dict[str, Any]] = shell.run("webhooks", "list", "--json", "--show-secret").data
-    return subscriptions
+    """What is listed, without when each ends."""
+    subscriptions = shell.run("webhooks", "list", "--json", "--show-secret").data
+    return [{name: one[name] for name in one if name != "accepted_until"} for one in subscriptions]
 
 
 def test_the_secret_is_in_the_private_database_and_not_on_the_screen(shell: Shell) -> None:
@@ -32,7 +34,8 @@ def test_the_secret_is_in_the_private_database_and_not_on_the_screen(shell: Shel
     assert made["events"] == ["reply.interested"]
     assert oct((shell.home / "state" / "outreach.db").stat().st_mode & 0o777) == "0o600"
     listed = shell.run("webhooks", "list", "--json")
-    assert listed.data == [{"id": made["id"], "url": URL, "events": ["reply.interested"]}]
+    shown = {"id": made["id"], "url": URL, "events": ["reply.interested"], "accepted_until": None}
+    assert listed.data == [shown]
     assert made["secret"] not in listed.out
 
 
@@ -179,13 +182,26 @@ def test_a_forgotten_secret_is_refused_by_a_bot_that_is_running(shell: Shell) ->
         assert (deliver(address, old["secret"]), deliver(address, new["secret"])) == (200, 200)
         asked = shell.run("webhooks", "forget", old["id"])
         assert (asked.code, "--yes" in asked.err) == (1, True)
-        assert shell.run("webhooks", "forget", old["id"], "--yes").code == 0
-        assert kept(shell) == [new]
+        assert shell.run("webhooks", "forget", old["id"], "--after", "1s", "--yes").code == 0
         ends = time.monotonic() + 20
         while deliver(address, old["secret"]) == 200:
             assert time.monotonic() < ends
             time.sleep(0.2)
         assert deliver(address, new["secret"]) == 200
+        assert kept(shell) == [new]
+
+
+def test_a_secret_can_end_at_a_later_time_and_now_after_all(shell: Shell) -> None:
+    assert shell.run("webhooks", "create", "--url", URL).code == 0
+    (made,) = kept(shell)
+    assert shell.run("webhooks", "forget", made["id"], "--after", "24h", "--yes").code == 0
+    (listed,) = shell.run("webhooks", "list", "--json").data
+    left = datetime.fromisoformat(listed["accepted_until"]) - datetime.now(UTC)
+    assert timedelta(hours=23) < left <= timedelta(hours=24)
+    assert "Accepted until" in shell.run("webhooks", "list").out
+    assert shell.run("webhooks", "forget", made["id"], "--after", "soon", "--yes").code == 2
+    assert shell.run("webhooks", "forget", made["id"], "--yes").code == 0
+    assert kept(shell) == []
 
 
 def test_only_a_subscription_of_the_workspace_can_be_forgotten(shell: Shell) -> None:
