@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -25,7 +26,7 @@ def load(url: sa.URL, revision: str) -> None:
     """Fill an empty database with what a version of that schema left."""
     text = (Path(__file__).parent / "schemas" / f"{revision}.{url.get_backend_name()}.sql").read_text()
     if url.get_backend_name() == "sqlite":
-        with sqlite3.connect(url.database or "") as connection:
+        with closing(sqlite3.connect(url.database or "")) as connection, connection:
             connection.executescript(text)
         return
     with psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False)) as server:

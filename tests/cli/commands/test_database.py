@@ -52,7 +52,7 @@ def file(offline: Shell) -> Path:
 
 
 def upgraded_by_a_newer_version(file: Path) -> None:
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("INSERT INTO releases VALUES ('9999', '7.3.1', 0.0)")
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
 
@@ -209,7 +209,7 @@ def test_an_upgrade_is_rolled_back_by_restoring_the_backup(
     offline: Shell, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.parent.mkdir()
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.executescript((SCHEMAS / "0001.sqlite.sql").read_text())
     backup = str(offline.home / "backup.db")
     assert offline.run("database", "backup", backup).code == 0
@@ -219,5 +219,5 @@ def test_an_upgrade_is_rolled_back_by_restoring_the_backup(
     assert offline.run("database", "restore", backup).code == 0
     (state,) = offline.run("database", "status", "--json").data
     assert state["schema"] == "0001"
-    with sqlite3.connect(file) as connection:
+    with closing(sqlite3.connect(file)) as connection, connection:
         assert connection.execute("SELECT count(*) FROM deliveries").fetchone() > (0,)

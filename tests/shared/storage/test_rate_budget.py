@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -105,10 +106,10 @@ async def test_a_lost_database_stops_no_request() -> None:
 async def test_a_row_that_another_version_wrote_begins_afresh(tmp_path: Path, kept: str) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     async with SharedBudget(url, key="k") as budget:
-        with sqlite3.connect(tmp_path / "budget.db") as connection:
+        with closing(sqlite3.connect(tmp_path / "budget.db")) as connection, connection:
             connection.execute("UPDATE request_budget SET pace = ?", (kept,)).close()
         await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 1.0)
-        with sqlite3.connect(tmp_path / "budget.db") as connection:
+        with closing(sqlite3.connect(tmp_path / "budget.db")) as connection, connection:
             assert connection.execute("SELECT pace FROM request_budget").fetchone() != (kept,)
 
 
