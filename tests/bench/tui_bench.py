@@ -39,7 +39,7 @@ SETTLED = 30.0
 
 
 def run() -> Iterator[Row]:
-    """All rows, in under a minute."""
+    """All rows, in some three minutes."""
     yield from _first_paint()
     yield from asyncio.run(_many())
     yield from _month()
@@ -167,10 +167,18 @@ async def _rewrite(app: DashboardApp) -> float:
 
 
 def _month() -> list[Row]:
-    """The real program as it is, and a month of it in half a minute."""
+    """The real program as it is and in a hurry, and a month of it in half a minute."""
+    share = tui_month.share(SETTLED, settled=SETTLED)
     largest = tui_month.largest(SETTLED)
     month = tui_month.measure()
     return [
+        (
+            "10,000 inboxes: share of a core from outside, polls of 2 s",
+            share * 100,
+            "%",
+            "under 8 %",
+            share < 0.08,
+        ),
         ("memory at 10,000 inboxes, the real program", largest, "MB", "under 120 MB", largest < 120),
         (
             f"memory over a simulated month ({month.boards:.0f} boards, {month.largest:.0f} MB at most)",

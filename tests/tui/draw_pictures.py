@@ -38,6 +38,7 @@ from tui.model.board import Board, compose
 from tui.model.changes import between
 from tui.model.lines import ChangeLine
 
+OTHER = "globex"
 DAYS = 13
 EACH = 3.0
 """Seconds for which a frame of the recording is shown."""
@@ -52,6 +53,8 @@ class Scene:
 
     snapshot: Snapshot
     changes: tuple[ChangeLine, ...]
+    other: Snapshot
+    """The other workspace at that moment."""
 
     @property
     def now(self) -> datetime:
@@ -66,11 +69,12 @@ async def scenes() -> list[Scene]:
     """The sandbox's crisis, from calm to recovery."""
     found: list[Scene] = []
     async with crisis() as account:
-        client = account.client
+        service, client = account.service, account.client
         daily = await _daily(client)
-        for hours in STEPS:
-            await account.advance(hours)
-            found.append(await _scene(client, found, account, daily=daily))
+        async with OutreachClient(base_url=service.base_url, api_key=service.api_keys[OTHER]) as other:
+            for hours in STEPS:
+                await account.advance(hours)
+                found.append(await _scene(client, found, account, daily=daily, other=other))
     return found
 
 
@@ -82,23 +86,43 @@ async def _daily(client: OutreachClient) -> DailyCounts:
 
 
 async def _scene(
-    client: OutreachClient, before: Sequence[Scene], account: Crisis, *, daily: DailyCounts
+    client: OutreachClient,
+    before: Sequence[Scene],
+    account: Crisis,
+    *,
+    daily: DailyCounts,
+    other: OutreachClient,
 ) -> Scene:
     now = (client.service_time or datetime.now(UTC)) if not before else before[0].now
     now += timedelta(hours=account.hours)
     snapshot = replace(await take_snapshot(client, ACCOUNT, now=now), daily=daily)
+    beside = await take_snapshot(other, OTHER, now=now)
     if not before:
-        return Scene(snapshot=snapshot, changes=())
+        return Scene(snapshot=snapshot, changes=(), other=beside)
     changed = between(before[-1].snapshot, snapshot, at=now)
-    return Scene(snapshot=snapshot, changes=(*changed, *before[-1].changes)[:40])
+    return Scene(snapshot=snapshot, changes=(*changed, *before[-1].changes)[:40], other=beside)
 
 
-def _state() -> WorkspaceState:
+def _state(workspace: str = ACCOUNT) -> WorkspaceState:
     async def run(_: str) -> Card:
         raise AssertionError("nobody presses a key in a picture")
 
     changes = PendingChanges(run, now=lambda: datetime.now(UTC))
-    return WorkspaceState(workspace=ACCOUNT, pending_changes=changes)
+    return WorkspaceState(workspace=workspace, pending_changes=changes)
+
+
+async def drawn_all(scene: Scene) -> str:
+    """The wall of all workspaces."""
+    states = [_state(), _state(OTHER)]
+    app = DashboardApp(states, now=lambda: scene.now, wall=True)
+    async with app.run_test(size=LARGE) as pilot:
+        for state, snapshot in zip(states, (scene.snapshot, scene.other), strict=True):
+            board = compose(snapshot, intervals=intervals(30))
+            app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=7), state))
+        await pilot.pause(0.3)
+        app.second_passed()
+        await pilot.pause(0.3)
+        return app.export_screenshot(title="outreach dashboard")
 
 
 async def drawn(scene: Scene, size: tuple[int, int], *, theme: str = "night", wall: bool = False) -> str:
@@ -214,6 +238,7 @@ async def main(folder: Path) -> None:
         "dashboard-day": await drawn(calm, LARGE, theme="day"),
         "dashboard-trouble": await drawn(worst, LARGE),
         "dashboard-wall": await drawn(worst, LARGE, wall=True),
+        "dashboard-all": await drawn_all(worst),
         "dashboard-replay": await drawn_replay(worst, recovered),
         "dashboard-crisis": recording(await recorded()),
     }

@@ -235,7 +235,7 @@ SEQUENCES = (
     Column("Status", 10, _sequence_status, sort=lambda x: x.sequence.status or ""),
     Column("Sequence", 26, _sequence_name, least=12, sort=lambda x: x.sequence.label.casefold(), grow=1),
     _number("Steps", lambda x: x.sequence.steps, rank=4),
-    _count("Sent", "sends", rank=1),
+    _count("Sent", "sends"),
     _rate("Replies", "replies", rank=2),
     _rate("Positive", "positive_replies", width=8, rank=3),
     _count("Meet.", "meetings", width=5, rank=5),

@@ -29,10 +29,10 @@ def large_snapshot() -> Snapshot:
     return replace(account(), inboxes=Reading(value=boxes, read_at=datetime.now(UTC)))
 
 
-def with_random_changes(snapshot: Snapshot, dice: random.Random) -> Snapshot:
+def with_random_changes(snapshot: Snapshot, dice: random.Random, *, changed: int = CHANGED) -> Snapshot:
     """Every inbox as a new object, as a poll brings them, and one in a hundred different."""
     boxes = [replace(box) for box in snapshot.inboxes.value or ()]
-    for _ in range(CHANGED):
+    for _ in range(changed):
         at = dice.randrange(len(boxes))
         boxes[at] = replace(boxes[at], health_score=float(dice.randrange(40, 100)))
     return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=datetime.now(UTC)))

@@ -26,7 +26,7 @@ from shared.api.http.rate_wait import LocalBudget
 from shared.domain.snapshot import Reading
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.bench.dashboard.large_account import Lag, large_snapshot
+from tests.bench.dashboard.large_account import CHANGED, Lag, large_snapshot
 from tests.bench.dashboard.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
@@ -39,6 +39,9 @@ DAYS = 30
 SECONDS = 36.0
 OFTEN = 5
 """Seconds: six times as often as by itself."""
+FASTEST = 2
+"""Seconds, for the share of a core from outside; inboxes are read at twice the base interval."""
+INBOXES_EVERY = 2 * FASTEST
 BEFORE = 14
 """Days of which the history knows: as far back as the charts of rows go."""
 
@@ -69,6 +72,17 @@ def largest(seconds: float) -> float:
             return terminal.largest(seconds=seconds)
 
 
+def share(seconds: float, *, settled: float) -> float:
+    """The share of a core that the real program takes, polling every two seconds while 1% changes a second."""
+    with tempfile.TemporaryDirectory() as folder, _service(CHANGED * INBOXES_EVERY) as port:
+        asyncio.run(_simulate_fortnight(folder, workspace="default"))
+        place, service = Path(folder), f"http://127.0.0.1:{port}/v1"
+        database = f"sqlite:///{folder}/outreach.db"
+        with dashboard(place, base_url=service, database=database, poll_seconds=FASTEST) as terminal:
+            terminal.largest(seconds=settled)
+            return terminal.share(seconds=seconds)
+
+
 def measure(seconds: float = SECONDS) -> Month:
     """A month in so many seconds, in its own process."""
     with tempfile.TemporaryDirectory() as folder, _service() as port:
@@ -80,8 +94,8 @@ def measure(seconds: float = SECONDS) -> Month:
 
 
 @contextlib.contextmanager
-def _service() -> Iterator[int]:
-    command = [sys.executable, "-m", "tests.bench.dashboard.tui_service"]
+def _service(changed: int = CHANGED) -> Iterator[int]:
+    command = [sys.executable, "-m", "tests.bench.dashboard.tui_service", str(changed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:

@@ -1,4 +1,6 @@
-"""A service of ten thousand inboxes in its own process: answers made beforehand, a hundred inboxes moving.
+"""A service of ten thousand inboxes in a process of its own: answers made beforehand, so many inboxes moving.
+
+    python -m tests.bench.dashboard.tui_service [CHANGED]
 
 The sandbox would do, but for its own work, which takes the cores from what is measured.
 """
@@ -13,7 +15,7 @@ from collections.abc import Iterator
 from itertools import cycle
 
 from shared.api.models import Inbox
-from tests.bench.dashboard.large_account import large_snapshot, with_random_changes
+from tests.bench.dashboard.large_account import CHANGED, large_snapshot, with_random_changes
 
 COUNTS = {"sends": 900, "replies": 31, "positive_replies": 9, "meetings": 2}
 NOBODY = b'{"data": [], "next_cursor": null}'
@@ -22,11 +24,11 @@ NOBODY = b'{"data": [], "next_cursor": null}'
 class Service:
     """Says the same of everything but the inboxes."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, changed: int) -> None:
         dice, shown = random.Random(9), large_snapshot()
         bodies = []
         for _ in range(4):
-            shown = with_random_changes(shown, dice)
+            shown = with_random_changes(shown, dice, changed=changed)
             bodies.append(json.dumps([_sent(box) for box in shown.inboxes.value or ()]).encode())
         rows = [{**COUNTS, "group": box.email} for box in shown.inboxes.value or ()]
         self._inboxes: Iterator[bytes] = cycle(bodies)
@@ -57,13 +59,13 @@ def _sent(box: Inbox) -> dict[str, object]:
     return {name: getattr(box, name) for name in ("email", "health_score", "daily_limit", "status")}
 
 
-async def main() -> None:
+async def main(changed: int = CHANGED) -> None:
     """Serve until ended; the port is on stdout."""
-    server = await asyncio.start_server(Service().serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(Service(changed=changed).serve, "127.0.0.1", 0)
     sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(*map(int, sys.argv[1:])))

@@ -35,6 +35,14 @@ class Terminal:
                 raise TimeoutError(seen[-2000:])
             seen = (seen + os.read(self.descriptor, 65536))[-200_000:]
 
+    def share(self, *, seconds: float) -> float:
+        """The share of a core that the whole process takes for so many seconds."""
+        process = psutil.Process(self.process)
+        before, began = process.cpu_times(), time.monotonic()
+        self.largest(seconds=seconds)
+        after = process.cpu_times()
+        return (after.user + after.system - before.user - before.system) / (time.monotonic() - began)
+
     def largest(self, *, seconds: float) -> float:
         """The most resident memory in MB within so many seconds, looked at twenty times a second."""
         process, most = psutil.Process(self.process), 0

@@ -145,9 +145,9 @@ async def test_once_one_source_answers_again_the_others_are_read_at_once(
         await watcher.until(lambda tick: tick.beats >= len(SOURCES))
         service.down = True
         poller.read_now()
-        await watcher.until(lambda tick: tick.board.trouble and tick.board.trouble.everything)
-        while not all(poller.snapshot.reading(source).failed_since for source in SOURCES.values()):
-            await asyncio.sleep(0.01)
+        await watcher.until(
+            lambda tick: tick.board.trouble and len(tick.board.trouble.sources) == len(SOURCES)
+        )
         service.down = False
         poller.read_now("sequences")
         ticks = len(watcher.ticks)
