@@ -32,7 +32,7 @@ class Rotation:
             if last_input is None or now - last_input >= IDLE:
                 self._open(None, now)
         elif screen is self.ui.wall:
-            if now - self.since >= self.every * self.ui.wall.turns:
+            if len(self.ui.workspaces.all) > 1 and now - self.since >= self.every * self.ui.wall.turns:
                 screen.dismiss(None)
                 self._open(self._after(self.ui.workspaces.current), now)
         elif isinstance(screen, AllWorkspacesScreen) and screen.is_wall and now - self.since >= self.every:
@@ -42,8 +42,6 @@ class Rotation:
     def _after(self, shown: WorkspaceState | None) -> WorkspaceState | None:
         """The next wall; None is the page of all workspaces."""
         states = self.ui.workspaces.all
-        if len(states) == 1:
-            return shown or states[0]
         bad = {id(one) for one in states if one.board and one.board.verdict.tone is Tone.BAD}
         left = states[states.index(shown) + 1 :] if shown else states
         return next((one for one in left if not bad or id(one) in bad), None)
