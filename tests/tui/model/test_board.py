@@ -145,8 +145,8 @@ def test_changes_are_described_in_words() -> None:
     assert before.inboxes.read_at
     texts = [f"{line.subject} {line.text}" for line in between(before, after, at=before.inboxes.read_at)]
     assert texts == [
-        "SaaS founders – Europe is paused",
         f"{boxes[1].email} active → resting",
+        "SaaS founders – Europe is paused",
         f"{boxes[1].email} health 73 → 40",
         f"{boxes[-1].email} is no longer connected",
     ]
