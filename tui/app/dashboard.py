@@ -150,11 +150,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.replay = ReplayControl(ui, self.presenter)
         self.navigation = Navigation(ui=ui, presenter=self.presenter, replay=self.replay, page_keys=page_keys)
         self._rotation = Rotation(
-            ui=ui,
-            presenter=self.presenter,
-            navigation=self.navigation,
-            every=timedelta(seconds=rotate),
-            since=now(),
+            ui=ui, presenter=self.presenter, navigation=self.navigation, every=timedelta(seconds=rotate)
         )
         self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
         # Keys that one collaborator carries out as they are; the other actions are methods below.

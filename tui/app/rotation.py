@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from shared.domain.card import Tone
@@ -23,8 +23,11 @@ class Rotation:
     presenter: Presenter
     navigation: Navigation
     every: timedelta
-    since: datetime
+    since: datetime = field(init=False)
     """When what is shown was opened."""
+
+    def __post_init__(self) -> None:
+        self.since = self.ui.now()
 
     def second_passed(self, *, last_input: datetime | None) -> None:
         now, screen = self.ui.now(), self.ui.app.screen
