@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shared.commands.arguments import ArgumentError, Grammar, Values, Words, clip, did_you_mean
-from shared.guardrails.catalog import NAME
-from shared.guardrails.sentence import Misunderstood, parse
-from shared.guardrails.words import ACTIONS
 from shared.text.tokenize import quote
 
 ACTS = ("list", "add", "test", "remove", "off", "on")
@@ -16,6 +13,8 @@ ACTS = ("list", "add", "test", "remove", "off", "on")
 def _read(words: Words) -> Values:
     if not words:
         return {"act": "list", "rule": "", "name": ""}
+    from shared.guardrails.words import ACTIONS  # late, as below: every start of the program would wait for it
+
     act, rest = words[0], words[1:]
     if act.is_one_of(*ACTIONS):
         hint = f"To add it, write: guard add {clip(_text(words), length=120)}"
@@ -37,6 +36,8 @@ def _read(words: Words) -> Values:
 
 
 def _is_name(words: Words) -> bool:
+    from shared.guardrails.catalog import NAME
+
     return len(words) == 1 and bool(NAME.fullmatch(words[0].text.lower()))
 
 
@@ -54,6 +55,8 @@ def _rule(words: Words) -> str:
     if not words:
         example = "guard add suggest pausing sequence when bounces > 5% of at least 50 sends in 24h"
         raise ArgumentError("Which rule?", hint=f"For example: {example}")
+    from shared.guardrails.sentence import Misunderstood, parse
+
     try:
         return str(parse(_text(words)))
     except Misunderstood as error:
