@@ -103,7 +103,8 @@ class Settings(WorkspaceSection):
         example="acme",
     )
     thresholds: ThresholdsSection = setting(
-        ThresholdsSection(), "The health score from which an inbox is healthy, and below which it is bad."
+        ThresholdsSection(),
+        "The health score from which an inbox counts as healthy, and below which it counts as bad.",
     )
     dashboard_section: DashboardSection = setting(
         DashboardSection(),
@@ -127,8 +128,8 @@ class Settings(WorkspaceSection):
     )
     guardrail_sections: tuple[GuardrailSection, ...] = setting(
         (),
-        "Rules that notify, suggest a pause or pause, in the words of docs/guardrails.md. They hold for every workspace, "
-        "or for one, and replace a shipped rule of the same name.",
+        "Rules that notify, suggest a pause, or pause (see docs/guardrails.md). They apply to all workspaces, or to one, "
+        "and replace a built-in rule of the same name.",
         alias="guardrails",
     )
     report: ReportSection = setting(

@@ -80,7 +80,7 @@ class WorkspaceSection(Section):
     )
     fields: Mapping[of.Resource, Mapping[str, str]] = setting(
         {},
-        "Where a response has a value, if its format isn't known (a dotted path).",
+        "Dotted paths to values in responses, if their format isn't known.",
         example={
             "sequence": {"steps": "cadence.step_count"},
             "inbox": {"health_score": "metrics.health.value"},
@@ -126,7 +126,7 @@ class SlackSettings(Section):
     )
     config_token: of.Secret | None = setting(
         None,
-        "An app configuration token, with which `outreach doctor` asks Slack to validate the manifest. Valid for 12 hours.",
+        "An app configuration token, for `outreach doctor` to have Slack validate the manifest. Valid for 12 hours.",
         variable="SLACK_CONFIG_TOKEN",
         example="xoxe.xoxp-your-token",
     )
