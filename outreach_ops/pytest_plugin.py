@@ -1,6 +1,6 @@
 """The pytest plugin: fixtures that start a stand-in when a test first asks for one.
 
-pytest imports this module in every project that has the package installed, so it imports nothing else by itself.
+pytest imports this module in every project that has the package installed, so it imports nothing else until needed.
 """
 
 from __future__ import annotations
@@ -51,6 +51,6 @@ def outreach_service_session() -> Iterator[Service]:
 
 @pytest.fixture
 def outreach_service(outreach_service_session: Service) -> Service:
-    """The outreach service with its account as on its first day."""
+    """The outreach service, with its account reset to the first day."""
     outreach_service_session.reset()
     return outreach_service_session

@@ -1,6 +1,6 @@
 """Test any Slack bot, or any program that uses the outreach service: see docs/testing-your-bot.md.
 
-The stand-ins run in processes of their own, so nothing of this program is imported beside the code under test.
+The stand-ins run in separate processes, so nothing of this program is imported next to the code under test.
 """
 
 from outreach_ops.testing.async_slack import AsyncChannel, AsyncSlack, AsyncUser, expect_async

@@ -1,4 +1,4 @@
-"""The same for asynchronous tests: nothing here blocks the event loop, in which the bot may run too."""
+"""Slack for asynchronous tests; nothing blocks the event loop, in which the bot may run too."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from outreach_ops.testing.slack import App, Channel, Slack, User
 
 
 class AsyncSlack:
-    """`Slack` with coroutines; what takes no time (addresses, tokens) is at `sync`."""
+    """`Slack` with coroutines; addresses and tokens are in `sync`."""
 
     def __init__(self, slack: Slack) -> None:
         self.sync = slack
 
     async def install(self, manifest: Mapping[str, Any]) -> None:
-        """Give the app a manifest."""
+        """Apply a manifest."""
         await asyncio.to_thread(self.sync.install, manifest)
 
     async def add_app(self, manifest: Mapping[str, Any] | None = None, *, name: str = "", **more: Any) -> App:
@@ -31,7 +31,7 @@ class AsyncSlack:
         await asyncio.to_thread(self.sync.world, **contents)
 
     async def act(self, act: str, /, **body: Any) -> dict[str, Any]:
-        """Any act of the control API."""
+        """Any action of the control API."""
         return await asyncio.to_thread(self.sync.act, act, **body)
 
     async def deliver_to(self, url: str | None) -> None:
@@ -47,7 +47,7 @@ class AsyncSlack:
         return AsyncChannel(self.sync.channel(name))
 
     async def transcript(self) -> str:
-        """What happened so far, to be read."""
+        """A readable transcript so far."""
         return await asyncio.to_thread(self.sync.transcript)
 
 
@@ -58,7 +58,7 @@ class AsyncChannel:
         self.sync = channel
 
     async def messages(self) -> list[Message]:
-        """Every message, threads and ephemerals too, oldest first."""
+        """All messages, including threads and ephemerals, oldest first."""
         return await asyncio.to_thread(lambda: self.sync.messages)
 
 
@@ -69,7 +69,7 @@ class AsyncUser:
         self.sync = user
 
     async def command(self, text: str, *, channel: str | None = None) -> Result:
-        """Type a slash command."""
+        """Run a slash command."""
         return await asyncio.to_thread(self.sync.command, text, channel=channel)
 
     async def say(self, text: str, *, channel: str | None = None, thread: Message | None = None) -> Message:
@@ -77,27 +77,27 @@ class AsyncUser:
         return await asyncio.to_thread(self.sync.say, text, channel=channel, thread=thread)
 
     async def click(self, element: str, *, on: Message | None = None, value: Any = None) -> Result:
-        """Click a button, waiting for it."""
+        """Wait for a button and click it."""
         return await asyncio.to_thread(self.sync.click, element, on=on, value=value)
 
     async def submit(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Result:
-        """Fill the modal in front, waiting for it, and submit it."""
+        """Wait for a modal, fill it in, and submit it."""
         return await asyncio.to_thread(self.sync.submit, values, **more)
 
     async def close(self) -> Result:
-        """Close the modal in front."""
+        """Close the open modal."""
         return await asyncio.to_thread(self.sync.close)
 
     async def react(self, message: Message, name: str) -> None:
-        """Add a reaction, or take it back."""
+        """Add or remove a reaction."""
         await asyncio.to_thread(self.sync.react, message, name)
 
     async def shortcut(self, callback_id: str, *, on: Message | None = None) -> Result:
-        """Choose a global shortcut, or one of a message."""
+        """Run a global or message shortcut."""
         return await asyncio.to_thread(self.sync.shortcut, callback_id, on=on)
 
     async def modal(self) -> Modal | None:
-        """The modal in front."""
+        """The open modal."""
         return await asyncio.to_thread(lambda: self.sync.modal)
 
     def sees(self, channel: str) -> AsyncChannel:
@@ -110,7 +110,7 @@ class AsyncUser:
 
 
 class AsyncChannelExpectation:
-    """What a channel should hold, awaited."""
+    """Awaitable expectations of a channel."""
 
     def __init__(self, channel: Channel, timeout: float) -> None:
         self._expected = expect(channel, timeout=timeout)
@@ -118,7 +118,7 @@ class AsyncChannelExpectation:
     async def to_have_message(
         self, text: Text, *, from_: str | None = None, thread: Message | None = None
     ) -> Message:
-        """Wait for a message that contains `text`, and answer the newest one."""
+        """Wait for a message that contains `text`, and return the newest one."""
         return await asyncio.to_thread(self._expected.to_have_message, text, from_=from_, thread=thread)
 
 

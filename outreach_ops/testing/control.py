@@ -1,4 +1,4 @@
-"""Calls of a control API with the standard library alone, from any thread, and waiting for what they show."""
+"""Calls a control API from any thread, with only the standard library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIMEOUT_SECONDS = 40.0
 
 
 class Refused(AssertionError):
-    """The stand-in says why something can't be done."""
+    """The stand-in rejected an action, with the reason."""
 
 
 class Control:
@@ -50,7 +50,7 @@ _PAUSE_SECONDS = 0.02
 
 
 def wait_for(find: Callable[[], T | None], *, seconds: float) -> T | None:
-    """The first answer that is not None, asked again and again; None when `seconds` pass without one."""
+    """Call until the result isn't None; None after `seconds`."""
     deadline = time.monotonic() + seconds
     while (found := find()) is None and time.monotonic() < deadline:
         time.sleep(_PAUSE_SECONDS)

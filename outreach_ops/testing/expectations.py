@@ -26,7 +26,7 @@ def _fail(sentence: str, subject: Channel | User) -> NoReturn:
 
 
 class ChannelExpectation:
-    """What a channel should hold."""
+    """Expectations of a channel."""
 
     def __init__(self, channel: Channel, timeout: float) -> None:
         self._channel = channel
@@ -42,7 +42,7 @@ class ChannelExpectation:
     def to_have_message(
         self, text: Text, *, from_: str | None = None, thread: Message | None = None
     ) -> Message:
-        """Wait for a message that contains `text`, and answer the newest one."""
+        """Wait for a message that contains `text`, and return the newest one."""
         found = wait_for(lambda: self._found(text, from_, thread), seconds=self._timeout)
         if found is None:
             by = f" from {from_}" if from_ else ""
@@ -69,14 +69,14 @@ class ChannelExpectation:
 
 
 class UserExpectation:
-    """What a person should see."""
+    """Expectations of what a person sees."""
 
     def __init__(self, user: User, timeout: float) -> None:
         self._user = user
         self._timeout = timeout
 
     def to_have_modal(self, title: Text = "") -> Modal:
-        """Wait for a modal in front of them, and answer it."""
+        """Wait for an open modal, and return it."""
 
         def found() -> Modal | None:
             modal = self._user.modal
@@ -88,7 +88,7 @@ class UserExpectation:
         return modal
 
     def to_have_no_modal(self) -> None:
-        """Wait until no modal is in front of them."""
+        """Wait until no modal is open."""
         if wait_for(lambda: True if self._user.modal is None else None, seconds=self._timeout) is None:
             _fail(f"A modal is in front of {self._user!r}.", self._user)
 

@@ -14,13 +14,13 @@ class Message:
     channel: str
     """The channel's id."""
     user: str
-    """The name of whoever posted it."""
+    """The author's name."""
     text: str
-    """Everything to read: the text, or that of the blocks, with `[Buttons]`."""
+    """The readable text, from the text or the blocks, with `[Buttons]`."""
     buttons: tuple[str, ...]
     thread_ts: str | None
     only_for: str | None
-    """The name of the only person who sees it, of an ephemeral message."""
+    """For an ephemeral message: the name of the person who sees it."""
     edited: bool
     raw: dict[str, Any] = field(repr=False)
 
@@ -65,13 +65,13 @@ class Modal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """How the bot took an action: whether it acknowledged in time, and after how many milliseconds."""
+    """The bot's response to an action: whether it acknowledged in time, and after how many milliseconds."""
 
     ok: bool
     ms: float
     error: str | None
     errors: dict[str, str]
-    """What stands under the inputs of a modal, by block id."""
+    """The errors below the inputs of a modal, by block id."""
     raw: dict[str, Any] = field(repr=False)
 
     @classmethod

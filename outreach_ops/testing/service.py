@@ -9,7 +9,7 @@ from outreach_ops.testing.control import Control
 
 
 class Service:
-    """The embedded outreach service: where a client connects, and what happens in it."""
+    """The embedded outreach service: connection data and control."""
 
     def __init__(self, announcement: Mapping[str, Any]) -> None:
         self._control = Control(announcement["control_url"])
@@ -28,13 +28,13 @@ class Service:
         return {"OUTREACH_BASE_URL": self.base_url, "OUTREACH_API_KEY": self.api_key}
 
     def control(self, act: str, **body: Any) -> dict[str, Any]:
-        """Any act of the control API, such as `events` or `faults`: docs/sandbox.md."""
+        """Any action of the control API, such as `events` or `faults`: docs/sandbox.md."""
         return self._control.post(act, **body)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass; answers when everything up to then has happened."""
+        """Advance the time; returns when everything until then has happened."""
         self._control.post("time", advance=seconds)
 
     def reset(self) -> None:
-        """The account as on its first day."""
+        """Reset the account to its first day."""
         self._control.post("reset", everything=True)

@@ -11,16 +11,16 @@ from outreach_ops.testing.control import DEFAULT_SECONDS, Control, Refused, wait
 from outreach_ops.testing.models import Message, Modal, Result
 
 _NOT_YET = ("no such element", "no modal is open", "nothing is open")
-"""Refusals that pass when the bot has done what the test waits for."""
+"""Errors that go away when the bot has done what the test waits for."""
 
 
 class Slack:
-    """The stand-in: where the bot under test connects, who is there, and what was posted."""
+    """The stand-in: connection data for the bot under test, people, channels and messages."""
 
     def __init__(self, announcement: Mapping[str, Any]) -> None:
         self._control = Control(announcement["slack_control_url"])
         self.page: str = announcement["slack_page"]
-        """Open it in a browser to look at the workspace."""
+        """The page of the workspace, for a browser."""
         self.api_url: str = announcement["slack_api_url"]
         """The `base_url` of the bot's `WebClient`."""
         self.bot_token: str = announcement["slack_bot_token"]
@@ -44,31 +44,31 @@ class Slack:
         return App(self, self._control.post("app", manifest=body, name=name, **more)["app"])
 
     def install(self, manifest: Mapping[str, Any] | Path) -> None:
-        """Give the app a manifest: an object, or a JSON file; its commands, events and scopes take effect."""
+        """Apply a manifest (an object, or a JSON file): its commands, events and scopes."""
         self._control.post("manifest", **_manifest(manifest))
 
     def deliver_to(self, url: str | None) -> None:
-        """Send commands, clicks and events to `url`; None leaves Socket Mode alone."""
+        """Send commands, clicks and events to `url`; None: only Socket Mode."""
         self._control.post("request_url", url=url)
 
     def world(self, **contents: Any) -> None:
-        """Replace `team`, `users`, `groups` and `channels`: docs/slack-stand-in.md, "A world of your own"."""
+        """Replace `team`, `users`, `groups` and `channels`: docs/slack-stand-in.md, "Your own people and channels"."""
         self._control.post("world", **contents)
 
     def keep(self) -> None:
-        """Make the present manifest, address, settings and world what `reset` returns to."""
+        """Keep the current manifest, address, settings and world as the state after `reset`."""
         self._control.post("keep")
 
     def reset(self) -> None:
-        """Everything as at the start; connections stay open."""
+        """Reset everything; connections stay open."""
         self._control.post("reset", everything=True)
 
     def fail(self, method: str = "*", *, kind: str = "error", **details: Any) -> None:
-        """Let the next call of a Web API method fail: docs/slack-stand-in.md, "The platform acts"."""
+        """Make the next call of a Web API method fail: docs/slack-stand-in.md, "Actions of Slack"."""
         self._control.post("faults", method=method, kind=kind, **details)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass at once, for triggers, response addresses and limits."""
+        """Advance the time, for triggers, response URLs and limits."""
         self._control.post("clock", advance=seconds)
 
     def event(self, kind: str, **fields: Any) -> None:
@@ -76,7 +76,7 @@ class Slack:
         self._control.post("event", event={"type": kind, **fields})
 
     def act(self, act: str, /, **body: Any) -> dict[str, Any]:
-        """Any act of the control API: docs/slack-stand-in.md, "The control API"."""
+        """Any action of the control API: docs/slack-stand-in.md, "The control API"."""
         return self._control.post(act, **body)
 
     def channel(self, name: str) -> Channel:
@@ -85,19 +85,19 @@ class Slack:
 
     @property
     def calls(self) -> dict[str, int]:
-        """How often the bot called each Web API method."""
+        """The number of calls of each Web API method."""
         return dict(self._control.get("summary")["calls"])
 
     def transcript(self) -> str:
-        """What happened so far, to be read."""
+        """A readable transcript so far."""
         return str(self._control.get("transcript")["text"])
 
     def recording(self) -> dict[str, Any]:
-        """What happened so far, to be kept in a file and given to `replay`."""
+        """The transcript so far, for `replay`."""
         return dict(self._control.get("transcript")["transcript"])
 
     def replay(self, recording: Mapping[str, Any]) -> list[str]:
-        """Let the people of a recording act again; answers how the bot's messages differ, nothing when they do not."""
+        """Repeat the people's actions of a recording; returns the differences of the bot's messages."""
         return list(self._control.post("replay", transcript=recording)["differences"])
 
 
@@ -108,9 +108,9 @@ class App:
         self._slack = slack
         self.name: str = told["name"]
         self.bot_name: str = told["bot_name"]
-        """Who its messages are from: `expect(channel).to_have_message("…", from_=app.bot_name)`."""
+        """The name of its bot: `expect(channel).to_have_message("…", from_=app.bot_name)`."""
         self.bot_user: str = told["bot_user"]
-        """The id to mention it by: `<@U…>`."""
+        """Its bot's id, for mentions: `<@U…>`."""
         self.bot_token: str = told["bot_token"]
         self.app_token: str = told["app_token"]
         self.signing_secret: str = told["signing_secret"]
@@ -121,7 +121,7 @@ class App:
         return _environment(self, self._slack.api_url)
 
     def deliver_to(self, url: str | None) -> None:
-        """Send its commands, clicks and events to `url`; None leaves Socket Mode alone."""
+        """Send its commands, clicks and events to `url`; None: only Socket Mode."""
         self._slack.act("request_url", app=self.name, url=url)
 
 
@@ -161,7 +161,7 @@ class Users(Mapping[str, "User"]):
 
 
 class Channel:
-    """A conversation; `user` leaves out what only others see."""
+    """A conversation; with `user`, without messages that only others see."""
 
     def __init__(self, control: Control, name: str, *, user: str | None = None) -> None:
         self._control = control
@@ -173,12 +173,12 @@ class Channel:
 
     @property
     def messages(self) -> list[Message]:
-        """Every message, threads and ephemerals too, oldest first."""
+        """All messages, including threads and ephemerals, oldest first."""
         query = {"channel": self.name, **({"user": self._user} if self._user else {})}
         return [Message.from_json(row) for row in self._control.get("messages", **query)["messages"]]
 
     def transcript(self) -> str:
-        """What happened so far in the workspace, to be read."""
+        """A readable transcript of the workspace so far."""
         return str(self._control.get("transcript")["text"])
 
 
@@ -193,7 +193,7 @@ class User:
         return f"@{self.name}"
 
     def command(self, text: str, *, channel: str | None = None) -> Result:
-        """Type a slash command; answers when the bot has acknowledged it, or three seconds are over."""
+        """Run a slash command; returns when the bot has acknowledged it, or after three seconds."""
         return self._act("command", text=text, channel=channel)
 
     def say(self, text: str, *, channel: str | None = None, thread: Message | None = None) -> Message:
@@ -211,7 +211,7 @@ class User:
         value: Any = None,
         timeout: float = DEFAULT_SECONDS,
     ) -> Result:
-        """Click a button by its text or action id, waiting for it.
+        """Click a button by its text or action id; waits for it.
 
         It is looked for `on` a message, or in the modal in front, or on the newest message that has it, or at Home.
         `value` is what is chosen in a menu.
@@ -223,42 +223,42 @@ class User:
     def submit(
         self, values: Mapping[str, Any] | None = None, /, *, timeout: float = DEFAULT_SECONDS, **more: Any
     ) -> Result:
-        """Fill the modal in front, waiting for it, and submit it; inputs go by label, block id or action id."""
+        """Fill in and submit the open modal; waits for it. Inputs are named by label, block id or action id."""
         modal = wait_for(self._modal, seconds=timeout)
         if modal is None:
             raise Refused(f"no modal is open for {self.name}")
         return self._act("view/submit", values=modal.values({**(values or {}), **more}))
 
     def close(self) -> Result:
-        """Close the modal in front."""
+        """Close the open modal."""
         return self._act("view/close")
 
     def react(self, message: Message, name: str) -> None:
-        """Add a reaction, or take it back."""
+        """Add or remove a reaction."""
         self._act("reaction", ts=message.ts, channel=message.channel, name=name)
 
     def shortcut(self, callback_id: str, *, on: Message | None = None) -> Result:
-        """Choose a global shortcut, or one of a message."""
+        """Run a global or message shortcut."""
         place = {"ts": on.ts, "channel": on.channel} if on else {}
         return self._act("shortcut", callback_id=callback_id, **place)
 
     def open_home(self, *, app: App | None = None, timeout: float = DEFAULT_SECONDS) -> Modal | None:
-        """Open the bot's Home, or another app's, and wait for it; None where the bot publishes nothing."""
+        """Open the bot's Home, or another app's, and wait for it; None if the bot publishes none."""
         name = app.name if app else None
         view = self._control.post("home/open", **self._body(app=name, wait=timeout))["view"]
         return Modal.from_json(view) if view else None
 
     @property
     def modal(self) -> Modal | None:
-        """The modal in front."""
+        """The open modal."""
         return self._modal()
 
     def sees(self, channel: str) -> Channel:
-        """A channel as this person sees it, without what only others see; `dm` is the one with the bot."""
+        """A channel as this person sees it; `dm` is the conversation with the bot."""
         return Channel(self._control, channel.lstrip("#"), user=self.name)
 
     def transcript(self) -> str:
-        """What happened so far in the workspace, to be read."""
+        """A readable transcript of the workspace so far."""
         return str(self._control.get("transcript")["text"])
 
     def _modal(self) -> Modal | None:

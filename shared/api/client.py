@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class OutreachClient:
-    """The service, seen with one API key. An async context manager; safe for concurrent use.
+    """The outreach service, with one API key. An async context manager; safe for concurrent use.
 
     `base_url` and `api_key` default to the environment variables OUTREACH_BASE_URL and OUTREACH_API_KEY. `timeout`
     bounds one silence of the service (opening a connection 3 s at most), `total_timeout` a whole call with its waiting
@@ -92,22 +92,22 @@ class OutreachClient:
 
     @property
     def budget(self) -> BudgetState:
-        """How the key's share of requests stands."""
+        """The state of the key's request budget."""
         return self._pacer.state()
 
     @property
     def counts(self) -> RequestCounts:
-        """What this client has sent."""
+        """The requests that this client has sent."""
         return self._pipeline.counts
 
     @property
     def service_time(self) -> datetime | None:
-        """The service's clock at its last answer."""
+        """The service's clock at its last response."""
         return self._pipeline.service_time
 
     @property
     def shapes(self) -> Mapping[str, frozenset[str]]:
-        """Endpoint -> `path: type` of everything that came; never a value."""
+        """The format of responses by endpoint: `path: type`, never a value."""
         return self._shapes.seen
 
     async def list_leads(
@@ -133,7 +133,7 @@ class OutreachClient:
         cursor: str | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> AsyncIterator[models.Page[models.Lead]]:
-        """Pages until the last, each without leads that came before; `next_cursor` is where to resume."""
+        """All pages, without repeated leads; continue later from `next_cursor`."""
         fetch = partial(
             self.list_leads, sequence_id=sequence_id, status=status, limit=page_size, priority=priority
         )
@@ -149,7 +149,7 @@ class OutreachClient:
         cursor: str | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> AsyncIterator[models.Lead]:
-        """Every lead once, newest first, over all pages."""
+        """All leads once, newest first, over all pages."""
         async for page in self.iter_pages(
             sequence_id=sequence_id, status=status, page_size=page_size, cursor=cursor, priority=priority
         ):
@@ -159,12 +159,12 @@ class OutreachClient:
     async def add_leads(
         self, sequence_id: str, leads: Sequence[Mapping[str, Any]], *, priority: Priority = Priority.NORMAL
     ) -> models.AddResult:
-        """Add 1-1,000 leads to a sequence (POST /leads); duplicates and blocked ones are reported, not errors."""
+        """Add 1-1,000 leads to a sequence (POST /leads); duplicates and blocked leads are reported, not errors."""
         answer = await self._request(requests.add_leads(sequence_id, leads=leads), priority=priority)
         return decode.added(answer.value, repeated=answer.repeated)
 
     async def remove_lead(self, lead_id: str, *, priority: Priority = Priority.INTERACTIVE) -> None:
-        """Remove a lead from all sequences (DELETE /leads/{id}); its reply history stays."""
+        """Remove a lead from all sequences (DELETE /leads/{id}); its reply history is kept."""
         await self._request(requests.remove_lead(lead_id), priority=priority)
 
     async def list_sequences(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Sequence, ...]:
@@ -173,16 +173,16 @@ class OutreachClient:
         return await self._read(requests.list_sequences(), read, priority=priority)
 
     async def pause_sequence(self, sequence_id: str) -> models.Sequence:
-        """Set a sequence to `paused` (PATCH /sequences/{id}) and return it; no error when it is already.
+        """Set a sequence to `paused` (PATCH /sequences/{id}) and return it; no error if it already is.
 
-        Where the service answers nothing, only its id and status are known.
+        If the response has no body, only id and status are known.
         """
         return await self._set_status(sequence_id, "paused")
 
     async def resume_sequence(self, sequence_id: str) -> models.Sequence:
-        """Set a sequence to `active` (PATCH /sequences/{id}) and return it; no error when it is already.
+        """Set a sequence to `active` (PATCH /sequences/{id}) and return it; no error if it already is.
 
-        Where the service answers nothing, only its id and status are known.
+        If the response has no body, only id and status are known.
         """
         return await self._set_status(sequence_id, "active")
 
@@ -199,13 +199,13 @@ class OutreachClient:
         end: date | None = None,
         priority: Priority = Priority.NORMAL,
     ) -> tuple[models.StatsRow, ...]:
-        """Counts by sequence, step, variant or inbox (GET /stats); the last 30 days unless both ends are given."""
+        """Counts by sequence, step, variant or inbox (GET /stats); default: the last 30 days."""
         read = partial(decode.stats, group_by=group_by, fields=self._section("stats"))
         request = requests.stats(group_by=group_by, start=start, end=end)
         return await self._read(request, read, priority=priority)
 
     async def create_webhook(self, url: str, events: Sequence[models.EventKind]) -> models.Subscription:
-        """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown this once.
+        """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown only once.
 
         Never retried automatically: raises `Uncertain` when the subscription may exist and its secret is lost.
         """

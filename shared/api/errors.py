@@ -39,13 +39,13 @@ class OutreachError(Exception):
         self.status = status
         self.code = code
         self.hint = hint
-        """What the reader can do next, one sentence; may be empty."""
+        """What to do next, in one sentence; may be empty."""
         self.argument = argument
         """The argument of the client that needs another value: `api_key`, `base_url` or `fields.SECTION.NAME`; or empty."""
         self.headers: Mapping[str, str] = {}
-        """The headers of the service's answer, names in lower case; empty where there was none."""
+        """The response's headers, names in lower case; empty without a response."""
         self.body = b""
-        """The body of the service's answer, as it came."""
+        """The response's body, as raw bytes."""
         super().__init__(self.message)
 
     def __str__(self) -> str:

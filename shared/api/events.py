@@ -22,7 +22,7 @@ LEAD = ("email", "first_name", "last_name", "company")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLead:
-    """Whom an event is about; every value may be unknown."""
+    """The lead of an event; every value can be unknown."""
 
     email: str | None = None
     first_name: str | None = None
@@ -37,12 +37,12 @@ class EventLead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One delivery. Only `kind` is certain; the service documents the payload of reply.interested alone."""
+    """One delivery. Only `kind` is certain: the service documents only the payload of reply.interested."""
 
     kind: str
     lead: EventLead = field(default_factory=EventLead)
     sequence: str | None = None
-    """Its name, or an id where the delivery tells no name."""
+    """The sequence's name, or its id if the delivery has no name."""
     step: int | None = None
     reply: str | None = None
     inbox: str | None = None
@@ -71,14 +71,14 @@ def sign(body: bytes, secret: str) -> str:
 
 
 def signature_matches(body: bytes, header: str | None, secrets: Iterable[str]) -> bool:
-    """Whether the header signs the raw body with one of the secrets; in constant time, any header bearable."""
+    """Whether the header signs the raw body with one of the secrets; in constant time, for any header."""
     given = (header or "").strip().lower().encode("utf-8", "replace")
     matches = [hmac.compare_digest(sign(body, secret).encode(), given) for secret in secrets if secret]
     return any(matches)
 
 
 def read_event(body: bytes) -> Event | Unknown:
-    """What a delivery says; never raises."""
+    """The event in a delivery; never raises."""
     try:
         payload = parse_json(body)
     except ValueError:

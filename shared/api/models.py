@@ -39,7 +39,7 @@ NOTHING: Mapping[str, Any] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """A person a sequence writes to."""
+    """A person who gets the emails of a sequence."""
 
     id: str
     email: str | None = None
@@ -52,7 +52,7 @@ class Lead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sequence:
-    """A series of e-mails; `steps` is a count."""
+    """A series of emails; `steps` is a count."""
 
     id: str
     name: str | None = None
@@ -62,7 +62,7 @@ class Sequence:
 
     @property
     def label(self) -> str:
-        """What a person calls it: its name, or its id where it has none."""
+        """Its name, or its id if it has none."""
         return self.name or self.id
 
 
@@ -79,7 +79,7 @@ class Inbox:
 
     @property
     def domain(self) -> str:
-        """The part after the last @, in lower case; empty where the address is unknown."""
+        """The part after the last @, in lower case; empty if the address is unknown."""
         return self.email.rpartition("@")[2].lower() if "@" in self.email else ""
 
 
@@ -97,7 +97,7 @@ class StatsRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A lead that was not added, and why, as far as the service tells."""
+    """A lead that wasn't added, with the reason if the service gives one."""
 
     email: str | None = None
     reason: str | None = None
@@ -120,7 +120,7 @@ class AddResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """A webhook subscription; the service shows `secret` this once."""
+    """A webhook subscription; the service shows `secret` only once."""
 
     id: str
     secret: str = field(repr=False)
@@ -138,5 +138,5 @@ class Page(Generic[T]):
 
 
 def as_dict(model: Lead | Sequence | Inbox | StatsRow) -> dict[str, Any]:
-    """Every field but `raw`, under the service's names."""
+    """All fields except `raw`, under the service's names."""
     return {one.name: getattr(model, one.name) for one in fields(model) if one.name != "raw"}

@@ -104,22 +104,22 @@ class SyncOutreachClient:
 
     @property
     def budget(self) -> BudgetState:
-        """How the key's share of requests stands."""
+        """The state of the key's request budget."""
         return self._client.budget
 
     @property
     def counts(self) -> RequestCounts:
-        """What this client has sent."""
+        """The requests that this client has sent."""
         return self._client.counts
 
     @property
     def service_time(self) -> datetime | None:
-        """The service's clock at its last answer."""
+        """The service's clock at its last response."""
         return self._client.service_time
 
     @property
     def shapes(self) -> Mapping[str, frozenset[str]]:
-        """Endpoint -> `path: type` of everything that came; never a value."""
+        """The format of responses by endpoint: `path: type`, never a value."""
         return self._client.shapes
 
 

@@ -24,31 +24,31 @@ from math import ceil
 from typing import Protocol
 
 SLACK = 0.005
-"""Seconds of lateness that are made up for, so that a busy event loop does not lower the rate."""
+"""Seconds of lateness that are compensated, so that a busy event loop doesn't lower the rate."""
 LIMIT = 10
-"""So many requests in any one second the service takes."""
+"""Requests that the service allows in any second."""
 TRAVEL = 0.045
-"""Seconds by which one request may travel longer than another."""
+"""Seconds of network jitter between two requests."""
 SHORTEST = (1 + TRAVEL + SLACK) / LIMIT
-"""No interval is shorter: with one of 0.1 s a service would now and then count eleven in a second."""
+"""The shortest interval: with 0.1 s, a service would sometimes count eleven in a second."""
 SLOWEST_RATE = 5.0
 SLOWER = 1.25
 FASTER = 0.98
 CLEAN_ANSWERS = 50
-"""So many clean answers earn one step back towards the full rate."""
+"""The number of successful responses for one step back to the full rate."""
 LONGEST_STOP = 3600.0
-"""A longer Retry-After is asked for again after an hour."""
+"""After a longer Retry-After, try again after an hour."""
 LONGEST_LINE = 300.0
 BURST = 5
-"""So many requests of people go at once where the key was quiet: what one command reads."""
+"""The number of a person's requests sent at once after a quiet time: the reads of one command."""
 EARLY_PRICE = 0.02
-"""Seconds beyond its interval that each of them costs: a bunch travels together, and may be held up as one."""
+"""Extra seconds that each of them costs, because they travel together and may be delayed together."""
 CALM_SECONDS = 60.0
-"""No bursts for so long after a 429: another program may use the key."""
+"""Seconds without bursts after a 429, because another program may use the key."""
 
 
 class Priority(StrEnum):
-    """Who waits: a person (INTERACTIVE, two slots at most), a screen or timer (NORMAL), or nobody (BULK)."""
+    """For whom: a person (INTERACTIVE, waits two slots at most), a screen or timer (NORMAL), or a bulk job (BULK)."""
 
     INTERACTIVE = "interactive"
     NORMAL = "normal"
@@ -57,7 +57,7 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetState:
-    """How the budget of a key stands; `rate` in requests a second, `resumes_at` in unix seconds."""
+    """The state of a key's budget; `rate` in requests a second, `resumes_at` in Unix seconds."""
 
     rate: float
     used_last_second: int = 0
@@ -67,22 +67,22 @@ class BudgetState:
 
 
 class Pacer(Protocol):
-    """What the client needs of a budget. `deadline` is a reading of `time.monotonic()`."""
+    """The interface of a budget. `deadline` is a value of `time.monotonic()`."""
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
-        """Return when it is this request's turn; raises RateLimited when that is after the deadline."""
+        """Wait for this request's turn; raises RateLimited if that is after the deadline."""
 
     async def late(self, seconds: float) -> None:
-        """The request goes so many seconds after its turn: those behind it must wait as long."""
+        """Report that the request is sent so many seconds after its turn, and delay those behind it."""
 
     async def throttled(self, retry_after: float) -> None:
-        """After a 429: all callers stop for so many seconds."""
+        """Stop all callers for so many seconds, after a 429."""
 
     async def answered(self) -> None:
-        """A clean answer came."""
+        """Report a successful response."""
 
     def state(self) -> BudgetState:
-        """As last seen; never waits."""
+        """The last known state; never waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
