@@ -42,14 +42,16 @@ def command_parser(command: Command) -> ArgumentParser:
     if command.changes:
         parser.add_argument("--quiet", action="store_true", help="print nothing unless it fails")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="the data as JSON")
+    form.add_argument("--json", action="store_true", help="print the data as JSON")
     if command.reads or not command.changes:
-        form.add_argument("--csv", action="store_true", help="the data as CSV")
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file; - is stdout")
+        form.add_argument("--csv", action="store_true", help="print the data as CSV")
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write to a file (-: stdout)")
     if command.newest_only:
         length = parser.add_mutually_exclusive_group()
-        length.add_argument("--limit", type=_count, metavar="N", help="how many of the newest to show")
-        length.add_argument("--all", action="store_const", dest="limit", const=EVERYTHING, help="all of them")
+        length.add_argument("--limit", type=_count, metavar="N", help="number of newest entries to show")
+        length.add_argument(
+            "--all", action="store_const", dest="limit", const=EVERYTHING, help="show all entries"
+        )
     if command.confirm or command.confirms_many:
         parser.add_argument("--yes", action="store_true", help="skip the confirmation")
     return parser

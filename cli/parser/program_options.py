@@ -13,7 +13,7 @@ SCENARIOS = ("calm-week", "deliverability-crisis", "reply-storm", "empty", "huge
 
 def demo(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--headless", action="store_true", help="no dashboard: print a log, and a summary at the end"
+        "--headless", action="store_true", help="without the dashboard: print a log, and a summary at the end"
     )
     parser.add_argument(
         "--for", dest="seconds", type=_seconds, metavar="SECONDS", help="stop after this many seconds"
@@ -27,15 +27,17 @@ def bot(_parser: ArgumentParser) -> None:
 def dashboard(parser: ArgumentParser) -> None:
     from argparse import SUPPRESS
 
-    parser.add_argument("--wall", action="store_true", help="wall screen: rotates through pages, no keys")
+    parser.add_argument("--wall", action="store_true", help="wall screen with rotating views")
     parser.add_argument("--once", action="store_true", help="print one snapshot as text and exit")
-    parser.add_argument("--json", action="store_true", help="with --once: the snapshot as JSON")
-    parser.add_argument("--svg", type=_path, metavar="FILE", help="with --once: a picture of the dashboard")
+    parser.add_argument("--json", action="store_true", help="with --once: print JSON")
+    parser.add_argument(
+        "--svg", type=_path, metavar="FILE", help="with --once: write a picture of the dashboard"
+    )
     parser.add_argument(
         "--web", action="store_true", help="serve browsers on this machine, all from one poller"
     )
     parser.add_argument(
-        "--port", type=_port, default=8014, metavar="N", help="with --web; 0 picks a free one"
+        "--port", type=_port, default=8014, metavar="N", help="port for --web (0: a free one)"
     )
     # What --web starts for each browser tab: a dashboard that reads from the socket of the one poller.
     parser.add_argument("--follow", type=_path, help=SUPPRESS)
@@ -44,12 +46,14 @@ def dashboard(parser: ArgumentParser) -> None:
 
 def sandbox(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--port", type=_port, default=0, metavar="N", help="of the service; 0 picks a free one"
+        "--port", type=_port, default=0, metavar="N", help="port of the service (0: a free one)"
     )
-    parser.add_argument("--slack-port", type=_port, default=0, metavar="N", help="of the Slack stand-in")
+    parser.add_argument(
+        "--slack-port", type=_port, default=0, metavar="N", help="port of the Slack stand-in (0: a free one)"
+    )
     parser.add_argument("--database", metavar="URL", help="database for the account (default: in memory)")
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="seed of the generated account")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is real time")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed of time; 1 is real time")
     parser.add_argument(
         "--start",
         type=_moment,
@@ -65,7 +69,7 @@ def sandbox(parser: ArgumentParser) -> None:
 
 
 def slack_standin(parser: ArgumentParser) -> None:
-    parser.add_argument("--port", type=_port, default=0, metavar="N", help="0 picks a free one")
+    parser.add_argument("--port", type=_port, default=0, metavar="N", help="port (0: a free one)")
     parser.add_argument(
         "--manifest",
         dest="apps",
@@ -150,14 +154,14 @@ def _seconds(text: str) -> float:
 
 
 def doctor(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the findings as JSON")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument(
         "--post",
         metavar="CHANNEL",
         help="post, update, read back and delete a message in a Slack channel; T0123456789/#sales where several Slack workspaces installed the bot",
     )
     parser.add_argument(
-        "--shapes", action="store_true", help="format of the service's responses: paths and types"
+        "--shapes", action="store_true", help="print the format of the service's responses: paths and types"
     )
 
 
@@ -165,16 +169,18 @@ def database(parser: ArgumentParser) -> None:
     parser.add_argument(
         "action",
         choices=("status", "backup", "restore", "upgrade"),
-        help="show, back up, restore or upgrade it",
+        help="what to do",
     )
-    parser.add_argument("file", nargs="?", type=_path, metavar="FILE", help="of backup and restore")
+    parser.add_argument("file", nargs="?", type=_path, metavar="FILE", help="file of backup or restore")
     parser.add_argument("--yes", action="store_true", help="with backup: overwrite an existing file")
-    parser.add_argument("--json", action="store_true", help="with status: the answer as JSON")
+    parser.add_argument("--json", action="store_true", help="with status: print JSON")
 
 
 def webhooks(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "action", choices=("create", "list", "forget"), help="subscribe, list, or remove a secret"
+        "action",
+        choices=("create", "list", "forget"),
+        help="subscribe, list subscriptions, or remove a secret",
     )
     parser.add_argument(
         "events", nargs="*", metavar="EVENT|ID", help="event kinds (default: all); with forget: ids"
@@ -192,20 +198,20 @@ def webhooks(parser: ArgumentParser) -> None:
         action="store_true",
         help="skip the confirmation; with create: also subscribe twice, or an address the bot doesn't serve",
     )
-    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def slack_teams(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "allow", "remove"), help="list them, or change access")
+    parser.add_argument("action", choices=("list", "allow", "remove"), help="list them or change access")
     parser.add_argument(
         "team", nargs="?", metavar="TEAM", help="the id of a Slack workspace, like T0123456789"
     )
-    parser.add_argument("--json", action="store_true", help="with list: the answer as JSON")
+    parser.add_argument("--json", action="store_true", help="with list: print JSON")
 
 
 def import_(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=_path, metavar="FILE", help="CSV of any delimiter and encoding; - for stdin"
+        "file", type=_path, metavar="FILE", help="CSV with any delimiter and encoding (-: stdin)"
     )
     parser.add_argument(
         "--to", required=True, metavar="SEQUENCE", help="id, name, or the start of a unique name"
@@ -221,33 +227,33 @@ def import_(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--encoding", metavar="NAME", help="encoding, if detection is wrong: shift_jis, cp1250 …"
     )
-    parser.add_argument("--dry-run", action="store_true", help="read and check the file, send nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="read and check the file without sending anything"
+    )
     parser.add_argument("--report", type=_path, metavar="FILE", help="file for the outcome of each row")
     parser.add_argument(
         "--undo",
         action="store_true",
-        help="remove the leads that an import added; FILE is the import's report",
+        help="remove the leads that an import added (FILE is its report)",
     )
     parser.add_argument("--yes", action="store_true", help="skip the confirmation")
-    parser.add_argument("--json", action="store_true", help="the totals as JSON")
+    parser.add_argument("--json", action="store_true", help="print the totals as JSON")
 
 
 def export(parser: ArgumentParser) -> None:
     from shared.api.models import LEAD_STATUSES
 
-    parser.add_argument("file", type=_path, metavar="FILE", help="ends in .csv or .jsonl; - for stdout")
+    parser.add_argument("file", type=_path, metavar="FILE", help="file ending in .csv or .jsonl (-: stdout)")
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.add_argument("--sequence", metavar="SEQUENCE", help="id, name, or the start of a unique name")
-    parser.add_argument("--status", choices=LEAD_STATUSES, help="only leads of this status")
-    parser.add_argument(
-        "--format", choices=("csv", "jsonl"), help="format, if the file's ending doesn't show it"
-    )
+    parser.add_argument("--status", choices=LEAD_STATUSES, help="only leads with this status")
+    parser.add_argument("--format", choices=("csv", "jsonl"), help="format, if the file name doesn't show it")
 
 
 def report(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="RANGE", help="last-week, last-month, 30d, or FROM..TO")
-    parser.add_argument("--html", type=_path, metavar="FILE", help="write the page there; - for stdout")
-    parser.add_argument("--json", action="store_true", help="the data as JSON")
+    parser.add_argument("--html", type=_path, metavar="FILE", help="file for the page (-: stdout)")
+    parser.add_argument("--json", action="store_true", help="print the data as JSON")
     parser.add_argument(
         "--with-leads",
         action="store_true",
@@ -260,18 +266,20 @@ def init(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--interactive",
         action="store_true",
-        help="ask for each value, and check it with the service and Slack",
+        help="ask for each value and check it with the service and Slack",
     )
     parser.add_argument("--yes", action="store_true", help="overwrite an existing file")
 
 
 def manifest(parser: ArgumentParser) -> None:
     parser.add_argument("--url", metavar="URL", help="the bot's public https address")
-    parser.add_argument("--socket-mode", action="store_true", help="for Socket Mode, which needs no address")
+    parser.add_argument(
+        "--socket-mode", action="store_true", help="for Socket Mode, without a public address"
+    )
 
 
 def version(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def completion(parser: ArgumentParser) -> None:
