@@ -8,6 +8,8 @@ RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
 TESTS := -n 4 --dist worksteal --ignore=tests/e2e -p no:schemathesis
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile
+# On every core, which pip doesn't; a package may hold files of another Python.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,11 +25,13 @@ $(RUN): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(COMPILE)
 	@touch $@
 
 $(DEV): $(RUN) requirements-dev.lock
 	@echo "Adding what the tests need ..." >&2
 	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(COMPILE)
 	@touch $@
 
 demo: $(RUN)  ## run the whole system with embedded parts (ARGS="--headless --for 20")
