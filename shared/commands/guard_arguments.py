@@ -13,7 +13,9 @@ ACTS = ("list", "add", "test", "remove", "off", "on")
 def _read(words: Words) -> Values:
     if not words:
         return {"act": "list", "rule": "", "name": ""}
-    from shared.guardrails.words import ACTIONS  # late, as below: every start of the program would wait for it
+    from shared.guardrails.words import (
+        ACTIONS,  # late, as below: every start of the program would wait for it
+    )
 
     act, rest = words[0], words[1:]
     if act.is_one_of(*ACTIONS):
