@@ -56,7 +56,7 @@ class Access:
         )
 
     def zone(self, person: Person) -> tzinfo:
-        """The person's own, as Slack tells it; else that of the settings."""
+        """The person's own time zone from Slack, or that of the settings."""
         return find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC
 
     async def _permalink(self, alert: str) -> str:
@@ -65,7 +65,7 @@ class Access:
         return await self._directory.permalink(*place) if place else ""
 
     def in_own_team(self, invocation: Invocation) -> Invocation:
-        """The line with the channel that it names in the team where it was said; raises `UsageError` for another's."""
+        """Adds the team to a line's channel; raises `UsageError` for another team's."""
         named, own = invocation.values.get("channel"), self._directory.team
         if own:  # as the audit keeps it
             line = _CHANNEL.sub(lambda match: f"<#{in_team(own, match[1])}>", invocation.line)
@@ -84,7 +84,7 @@ class Access:
         return await self._contexts.store.alerts.workspace_of(alert) in self._contexts.settings.workspaces
 
     async def readable(self, invocation: Invocation, person: Person, *, channel: str) -> Invocation | None:
-        """The line in the workspace that this person may read here; None: it may not be answered."""
+        """The line in the workspace that this person may read here; None if it may not be answered."""
         command = invocation.command
         if not self.may(person, command, channel=channel):
             return None
@@ -109,10 +109,10 @@ class Access:
         return next(fitting, "")
 
     async def refuse(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
-        """Record that a line was refused, and say why."""
+        """Record the refusal of a line, and explain it."""
         try:
             workspace = self._contexts.workspace(invocation.workspace, channel=channel)
-        except UnknownWorkspace:  # not everyone may learn which workspaces exist
+        except UnknownWorkspace:  # names of workspaces are confidential
             workspace = self._contexts.workspace(None, channel=channel)
         entry = AuditEntry(
             at=datetime.now(UTC),

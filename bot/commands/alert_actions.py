@@ -31,7 +31,7 @@ from shared.text.tokenize import join, parse_duration
 VERBS = frozenset({"claim", "takeover", "release", "snooze", "wake", "done", "handled", "dismiss", "reopen"})
 """`handled` is on the cards of older versions."""
 LOOKS = frozenset({"lead", "reply"})
-"""What only shows something: the alert's lead, and its whole reply."""
+"""Read-only actions: the alert's lead, and its whole reply."""
 REASONS = ("not a fit", "wrong person", "no budget", "bad timing", "already a customer")
 REASON = 200
 """Characters of a reason that are kept."""
@@ -49,7 +49,7 @@ class ActionResult:
 
 
 class AlertActions:
-    """`perform` one of the lines for a person; `zone` is where mornings begin, `link` leads to a lead's page."""
+    """`perform` an action for a person; `zone` is for times of day, `link` is the URL of a lead's page."""
 
     def __init__(
         self, store: Store, *, changed: Callable[[], None], zone: tzinfo = UTC, link: str = ""
@@ -136,27 +136,27 @@ def _mention(claim: ClaimState) -> str:
 
 
 def lead_of(claim: ClaimState) -> str:
-    """`Ada Lovelace at Acme`: whose reply it is, as far as it is kept."""
+    """`Ada Lovelace at Acme`: the author of the reply, if still stored."""
     event = read_event(claim.body or b"")
     return about(event) if isinstance(event, Event) else "the reply"
 
 
 def line_of_lead(claim: ClaimState, *, several: bool) -> str:
-    """The command that looks up whose reply it is; empty where that is not known."""
+    """The command that shows the reply's lead; empty if unknown."""
     event = read_event(claim.body or b"")
     email = event.lead.email if isinstance(event, Event) else None
     return join("lead", email) + (f" @{claim.workspace}" if several else "") if email else ""
 
 
 def whole_reply(claim: ClaimState) -> Card:
-    """Everything that the lead wrote, with the mail it quotes."""
+    """The whole reply, with the quoted email."""
     event = read_event(claim.body or b"")
     text = event.reply if isinstance(event, Event) else ""
     return Card(title=f"Reply from {lead_of(claim)}", quote=(text or "").strip())
 
 
 def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "") -> Card:
-    """What was done, for who did it elsewhere than on the alert's card."""
+    """The result, for a person who acted elsewhere than on the alert's card."""
     who = lead_of(claim)
     given = {
         "claim": f"You claimed {who}",
@@ -186,7 +186,7 @@ def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "
 
 
 def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tzinfo) -> Card:
-    """What a click comes to that changed nothing: who was faster."""
+    """The answer to a click that changed nothing: who was faster."""
 
     def clock(at: float) -> str:
         return show_time(datetime.fromtimestamp(at, UTC), now=now, zone=zone)
@@ -204,8 +204,11 @@ def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tz
 
 
 def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:
-    """The moment that is meant by `1h`, `morning`, `afternoon`, `tomorrow`, `monday` or Unix seconds; None: not ahead."""
-    local, now = now.astimezone(zone), now.astimezone(UTC)  # lengths are counted where no clock is ever set
+    """The time meant by `1h`, `morning`, `afternoon`, `tomorrow`, `monday` or Unix seconds; None if it isn't in the future."""
+    local, now = (
+        now.astimezone(zone),
+        now.astimezone(UTC),
+    )  # durations are added in UTC, without clock changes
     presets = {
         "morning": datetime.combine(local.date(), MORNING, zone),
         "afternoon": datetime.combine(local.date(), AFTERNOON, zone),

@@ -12,23 +12,23 @@ THEN = " > "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What to say, and whether the whole channel is to see it."""
+    """An answer, and whether the whole channel sees it."""
 
     card: Card
     public: bool = False
     whole: bool = False
-    """Public, and yet not in one line."""
+    """Public, but not in one line."""
     items: tuple[Card, ...] = ()
     """Listed below the card, each with its own buttons."""
     settles: bool = False
-    """The question that was clicked is answered and may go."""
+    """The clicked question is answered and can be removed."""
     on_card: bool = False
     """The alert's card shows it; only people who clicked elsewhere get it as an answer."""
     workspace: str = ""
 
 
 def followed(done: Answer, then: Answer) -> Answer:
-    """The second answer in the place of what was clicked, with what the first came to on top."""
+    """The second answer replaces the clicked message, with the result of the first on top."""
     if not then.items:  # a list whose last item was taken
         return Answer(card=replace(done.card, footer=then.card.title), settles=True)
     text = (done.card.title, *then.card.text)

@@ -23,13 +23,13 @@ _BACK = {"pause": "resume", "resume": "pause"}
 
 
 class BulkPause:
-    """`ask` before, `carry_out` after; the answer in between is the dispatcher's."""
+    """`ask` for confirmation, then `carry_out`; the dispatcher checks the confirmation."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def ask(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Card | None:
-        """What would be touched, and the buttons that do it; None: a sequence bears that very name."""
+        """What would change, with confirm buttons; None if a sequence has exactly that name."""
         touched = await bulk.find_touched(invocation, context)
         if touched is None:
             return None
@@ -57,7 +57,7 @@ class BulkPause:
         )
 
     async def carry_out(self, question: Question, invocation: Invocation, *, context: CommandContext) -> Card:
-        """Do it to exactly these sequences; what changed can be undone once."""
+        """Change exactly these sequences; the change can be undone once."""
         tally = await bulk.change_each(invocation, question.names, context=context)
         card = bulk.result_card(invocation, tally, context=context)
         if card.unchanged:

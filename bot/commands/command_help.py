@@ -20,7 +20,7 @@ _RUNNABLE = ("status", "open", "sequences", "inboxes", "stats")
 
 
 FORMS = ("pause", "subscribe", "add", "guard")
-"""The commands that can be filled in instead of typed."""
+"""The commands with a form."""
 
 
 async def overview(context: CommandContext, person: Person) -> Answer:
@@ -65,7 +65,7 @@ def _footer(refused: list[str]) -> str:
 
 
 def with_form(card: Card, line: str) -> Card:
-    """A command that was given without its arguments can be filled in."""
+    """The card with a form button, for a command without arguments."""
     verb, _, named = line.strip().lower().removesuffix(" add").partition(" @")
     if verb not in FORMS or " " in named:
         return card

@@ -26,14 +26,14 @@ class CommandContexts:
     store: Store
     clients: Mapping[str, OutreachClient]
     problems: Callable[[], Sequence[str]] = tuple
-    """What the bot knows to be wrong with itself."""
+    """The bot's own current problems."""
     old_ids: Sequence[OldId] = ()
     """Where the settings as written name a channel by an id that it no longer has; `settings` has the new ones."""
 
     def at(
         self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN, team: str = ""
     ) -> CommandContext:
-        """The context of a command that this person gives in this workspace, in this team where there are several."""
+        """The context of a person's command in a workspace, and in a team if there are several."""
         return CommandContext(
             workspace=workspace,
             client=self.clients[workspace.name],
@@ -47,12 +47,12 @@ class CommandContexts:
         )
 
     def _problems(self, team: str) -> Sequence[str]:
-        """What a team may know to be wrong."""
+        """The problems that a team may see."""
         own = (one for one in self.old_ids if not team or split_id(one.old)[0] == team)
         return (*self.problems(), *(f"{one}. `outreach doctor` shows the new id" for one in own))
 
     def workspace(self, name: str | None, *, channel: str = "") -> Workspace:
-        """The named workspace, else the one whose alerts come to this channel, else the default."""
+        """The named workspace, or the one whose alerts go to this channel, or the default."""
         if name is None:
             for workspace in self.settings.workspaces.values():
                 if channel and workspace.alert_channel == channel:
@@ -60,7 +60,7 @@ class CommandContexts:
         return self.settings.workspace(name)
 
     def only(self, workspaces: Collection[str]) -> CommandContexts:
-        """The same with these workspaces alone: what one of several Slack workspaces may see."""
+        """The same with only these workspaces, for one of several Slack workspaces."""
         settings = self.settings.only(workspaces)
         clients = {name: self.clients[name] for name in settings.workspaces}
         return replace(self, settings=settings, clients=clients)
@@ -74,7 +74,7 @@ async def open_contexts(
     problems: Callable[[], Sequence[str]] = tuple,
     old_ids: Sequence[OldId] = (),
 ) -> AsyncIterator[CommandContexts]:
-    """Open every workspace's client; nothing is asked of the service yet."""
+    """Open every workspace's client, without requests to the service."""
     async with AsyncExitStack() as stack:
         clients = {
             name: await stack.enter_async_context(open_client(settings, workspace, look=False))

@@ -35,14 +35,14 @@ from shared.settings import CLAIM
 KNOWN_WITHIN = 1.5
 """Seconds for Slack to say who someone is before a form is opened: its trigger lives for three."""
 MOST_NAMED = 20
-"""Channels of one answer that Slack is asked about."""
+"""The number of channels per answer that are looked up in Slack."""
 _ANSWERS = frozenset({"yes", "undo"})
 
 log = structlog.get_logger("acts")
 
 
 BotCommand = Callable[[CommandContext, Person], Awaitable[Answer]]
-"""Answers a command that is given without arguments as only the bot can."""
+"""Answers a command without arguments, for commands that only the bot can answer."""
 
 
 class CommandDispatcher:
@@ -96,14 +96,14 @@ class CommandDispatcher:
         return await self._with_channel_names(answer, {channel: channel_name})
 
     async def _with_channel_names(self, answer: Answer, names: Mapping[str, str]) -> Answer:
-        """The answer with its channels by name; `names` are those that Slack has just told."""
+        """The answer with its channels by name; `names` are already known."""
         unknown = [channel for channel in channels_in(answer.card) if not names.get(channel)][:MOST_NAMED]
         found = await asyncio.gather(*(self._directory.channel_name(channel) for channel in unknown))
         names = {**names, **dict(zip(unknown, found, strict=True))}
         return replace(answer, card=with_channel_names(answer.card, names))
 
     async def form_refusal(self, verb: str, user: str, *, channel: str) -> Card | None:
-        """Why someone may not fill in this command's form here: it names workspaces and sequences. None: they may."""
+        """Why a person can't open this command's form here (it shows workspaces and sequences); None if they can."""
         try:
             person = await asyncio.wait_for(self._directory.find(user), KNOWN_WITHIN)
         except TimeoutError:

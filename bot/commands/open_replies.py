@@ -16,7 +16,7 @@ from shared.text.formats import show_number, show_span
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenReplies:
-    """`links` answers the addresses of alerts' messages."""
+    """`links` returns the permalinks of alerts' messages."""
 
     links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 

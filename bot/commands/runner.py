@@ -56,12 +56,12 @@ class CommandRunner:
         return self._changed_answer(card, person, context=context) if done else Answer(card=card)
 
     async def _with_undo(self, card: Card, context: CommandContext) -> Card:
-        """The card, its Undo bound to what was just done: a later change is left as it is."""
+        """The card, with its Undo bound to this change: later changes are left as they are."""
         try:
             return replace(
                 card, buttons=tuple([await self._undo(button, context) for button in card.buttons])
             )
-        except RecordsUnavailable:  # it is done all the same
+        except RecordsUnavailable:  # the change is made anyway
             return replace(card, buttons=tuple(button for button in card.buttons if button.label != UNDO))
 
     async def _undo(self, button: Button, context: CommandContext) -> Button:
@@ -81,7 +81,7 @@ class CommandRunner:
     async def _ask_confirmation(
         self, card: Card, line: str, person: Person, *, context: CommandContext
     ) -> Card:
-        """A question whose yes is bound to who was asked, and ends."""
+        """A confirmation that is bound to the person and expires."""
         question = Question(line=line, person=person.id, workspace=context.workspace.name)
         nonce = await self._store.confirmations.ask(question, seconds=CONFIRM_SECONDS)
         buttons = tuple(
@@ -92,7 +92,7 @@ class CommandRunner:
         return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
 
     async def confirm(self, nonce: str, person: Person, *, channel: str) -> Answer:
-        """A yes or an undo: the person's role is checked again before the answer is used; it counts once."""
+        """A confirmation or an Undo: checks the person's role again, and counts once."""
         on_card = await self._store.confirmations.look(nonce, person.id)
         if on_card.question is None or on_card.verdict is not Verdict.OPEN:
             return not_confirmed(on_card, zone=self._access.zone(person))
@@ -117,7 +117,7 @@ class CommandRunner:
         return await self._with_snooze(answer, nonce, person, zone=context.zone)
 
     async def _with_snooze(self, answer: Answer, nonce: str, person: Person, *, zone: tzinfo) -> Answer:
-        """The answer to an Undo; that of a guardrail's pause snoozes the rule, too."""
+        """The answer to an Undo; undoing a guardrail's pause also snoozes the rule."""
         switch = await self._store.incidents.undone(nonce, person.name)
         if switch is None or switch.until is None:
             return answer

@@ -25,7 +25,7 @@ TIMEOUT = 8.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTest:
-    """Examine everything at once, in one order."""
+    """Run all checks concurrently, and list them in a fixed order."""
 
     slack: WebApi
     socket_mode: SocketMode | None

@@ -32,7 +32,7 @@ def may_share(person: Person) -> bool:
 
 
 def with_button(card: Card, invocation: Invocation, person: Person, *, channel: str) -> Card:
-    """The card with a button that shares it, where there is a channel to share it with."""
+    """The card with a Share button, if there is a channel to share it with."""
     conversation = not channel or bare(channel).startswith("D")
     if card.refused or conversation or not (can_be_shared(invocation) and may_share(person)):
         return card
@@ -41,7 +41,7 @@ def with_button(card: Card, invocation: Invocation, person: Person, *, channel: 
 
 
 def for_channel(card: Card, person: Person) -> Card:
-    """As the channel sees it: signed, and not to be shared again."""
+    """The shared card: signed, and without a Share button."""
     kept = tuple(button for button in card.buttons if not button.command.startswith(f"{SHARE} "))
     footer = " · ".join(filter(None, (card.footer, f"Shared by @{person.name}")))
     return replace(card, buttons=kept, footer=footer)

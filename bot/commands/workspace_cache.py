@@ -14,7 +14,7 @@ from shared.domain.health import DomainHealth, roll_up
 from shared.settings import Workspace
 
 FRESH_SECONDS = 15.0
-"""Seconds for which an answer is believed."""
+"""Seconds for which a response is cached."""
 TIMEOUT = 5.0
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class WorkspaceCache:
         )
 
     async def domains(self, workspace: Workspace) -> Sequence[DomainHealth]:
-        """How its sending domains are."""
+        """The health of its sending domains."""
         client = self._contexts.clients[workspace.name]
 
         async def read() -> Sequence[DomainHealth]:

@@ -50,7 +50,7 @@ class ChannelHealth:
         return PlannedPost(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
-        """Where the settings say, else an alert channel of the same Slack workspace: another may be another client's."""
+        """The fallback of the settings, or an alert channel of the same Slack workspace; others may belong to other clients."""
         alerts = [workspace.alert_channel or "" for workspace in self._settings.workspaces.values()]
         near = [channel for channel in alerts if split_id(channel)[0] == split_id(broken)[0]]
         candidates = [self._settings.routes.fallback, *near]

@@ -19,11 +19,11 @@ from bot.store.queue.repaints import StormTally
 from shared.domain.records import RecordsUnavailable
 
 POLL = 1.0
-"""Seconds after which it looks for what other processes left."""
+"""Seconds between checks for work that other processes left."""
 MAX_REPAINTS = 4
-"""Messages repainted beside each other, all within their lease."""
+"""Messages updated concurrently, within their lease."""
 RENDER_PAUSE = 60.0
-"""Seconds until a message that could not be drawn is tried again."""
+"""Seconds until a message that couldn't be rendered is retried."""
 
 log = structlog.get_logger("repainter")
 
@@ -41,7 +41,7 @@ async def everybody_sees(_channel: str, _workspaces: Collection[str]) -> bool:
 
 
 async def draw(store: Store, posts: Sequence[Post], *, several: bool, link: str = "") -> Message:
-    """The message of posts as they stand. Raises `RecordsUnavailable`.
+    """The message for the current state of its posts. Raises `RecordsUnavailable`.
 
     `several`: workspaces are named; `link`: the address of a lead's page, as the settings have it.
     """
@@ -67,7 +67,7 @@ class Repainter:
         self._may_see = may_see
 
     async def run(self) -> None:
-        """Repaint what is due; beside the worker, so that no alert waits for a repaint."""
+        """Update what is due, in parallel with the worker, so that no alert waits for an update."""
         while True:
             try:
                 pause = await self._round()

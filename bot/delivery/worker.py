@@ -38,9 +38,9 @@ from shared.api.http.rate_wait import boot_time
 from shared.domain.records import RecordsUnavailable
 
 POLL = 1.0
-"""Seconds after which the loop looks for what other processes left."""
+"""Seconds between checks for work that other processes left."""
 MAX_LEASES = 16
-"""Channels that speak at the same time."""
+"""Channels that are posted to at the same time."""
 ROUTED_AT_ONCE = 50
 OUTAGE_PAUSE = 1.0
 BURST = 500.0
@@ -48,7 +48,7 @@ BURST = 500.0
 COUNTED_OVER = 0.05
 """Seconds, at least."""
 YIELD = 0.2
-"""Seconds left to the intake between two looks in a burst."""
+"""Seconds left to the intake between two checks in a burst."""
 
 log = structlog.get_logger("delivery")
 
@@ -76,15 +76,15 @@ class DeliveryWorker:
         self._stopping = False
         self._counted = 0, time.monotonic()
         self._posting: dict[str, asyncio.Task[None]] = {}
-        """Who speaks, by channel."""
+        """The posting tasks, by channel."""
         self.slack_error = ""
-        """What Slack last refused or why it cannot be reached; empty after a success."""
+        """Slack's last error; empty after a success."""
 
     def note_lost_token(self, error: str) -> None:
         self.slack_error = error
 
     async def run(self) -> None:
-        """Serve until stopped, and let what is under way end; cancelled, give it up, its outcome unknown.
+        """Run until stopped, and let current posts finish; on cancellation, give them up with an unknown outcome.
 
         Where it fails, the posts in progress still finish, and it can be run again.
         """
@@ -110,7 +110,7 @@ class DeliveryWorker:
             await asyncio.sleep(YIELD)
 
     async def drain(self, seconds: float) -> None:
-        """Begin nothing new, and let the calls under way end, within a bound."""
+        """Start nothing new, and let current calls finish within a time limit."""
         self._stopping = True
         self._signals.posts.set()
         if self._posting:
@@ -220,7 +220,7 @@ async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
 
 
 def isolated(decide: Decide) -> Decide:
-    """The decision, or that there is none: an unexpected failure of one delivery must not stop the others."""
+    """The routing decision, or the error: one delivery's failure must not stop the others."""
 
     def decided(pending: PendingDelivery) -> Decision:
         try:
@@ -233,7 +233,7 @@ def isolated(decide: Decide) -> Decide:
 
 
 def with_backoff(outcome: Outcome, *, attempts: int) -> Outcome:
-    """The pause before the next try, grown with the tries that failed: 2 s to 30 s."""
+    """The pause before the next try, growing with failures from 2 s to 30 s."""
     factor = 2.0 ** min(attempts, 6)
     match outcome:
         case NotSent(error=error) if error == RATE_LIMITED:

@@ -32,7 +32,7 @@ class AnswerQueue:
         self._store, self._slack, self._changed = store, slack, changed
 
     async def post(self, answer: Answer, *, channel: str, thread_ts: str = "", about: str = "") -> None:
-        """Plan it, once for what it is `about`; where the store does not answer, it is sent directly."""
+        """Queue it, once per `about`; if the store doesn't respond, send it directly."""
         message = render_answer(answer)
         planned = PlannedPost(
             dedupe=f"{ANSWER}:{channel}:{about or secrets.token_hex(8)}",
@@ -52,7 +52,7 @@ class AnswerQueue:
             self._changed()
 
     async def post_where_known(self, answer: Answer, *, channel: str, thread_ts: str = "") -> bool:
-        """Post it where the bot has posted before; whether it was."""
+        """Queue it if the bot has posted in the channel before; returns whether it did."""
         try:
             known = await self._store.outbox.reaches(channel)
         except RecordsUnavailable:

@@ -24,7 +24,7 @@ _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
 
 
 class EventListeners:
-    """The callbacks of events; `register` hangs them into Bolt."""
+    """The callbacks of events; `register` adds them to Bolt."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class EventListeners:
             await self._modals.announce(answer, event["channel"])
 
     async def _answer_to(self, line: str, event: Mapping[str, Any]) -> Answer:
-        """A bot's message has `bot_id`, in whosever name it was posted; a workflow's may have no `user`.
+        """A bot's message has `bot_id`, whatever name it was posted under; a workflow's may have no `user`.
 
         https://docs.slack.dev/reference/events/message/bot_message
         """

@@ -20,13 +20,13 @@ _ANYTHING = re.compile(".*", re.DOTALL)
 
 
 class Fallbacks:
-    """The last callbacks; `register` hangs them into Bolt after all others."""
+    """The fallback callbacks; `register` adds them to Bolt after all others."""
 
     def __init__(self, modals: Modals, slack: WebApi) -> None:
         self._modals, self._slack = modals, slack
 
     def register(self, app: AsyncApp) -> None:
-        """Whatever else may come."""
+        """Any other request."""
         app.command(_ANYTHING)(self.unknown)
         app.action(_ANYTHING)(self.unknown_click)
         app.shortcut(_ANYTHING)(self.unknown_click)

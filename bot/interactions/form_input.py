@@ -18,7 +18,7 @@ from shared.text.tokenize import join, quote, split
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormInput:
-    """The line of a form, or what is wrong, by block."""
+    """The line of a form, or its errors by block."""
 
     line: str = ""
     errors: Mapping[str, str] | None = None
@@ -26,7 +26,7 @@ class FormInput:
 
 
 def read_form(view: Mapping[str, Any]) -> FormInput | None:
-    """What was filled in; None for a form that the bot doesn't know."""
+    """The submitted values; None for an unknown form."""
     readers = {
         "pause": _read_pause,
         "subscribe": _read_subscribe,
@@ -122,7 +122,7 @@ def _read_guard(values: Mapping[str, Any], channel: str) -> FormInput:
 
 
 def _blamed(problem: str) -> str:
-    """The field that a problem of the sentence is shown under."""
+    """The field below which an error of the sentence is shown."""
     if "whole number" in problem:
         return "sends"
     return "scope" if "inbox" in problem else "limit"

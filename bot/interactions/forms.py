@@ -76,12 +76,12 @@ GUARD_WINDOWS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormRequest:
-    """Where a form was asked for, and of which of the workspaces; kept in the form itself."""
+    """The channel and workspace of a form; stored in the form."""
 
     channel: str = ""
     workspace: str = ""
     workspaces: Sequence[str] = ()
-    """To choose from; none where there is only one."""
+    """The choices; empty if there is only one."""
 
 
 def form_view(verb: str, request: FormRequest) -> View:
@@ -104,7 +104,7 @@ def verb_of(view: Mapping[str, Any]) -> str:
 
 
 def _workspaces(request: FormRequest) -> list[Block]:
-    """Another choice redraws the form with its own sequences."""
+    """Another choice updates the form with its sequences."""
     if not request.workspaces:
         return []
     names = [name for name in request.workspaces if len(name) <= OPTION_VALUE][:OPTIONS]
@@ -133,7 +133,7 @@ def answer_view(card: Card, *, items: Sequence[Card] = (), channel: str = "") ->
 
 
 def ack_view(card: Card, *, channel: str = "") -> View:
-    """A view for an acknowledgement, of text alone: Slack tells no app that it refuses one there, only the person.
+    """A view for an acknowledgement, of text only, because Slack reports a rejection there only to the person.
 
     https://docs.slack.dev/surfaces/modals#updating_response
     """
@@ -218,7 +218,7 @@ def _add(request: FormRequest) -> list[Block]:
 
 
 def _guard(_: FormRequest) -> list[Block]:
-    """Each choice is a part of the sentence that the rule is."""
+    """Each choice is a part of the rule's sentence."""
     conditions = [_option(label, text) for text, label in GUARD_CONDITIONS]
     windows = [_option(label, value) for value, label in GUARD_WINDOWS]
     lengths = [_option(label, value or "none") for value, label in _LENGTHS]
@@ -279,7 +279,7 @@ def _option(label: str, value: str) -> dict[str, Any]:
 
 
 def options(sequences: Iterable[Campaign], text: str = "") -> list[dict[str, Any]]:
-    """Those whose name or id holds what was typed, as a menu's options."""
+    """Menu options for sequences whose name or id contains the typed text."""
     fitting = [
         one
         for one in sequences

@@ -48,7 +48,7 @@ class AutoResume:
         self._store, self._contexts, self._planned = store, contexts, planned
 
     async def __call__(self, timers: Sequence[DueTimer]) -> Sequence[DueTimer]:
-        """Resume and announce; returns what need not be tried again. Raises `RecordsUnavailable`."""
+        """Resume and announce; returns completed timers. Raises `RecordsUnavailable`."""
         together: defaultdict[tuple[str, str], list[DueTimer]] = defaultdict(list)
         for timer in timers:
             together[timer.workspace, timer.timer.payload.get("channel", "")].append(timer)
@@ -61,7 +61,7 @@ class AutoResume:
                     await self._announce(tally, context, channel or context.workspace.alert_channel or "")
             except RecordsUnavailable:
                 raise
-            except Exception:  # what goes wrong in one channel must not stop the others
+            except Exception:  # a failure in one channel must not stop the others
                 log.exception("sequence not resumed", workspace=workspace, count=len(some))
             else:
                 done += tally.done

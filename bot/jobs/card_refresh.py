@@ -25,9 +25,9 @@ from shared.api.models import Sequence as Campaign
 from shared.domain.records import RecordsUnavailable
 
 EVERY = 10.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 LEAST = 0.2
-"""Seconds between two looks that were asked for."""
+"""Seconds between two requested checks."""
 WEEK = 7 * 86_400.0
 
 Yesterday = Callable[[str, datetime], Awaitable[Mapping[str, tuple[float | None, float | None]]]]
@@ -37,7 +37,7 @@ log = structlog.get_logger("card_refresh")
 
 
 class CardRefresher:
-    """`run` until cancelled; `soon` is set when something was changed here."""
+    """`run` until cancelled; `soon` is set after a change made here."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class CardRefresher:
         self._soon, self._planned = soon, planned
 
     async def run(self) -> None:
-        """Compare the open cards with the service, again and again."""
+        """Compare the open cards with the service regularly."""
         while True:
             await self._refresh_all()
             await asyncio.sleep(LEAST)

@@ -16,13 +16,13 @@ from shared.operations import with_workspace
 from shared.operations.reports.digest import digest_card
 
 EVERY = 20.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 log = structlog.get_logger("digests")
 
 
 class Digests:
-    """`give` what is due; several processes may, each digest is given once."""
+    """`send_due` digests; several processes can, and each digest is posted once."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Digests:
         self._store, self._contexts, self._planned = store, contexts, planned
 
     async def send_due(self) -> None:
-        """Draw each that is due, then plan it; one that cannot be drawn now is left for the next time.
+        """Render and plan each due digest; one that can't be rendered now is retried later.
 
         Raises `RecordsUnavailable`.
         """

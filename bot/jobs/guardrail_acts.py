@@ -52,28 +52,28 @@ class Targets:
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
-    """How far an act has come: labels by id of what it paused, and errors by label of what it could not pause."""
+    """The progress of an act: labels by id of paused sequences, and errors by label of the others."""
 
     incident: Incident
     paused: dict[str, str] = field(default_factory=dict)
     failed: dict[str, OutreachError] = field(default_factory=dict)
     stopped: bool = False
-    """It was turned off in between, or another process has taken over."""
+    """It was turned off, or another process has taken over."""
 
 
 class GuardrailActs:
-    """`act` on a claim; `resume_interrupted` what another process has left."""
+    """`act` on a claim; `resume_interrupted` acts of dead processes."""
 
     def __init__(self, store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
         self._store, self._contexts, self._planned = store, contexts, planned
 
     async def act(self, claim: Claim, rule: Rule) -> str:
-        """Pause what the claim is about; answers why not, where a suggestion is due instead."""
+        """Pause the claim's sequences; returns the reason if a suggestion is due instead."""
         try:
             known = await self._contexts.clients[claim.workspace].list_sequences()
         except OutreachError as error:
             log.warning("nothing paused", workspace=claim.workspace, error=type(error).__name__)
-            return ""  # nothing was decided: the next look tries again
+            return ""  # nothing was decided: the next check tries again
         targets = await self._targets(claim, rule, known)
         if not targets.chosen:
             return targets.why_none
@@ -115,7 +115,7 @@ class GuardrailActs:
         return sorted(named, key=lambda one: -counts[subject_key(one.label)])
 
     async def resume_interrupted(self, *, is_off: Callable[[Incident], bool]) -> None:
-        """Go on with acts whose process died or whose service failed."""
+        """Continue acts whose process died or whose requests failed."""
         for incident in await self._store.incidents.take_interrupted(self._contexts.clients):
             age = self._store.database.clock() - incident.began_at
             if is_off(incident):
@@ -189,7 +189,7 @@ class GuardrailActs:
                 return
             try:
                 await pause_one(one, due_at=due, reason=f"guardrail {rule}", context=context)
-            except OutreachError as error:  # the others are paused all the same
+            except OutreachError as error:  # the others are still paused
                 if isinstance(error, (Refused, RateLimited, Unreachable)):  # it is not paused
                     progress.incident = replace(progress.incident, requested=asked)
                 if not isinstance(error, NotFound):

@@ -33,7 +33,7 @@ Statuses = Callable[[str, Sequence[Campaign], float], None]
 
 
 class GuardrailSampler:
-    """`sample` now and then; several processes may, they write the same rows."""
+    """`sample` regularly; several processes can, and write the same rows."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class GuardrailSampler:
         self._written: dict[tuple[str, str, str, int], tuple[object, ...]] = {}
 
     async def sample(self) -> None:
-        """Read every workspace; one whose service fails is left for the next time. Raises `RecordsUnavailable`."""
+        """Read every workspace; one that fails is read next time. Raises `RecordsUnavailable`."""
         await visit(self._contexts.clients, self._sample)
 
     async def _sample(self, workspace: str) -> None:

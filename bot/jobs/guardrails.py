@@ -32,7 +32,7 @@ RELOAD_SECONDS = 3600.0
 OVERLAP = 1800.0
 """Deliveries are read again for so long: some are routed later than they came."""
 DATA = "(data)"
-"""In place of a rule's name: the incident that rules do not trust what they know."""
+"""Used instead of a rule's name for the incident of incomplete data."""
 
 log = structlog.get_logger("guardrails")
 Permitted = Callable[[str, str], Awaitable[bool]]
@@ -41,7 +41,7 @@ Permitted = Callable[[str, str], Awaitable[bool]]
 
 @dataclass(slots=True)
 class Account:
-    """What is known of one workspace."""
+    """The data of one workspace."""
 
     activity: Activity = field(default_factory=Activity)
     sequences: Sequence[Campaign] = ()
@@ -50,7 +50,7 @@ class Account:
 
 
 class GuardrailWatch:
-    """`check` now and then; several processes may, each incident is acted on and told once."""
+    """`check` regularly; several processes can, and each incident is handled and reported once."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class GuardrailWatch:
         self._rules: dict[str, tuple[Sequence[StoredRule], dict[str, NamedRule]]] = {}
 
     def learn(self, workspace: str, samples: Sequence[CountSample]) -> None:
-        """Take in counts that this process has just kept."""
+        """Add counts that this process has just stored."""
         self._accounts[workspace].activity.add((), samples)
 
     def saw(self, workspace: str, sequences: Sequence[Campaign], at: float) -> None:
@@ -77,7 +77,7 @@ class GuardrailWatch:
         account.sequences, account.seen_at = sequences, at
 
     async def check(self) -> None:
-        """Go on with what was interrupted, then look at every rule. Raises `RecordsUnavailable`."""
+        """Continue interrupted acts, then evaluate every rule. Raises `RecordsUnavailable`."""
         await self._read()
         stored, switches = (
             await self._store.guardrails.all_rules(),
@@ -101,7 +101,7 @@ class GuardrailWatch:
         return self._store.database.clock()
 
     async def _read(self) -> None:
-        """What came since the last look; everything once an hour."""
+        """The events since the last check; once an hour, all events."""
         now = self._now
         guardrails = self._store.guardrails
         if not 0 <= now - self._loaded_at < RELOAD_SECONDS:
@@ -139,7 +139,7 @@ class GuardrailWatch:
         rules: Mapping[str, NamedRule],
         open_: Mapping[tuple[str, str, str], Incident],
     ) -> set[tuple[str, str, str]]:
-        """Fire what holds and is not under way; returns what holds."""
+        """Fire rules whose condition holds and that aren't firing yet; returns those whose condition holds."""
         activity, now = self._accounts[workspace].activity, self._now
         held: set[tuple[str, str, str]] = set()
         doubts: dict[str, str] = {}
@@ -200,7 +200,7 @@ class GuardrailWatch:
         return f"Only a suggestion: @{named.added_name}, who added the rule, no longer has permission to pause sequences."
 
     async def _say(self, claim: Claim, rule: Rule, why: str) -> None:
-        """Suggest or tell, once."""
+        """Suggest or notify, once."""
         card = self._card(claim, rule, why)
         action = Action.TELL if rule.action is Action.TELL else Action.SUGGEST
         claim = replace(claim, action=action)
@@ -251,7 +251,7 @@ class GuardrailWatch:
     async def _close(
         self, open_: Mapping[tuple[str, str, str], Incident], held: Iterable[tuple[str, str, str]]
     ) -> None:
-        """Note what still holds, and end what has not held for long enough."""
+        """Update incidents that still hold, and end those that haven't held for long enough."""
         now, held = self._now, set(held)
         still = [one.id for place, one in open_.items() if place in held and now - one.held_at > HELD_EVERY]
         if still:
@@ -268,7 +268,7 @@ class GuardrailWatch:
                 await self._store.incidents.end(one)
 
     async def release_timers(self) -> None:
-        """Forget the timed end of a pause that someone has ended already: what they pause later is theirs."""
+        """Delete the timer of a pause that someone has ended, so that their later pause isn't affected."""
         seen = {
             name: (one.seen_at, frozenset(s.id for s in one.sequences if s.status == "active"))
             for name, one in self._accounts.items()

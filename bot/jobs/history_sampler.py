@@ -19,7 +19,7 @@ log = structlog.get_logger("remembering")
 
 
 class HistorySampler:
-    """`keep` now and then; several processes may, and a dashboard beside them: what is known is not kept twice."""
+    """`keep` regularly; several processes and dashboards can, and nothing is stored twice."""
 
     def __init__(self, contexts: CommandContexts, histories: Mapping[str, History]) -> None:
         self._contexts, self._histories = contexts, histories
@@ -33,7 +33,7 @@ class HistorySampler:
         for source in SOURCES.values():
             snapshot = await refresh(snapshot, source, client, now=now)
             if snapshot.reading(source).error:
-                break  # a service that is down is not asked nine times
+                break  # no nine requests to a service that is down
         try:
             await self._histories[name].add(snapshot, now=now)
         except HistoryUnavailable as error:

@@ -21,15 +21,15 @@ from shared.api.errors import OutreachError
 from shared.api.models import Lead
 
 EVERY = 900.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 SETTLING = 120.0
-"""Seconds that a delivery may be late before the look overtakes it."""
+"""Seconds that a delivery may be late before its lead counts as found."""
 
 log = structlog.get_logger("reconcile")
 
 
 class Reconciler:
-    """`look` at every workspace; several processes may, each finds what the others have not."""
+    """`look` at every workspace; several processes can, and each lead is found once."""
 
     def __init__(
         self, store: Store, contexts: CommandContexts, *, found: Callable[[], None], grace: float = SETTLING
@@ -75,7 +75,7 @@ def _identity(lead: Lead) -> str:
 
 
 def body(lead: Lead) -> bytes:
-    """The delivery that should have come, as far as the list of leads tells it."""
+    """The missing delivery, as far as the list of leads has its values."""
     fields = {
         "email": lead.email,
         "first_name": lead.first_name,

@@ -111,13 +111,13 @@ async def open_histories(contexts: CommandContexts) -> AsyncIterator[Mapping[str
 
 
 class Yesterday:
-    """How inboxes stood at a moment, as far as the history has it."""
+    """The state of inboxes at a past time, from the history."""
 
     def __init__(self, histories: Mapping[str, History]) -> None:
         self._histories = histories
 
     async def __call__(self, workspace: str, at: datetime) -> Mapping[str, tuple[float | None, float | None]]:
-        """Health and limit by address; empty when the history does not answer."""
+        """Health and limit by address; empty if the history can't be read."""
         try:
             health = await self._values_at(workspace, "health_score", at)
             limit = await self._values_at(workspace, "daily_limit", at)

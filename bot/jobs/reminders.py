@@ -50,7 +50,7 @@ class Reminders:
         self._planned, self._link = planned, link
 
     async def sweep(self) -> None:
-        """Say what is due, and let go of what a quiet time held."""
+        """Plan what is due."""
         found = await self._store.reminders.sweep(
             self.plan,
             remind_after=_seconds(self._alert_policy.remind_after),
@@ -134,7 +134,7 @@ class Reminders:
         return (self._alert_policy.escalate_mention or usual) if due.what == "escalate" else usual
 
     def _held_until(self, due: Due, now: float) -> float | None:
-        """What a claimer has still to do can wait until the quiet hours end."""
+        """Reminders to claimers wait until quiet hours end."""
         return (
             self._routing.channel_policy(due.channel).quiet_until(now) if due.what == "unfinished" else None
         )
@@ -162,7 +162,7 @@ def returned_card(due: Due, event: Event) -> Card:
 
 
 def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
-    """One reply that is unclaimed, or claimed and not done; or a lead who is back."""
+    """The card for one reply that is unclaimed or not done, or for a lead who has returned."""
     read = read_event(due.body or b"")
     event = read if isinstance(read, Event) else None
     if event and event.kind != INTERESTED:
@@ -188,7 +188,7 @@ def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
 
 
 def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, link: str) -> Card:
-    """With all that is needed to answer: it may stand in another channel than the alert's card."""
+    """With everything needed for a reply, because it may be in another channel than the card."""
     quote, hidden = excerpt(event.reply or "") if event else ("", "")
     email = event.lead.email if event else None
     page = lead_link(link, email)

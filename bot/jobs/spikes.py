@@ -28,14 +28,14 @@ from shared.domain.evidence import Rate, rate_of
 from shared.domain.snapshot import service_day
 
 EVERY = 10.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 log = structlog.get_logger("spikes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What is known of a workspace's bounces and opt-outs at one moment."""
+    """A workspace's bounces and opt-outs at one time."""
 
     tallies: Tallies
     origins: Sequence[Origin]
@@ -64,7 +64,7 @@ class Reading:
         return most if most in shown and by_domain[most] * 2 >= sum(by_domain.values()) else ""
 
     def sequences(self, subject: Subject) -> Sequence[tuple[str, int]]:
-        """Those that the events of a domain befell, the most first."""
+        """The sequences with a domain's events, most events first."""
         counts: dict[str, int] = {}
         for one in self.origins:
             if subject == Subject(scope="domain", name=one.domain) and one.sequence:
@@ -73,7 +73,7 @@ class Reading:
 
 
 class SpikeWatch:
-    """`look` now and then; several processes may, each spike has one card."""
+    """`look` regularly; several processes can, and each spike has one card."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class SpikeWatch:
         self._planned = planned
 
     async def check(self) -> None:
-        """Compare what came with the rule; a workspace whose service fails is left for the next time.
+        """Compare the events with the rule; a workspace that fails is checked next time.
 
         Raises `RecordsUnavailable`.
         """

@@ -20,7 +20,7 @@ EVERY = 5.0
 
 
 class UnacknowledgedDomains:
-    """`sweep` now and then; several processes may, each reminder is planned once."""
+    """`sweep` regularly; several processes can, and each reminder is planned once."""
 
     def __init__(
         self, store: Store, policy: AlertPolicy, routing: Routing, *, planned: Callable[[], None]
@@ -36,7 +36,7 @@ class UnacknowledgedDomains:
             self._planned()
 
     def plan(self, due: Unacknowledged, now: float) -> PlannedPost:
-        """One reminder; in the channel's quiet hours it is not a valid mention. Pure."""
+        """One reminder, without a mention in the channel's quiet hours. Pure."""
         policy = self._routing.channel_policy(due.channel)
         return PlannedPost(
             dedupe=f"{due.alert_id}:{due.channel}:{UNACKNOWLEDGED}:{due.round}",

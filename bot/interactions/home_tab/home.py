@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class HomeTab:
-    """`show` the Home tab to one person, as things stand."""
+    """`show` the current Home tab to a person."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class HomeTab:
         self._cache, self._links = cache, links
         self._store, self._page = contexts.store, contexts.settings.links.lead
         self._chosen: dict[str, str] = {}
-        """What each visitor looks at: the name of a workspace, or empty for all."""
+        """The workspace that each visitor has selected; empty: all."""
 
     async def show(self, user: str, *, view: Mapping[str, Any] | None = None, line: str = "home") -> None:
         """Publish it; `view` is what the person sees now, `line` chooses: `home`, `home @acme`, `home all`."""
@@ -89,7 +89,7 @@ class HomeTab:
             await self.show(user)
 
     def _workspace(self, name: str) -> Workspace | None:
-        """The one that is looked at; None: all, of several."""
+        """The selected workspace; None: all of several."""
         known = self._contexts.settings.workspaces
         if len(known) == 1:
             return next(iter(known.values()))

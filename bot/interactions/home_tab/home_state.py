@@ -27,7 +27,7 @@ class Waiting:
     link: str = ""
     """To its card."""
     page: str = ""
-    """The lead's own page, where the settings name one."""
+    """The lead's CRM page, if configured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +41,13 @@ class Paused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeState:
-    """Everything that Home shows; None, or no entry for a workspace: it could not be asked."""
+    """Everything that Home shows; None, or no entry for a workspace: unknown."""
 
     now: datetime
     workspaces: Sequence[str]
-    """All that are set."""
+    """All configured workspaces."""
     viewed_workspace: str = ""
-    """The one that is shown whole; empty: what is urgent in all."""
+    """The workspace shown in full; empty: urgent things of all."""
     waiting: Sequence[Waiting] | None = None
     claims: Sequence[Waiting] | None = None
     paused: Sequence[Paused] = ()
