@@ -20,7 +20,7 @@ from shared.text.slack_ids import bare, split_id
 
 
 def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
-    """The alert of a post; one whose body was pruned still says what is known. `link` leads to a lead's page."""
+    """The alert of a post; one whose body was pruned still shows what was kept. `link` leads to a lead's page."""
     read = read_event(post.body or b"")
     event = read if isinstance(read, Event) else Event(kind="pruned")
     return Alert(

@@ -142,7 +142,7 @@ def _line(table: Table, row: Row) -> dict[str, Any]:
 
 
 def _label(column: Column) -> str:
-    """What a cell's figure counts; text that says it by itself has no label."""
+    """What a cell's figure counts; self-explanatory text has no label."""
     return column.narrow or (column.title if column.numeric else "")
 
 

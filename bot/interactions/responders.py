@@ -101,7 +101,7 @@ class ClickedCard:
             return False
 
     async def without_undo(self) -> Message | None:
-        """What is to be shown instead where its Undo counts no more and the delivery worker doesn't repaint it."""
+        """What to show instead when Undo has expired and the delivery worker doesn't repaint the message."""
         nonce = answers.undo_of(self._original)
         if not nonce or await self.is_stored():
             return None

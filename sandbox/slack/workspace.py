@@ -132,7 +132,7 @@ class Workspace:
     def add_app(
         self, manifest: Mapping[str, Any], *, name: str = "", joins: Iterable[str] | None = None
     ) -> Installation:
-        """Install another app, with credentials of its own; it is reached by Socket Mode until it has an address.
+        """Install another app with separate credentials; it is reached by Socket Mode until it has an address.
 
         Its bot joins the channels of `joins`, or those in which the first app's bot is.
 

@@ -86,7 +86,7 @@ class ClientReport:
 
     @property
     def whose(self) -> str:
-        """` for acme`; empty where the workspace has no name of its own."""
+        """` for acme`; empty if the workspace has no name."""
         return "" if self.workspace == UNNAMED else f" for {self.workspace}"
 
     @property

@@ -167,7 +167,7 @@ def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iter
 
 
 def doubt(rule: Rule, activity: Activity, *, now: float) -> str:
-    """Why the rule must not act now, in words; empty: what is known is fresh and complete."""
+    """Why the rule must not act now, in words; empty when the data is fresh and complete."""
     last = activity.last_poll(at=now)
     if last is None:
         return "the bot has not read the service yet"

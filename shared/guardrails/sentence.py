@@ -164,7 +164,7 @@ class _Reader:
         return Condition(metric=Metric.HEALTH, test=Comparison.LEVEL_BELOW, limit=limit)
 
     def _comparison(self) -> bool:
-        """Whether it is to be above."""
+        """Whether the comparison is "above"."""
         self._take("is", "are")
         word = self._next("Compare with > or <.")
         self._take("than")

@@ -32,7 +32,7 @@ async def no_link(_alert: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A channel where something is to be posted; `refusal` says why it cannot be, `fix` what to do.
+    """A channel to post to. `refusal` says why that is impossible, `fix` what to do about it.
 
     `error` is Slack's word for that.
     """

@@ -24,7 +24,7 @@ class Line:
     origin: str
     """Where it comes from."""
     place: str = ""
-    """What is to be changed in the settings; empty where a command undoes it."""
+    """What to change in the settings; empty if a command undoes it."""
     mention: str = ""
 
     @property

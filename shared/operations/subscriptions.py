@@ -131,7 +131,7 @@ async def _forget_if_unused(context: CommandContext, channel: str) -> None:
 
 
 async def _not_ended(values: Mapping[str, Any], context: CommandContext, channel: str) -> Outcome:
-    """No command made it; where the settings did, they are what is to be changed."""
+    """No command made it. If the settings did, they have to be changed."""
     card = await _whole_set(f"{_mention_channel(channel)} doesn't have this subscription", context, channel)
     rules = subscription_sources.channel_rules(context.settings, context.workspace, channel)
     held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})

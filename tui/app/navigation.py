@@ -16,7 +16,7 @@ from tui.screens.detail_page import DetailScreen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Navigation:
-    """Opens pages and boards at once with what is known, and reads what else they need."""
+    """Opens pages and boards at once with the data at hand, and reads whatever else they need."""
 
     ui: Ui
     presenter: Presenter

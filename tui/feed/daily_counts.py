@@ -62,7 +62,7 @@ class DailyCountsReader:
             await asyncio.sleep(EVERY)
 
     async def _recall(self) -> tuple[list[date], dict[date, StatsRow]]:
-        """Tell what is known already; the days that are wanted, and those that are known."""
+        """Deliver the counts known so far. Returns the days wanted and the days known."""
         today = service_day(self._client, now=self._now())
         wanted = [today - timedelta(days=ago) for ago in range(DAYS - 1, 0, -1)]
         known = dict(await self._history.days(self._workspace, start=wanted[0]))

@@ -189,7 +189,7 @@ class Poller:
         self._beats = 0
 
     def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
-        """Begin with what is known of the past, then read; `deliver` is called in the event loop."""
+        """Start with the stored history, then read; `deliver` is called in the event loop."""
         past = past or RecalledState()
         if past.snapshot:
             self.snapshot = past.snapshot

@@ -107,7 +107,7 @@ class AlarmsScreen(SafeScreen[None]):
 
     @dataclass
     class Opened(Message):
-        """An alarm was opened: its domain's page, or what is known of the service's failure."""
+        """An alarm was opened: show its domain's page, or the details of the service's failure."""
 
         state: WorkspaceState
         alarm: Alarm

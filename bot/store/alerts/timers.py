@@ -34,7 +34,7 @@ class DueTimer:
 
 
 class Timers(Repository):
-    """What is to be done at a time."""
+    """Something to do at a given time."""
 
     @writes
     def claim(

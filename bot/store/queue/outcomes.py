@@ -84,7 +84,7 @@ class Settled:
 
 
 Report = Callable[[ChannelLease, Outcome, Settled], PlannedPost | None]
-"""Words what is to be reported elsewhere of an outcome; planned in the transaction that writes the outcome down."""
+"""Words the reports of an outcome to other places; planned in the transaction that records the outcome."""
 
 
 class Outcomes(Repository):
@@ -98,7 +98,7 @@ class Outcomes(Repository):
     def settle(
         self, tx: Transaction, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None
     ) -> Settled:
-        """Write an outcome down, and plan what is to be reported of it."""
+        """Record an outcome and plan its reports."""
         settled = _settle(tx, turn, outcome, timings=self._timings)
         if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED and not turn.lookup:
             slack_limits.throttled_post(tx, turn.channel, outcome.after)

@@ -53,7 +53,7 @@ def _parts(value: Any) -> Iterator[str]:
 
 
 def _leaf(node: dict[str, Any]) -> str | None:
-    """What is to be read at the end of a branch; None where there are branches."""
+    """The text at the end of a branch; None for a node with branches."""
     kind, text = node.get("type"), node.get("text")
     if kind in _CLICKABLE:
         return f"[{text['text'] if isinstance(text, dict) else ''}]"

@@ -24,7 +24,7 @@ def acting_user(workspace: Workspace, body: Body) -> User:
 
 
 def speaking_bot(workspace: Workspace, body: Body) -> User | None:
-    """The bot that posts as `user`, if it is nobody's app."""
+    """The bot that posts as `user`, if it belongs to no app."""
     found = workspace.world.users.get(str(body.get("user")))
     apps = {one.app.user for one in workspace.installations}
     return found if found and found.is_bot and found.id not in apps else None
@@ -131,7 +131,7 @@ async def command(act: Act) -> Json:
 
 
 async def message(act: Act) -> Json:
-    """`{text, user, channel, thread_ts, wait}`: post a message; a bot that is nobody's app can, too."""
+    """`{text, user, channel, thread_ts, wait}`: post a message; a bot that belongs to no app can, too."""
     channel, thread = act.channel, act.body.get("thread_ts")
     posted = act.people.post(str(act.body["text"]), user=act.user, channel=channel, thread_ts=thread)
     act.workspace.events.message_posted(posted, channel=channel)

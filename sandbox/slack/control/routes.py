@@ -29,7 +29,7 @@ READING: dict[str, Handler] = {
 
 
 def _recorded(name: str, handler: Callable[[Act], Awaitable[dict[str, Any]]]) -> Handler:
-    """The act, entered into the transcript unless nobody could do it."""
+    """A handler that performs the action and records it in the transcript, unless it was impossible."""
 
     async def record(workspace: Workspace, body: dict[str, Any]) -> dict[str, Any]:
         speaker = actions.speaking_bot(workspace, body) if handler is actions.message else None

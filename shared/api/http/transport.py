@@ -49,7 +49,7 @@ NOT_SENT = (
 )
 
 Transport = httpx.AsyncBaseTransport
-"""What carries requests in place of connections of its own."""
+"""Carries requests in place of the client's own connections."""
 
 
 class Http:
