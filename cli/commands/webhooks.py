@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -57,11 +57,12 @@ async def _list(workspace: Workspace, settings: Settings, options: Namespace) ->
     async with _open_subscriptions(settings) as subscriptions:
         kept, ends = await subscriptions.list(workspace.name), await subscriptions.ends(workspace.name)
     configured = len(workspace.webhook_secrets)
-    rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events), _end(ends.get(s.id)))) for s in kept)
+    rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events), *_last(ends, s.id))) for s in kept)
+    titles = ("Id", "URL", "Events", *(("Accepted until",) if ends else ()))
     card = Card(
         title=show_number(len(kept), "webhook subscription"),
         text=(f"{configured} more secrets come from the settings.",) if configured else (),
-        table=Table(columns=columns("Id", "URL", "Events", "Accepted until"), rows=rows) if rows else None,
+        table=Table(columns=columns(*titles), rows=rows) if rows else None,
         footer="Subscriptions made with `outreach webhooks create`. The service can't list them.",
         data=tuple(
             {**_data(s, show_secret=options.show_secret), "accepted_until": _iso(ends.get(s.id))}
@@ -93,8 +94,13 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
         "subscription there."
     )
     data = tuple(_data(known[one], show_secret=False) for one in ids)
-    card = Card(title=f"Forgot {', '.join(ids)}", tone=Tone.GOOD, text=(text,), data=data)
+    title = f"{', '.join(ids)} will be forgotten" if options.after else f"Forgot {', '.join(ids)}"
+    card = Card(title=title, tone=Tone.GOOD, text=(text,), data=data)
     return card_output.answer(card, as_json=options.json)
+
+
+def _last(ends: Mapping[str, float], name: str) -> tuple[str, ...]:
+    return (_end(ends.get(name)),) if ends else ()
 
 
 def _end(at: float | None) -> str:
