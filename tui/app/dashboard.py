@@ -38,7 +38,7 @@ from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog
 from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.prompt import Prompt
-from tui.screens.wall import TURN, WallScreen
+from tui.screens.wall import WallScreen
 from tui.system import self_restart
 from tui.system.self_restart import RestartState
 from tui.theme.error_boundary import ErrorBoundary
@@ -135,9 +135,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.board_screen = BoardScreen(
             glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
         )
-        self.wall = WallScreen(
-            glyphs=glyphs, workspace=current, notice=notice, began=now(), turn=rotate or TURN
-        )
+        self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now(), rotate=rotate)
         ui = Ui(
             app=self,
             workspaces=self.workspaces,

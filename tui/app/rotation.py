@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from shared.domain.card import Tone
 from tui.app.navigation import Navigation
 from tui.app.presenter import Presenter, Ui
 from tui.feed.workspace_state import WorkspaceState
@@ -17,7 +16,7 @@ IDLE = timedelta(minutes=2)
 
 @dataclass(slots=True, kw_only=True)
 class Rotation:
-    """Each view is shown for `every`; while a workspace is in trouble, only the walls of such workspaces are."""
+    """Each view is shown for `every`; of a workspace in trouble only the view that tells of it."""
 
     ui: Ui
     presenter: Presenter
@@ -45,9 +44,8 @@ class Rotation:
     def _after(self, shown: WorkspaceState | None) -> WorkspaceState | None:
         """The next wall; None is the page of all workspaces."""
         states = self.ui.workspaces.all
-        bad = {id(one) for one in states if one.board and one.board.verdict.tone is Tone.BAD}
         left = states[states.index(shown) + 1 :] if shown else states
-        return next((one for one in left if not bad or id(one) in bad), None)
+        return next(iter(left), None)
 
     def _open(self, state: WorkspaceState | None, now: datetime) -> None:
         self.since = now

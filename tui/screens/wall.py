@@ -71,10 +71,12 @@ class WallScreen(SafeScreen[None]):
     VERTICAL_BREAKPOINTS = HEIGHTS
 
     def __init__(
-        self, *, glyphs: Glyphs, workspace: str, notice: str, began: datetime, turn: float = TURN
+        self, *, glyphs: Glyphs, workspace: str, notice: str, began: datetime, rotate: int = 0
     ) -> None:
         super().__init__()
-        self._turns_after = turn
+        self._turns_after = float(rotate or TURN)
+        self._is_kiosk = rotate > 0
+        """Nobody acknowledges alarms there: only present trouble of what is shown holds it still."""
         self._glyphs = glyphs
         self._workspace = workspace
         self._began = self._turned_since = began
@@ -166,13 +168,12 @@ class WallScreen(SafeScreen[None]):
             self._show_trouble(self._board, now)
         for panel in self.panels.values():
             panel.tick(now)
-        in_trouble = trouble is not None and self._board is not None and self._board.verdict.tone is Tone.BAD
+        in_trouble = self._board is not None and self._board.verdict.tone is Tone.BAD
         filled = [name for name in VIEWS if self.panels[name].grid.shown]
+        is_held = in_trouble or (alarm is not None and not self._is_kiosk)
         turning = max(0.0, (now - self._turned_since) / timedelta(seconds=1))
-        wanted = view_at(
-            turning, trouble=alarm is not None or in_trouble, views=filled, turn=self._turns_after
-        )
-        self.turns = 1 if alarm or in_trouble else max(1, len(filled))
+        wanted = view_at(turning, trouble=is_held, views=filled, turn=self._turns_after)
+        self.turns = 1 if is_held else max(1, len(filled))
         if wanted != self.view:
             self.view = wanted
             self._turn()
