@@ -37,7 +37,7 @@ async def test_the_bot_runs_in_a_custom_world(client: AsyncWebClient, person: Pe
         ({**WORLD, "teams": {}}, "unknown: teams"),
         ({**WORLD, "users": {"zoe": {"age": 7}}}, "unknown: users.zoe.age"),
         ({**WORLD, "users": {"zoe": "admin"}}, "users.zoe: not an object"),
-        ({**WORLD, "groups": {"oncall": {"users": ["eve"]}}}, "nobody is called 'eve'"),
+        ({**WORLD, "groups": {"oncall": {"users": ["eve"]}}}, "no user is named 'eve'"),
         ({**WORLD, "users": {"zoe": None, "Zoe": None}}, "the same id twice: U0ZOE00000"),
     ],
 )
