@@ -51,7 +51,7 @@ else
 endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
-	@$(BIN)/python -m pytest -m "e2e and not soak" -n 3 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -m "e2e and not soak" -n 4 --dist loadfile $(ARGS)
 
 soak: $(DEV)  ## the fault tests in their long form
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)
