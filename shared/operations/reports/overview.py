@@ -50,7 +50,7 @@ class Part(Generic[T]):
 
 def of_reading(text: str) -> str:
     """An error's words without what they say of a change: nothing was to be changed."""
-    return text.replace("; nothing was changed", "")
+    return text.replace(" Nothing was changed.", "")
 
 
 async def read_part(reading: Awaitable[T]) -> Part[T]:
