@@ -25,6 +25,7 @@ from bot.server import Server, server_config
 from bot.slack.socket_mode import SocketTimeouts
 from bot.store import LeaseTimings
 from bot.store.db.schema import channel_leases
+from sandbox.service import Service
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
 from shared import settings as shared_settings
@@ -247,3 +248,16 @@ async def _answers(bot: BotHarness) -> bool:
         return (await bot.get("/healthz"))[0] == 200
     except (aiohttp.ClientConnectionError, TimeoutError):
         return False
+
+
+async def sequences_of(service: Service, *, http: aiohttp.ClientSession) -> list[dict[str, Any]]:
+    """The sequences of the service's first workspace, once the bot leaves a request of the second for this one."""
+    headers = {"Authorization": f"Bearer {next(iter(service.api_keys.values()))}"}
+
+    async def listed() -> list[dict[str, Any]]:
+        async with http.get(f"{service.base_url}/sequences", headers=headers) as answer:
+            body = await answer.json()
+            return next((value for value in body.values() if isinstance(value, list)), [])
+
+    found: list[dict[str, Any]] = await until(listed)
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from bot.interactions.listeners import Listeners
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.waiting import until
 
 BEN = {"user": seed.BEN.id}
@@ -30,18 +29,13 @@ class Agency:
     globex: Service
 
     async def sequences(self, service: Service) -> list[dict[str, Any]]:
-        key = next(iter(service.api_keys.values()))
-        headers = {"Authorization": f"Bearer {key}"}
-        async with self.bot.http.get(f"{service.base_url}/sequences", headers=headers) as answer:
-            body = await answer.json()
-            return next(value for value in body.values() if isinstance(value, list))
+        return await sequences_of(service, http=self.bot.http)
 
     async def active(self, service: Service) -> dict[str, Any]:
         return next(one for one in await self.sequences(service) if one["status"] == "active")
 
     async def is_paused(self, name: str) -> bool:
-        """Whether acme's sequence is; asked at most five times a second, since the key's limit counts these too."""
-        await asyncio.sleep(0.2)
+        """Whether acme's sequence is."""
         return any(one["id"] == name and one["status"] == "paused" for one in await self.sequences(self.acme))
 
     async def home(self) -> dict[str, Any]:

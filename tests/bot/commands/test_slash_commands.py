@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.waiting import until
 
 
@@ -22,13 +22,9 @@ class BotWithService:
 
     bot: BotHarness
     service: Service
-    key: str
 
     async def sequences(self) -> list[dict[str, Any]]:
-        headers = {"Authorization": f"Bearer {self.key}"}
-        async with self.bot.http.get(f"{self.service.base_url}/sequences", headers=headers) as answer:
-            body = await answer.json()
-            return next(value for value in body.values() if isinstance(value, list))
+        return await sequences_of(self.service, http=self.bot.http)
 
     async def status(self, name: str) -> str:
         return next(str(one["status"]) for one in await self.sequences() if one["id"] == name)
@@ -40,7 +36,7 @@ async def served(tmp_path: Path, account: str) -> AsyncIterator[BotWithService]:
         key = next(iter(service.api_keys.values()))
         where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         async with open_harness(tmp_path, **where) as bot, bot_inside(bot, pace=HASTE):
-            yield BotWithService(bot=bot, service=service, key=key)
+            yield BotWithService(bot=bot, service=service)
 
 
 async def test_pausing_changes_the_service_and_is_posted_with_the_persons_name(

@@ -39,7 +39,7 @@ async def served(bot: BotHarness, account: str) -> AsyncIterator[BotWithService]
         bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await bot.control("manifest", **manifest())
         async with bot_inside(bot, pace=HASTE):
-            yield BotWithService(bot=bot, service=service, key=key)
+            yield BotWithService(bot=bot, service=service)
 
 
 async def click(bot: BotHarness, message: dict[str, Any], text: str, **more: Any) -> list[dict[str, Any]]:
