@@ -256,7 +256,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         await super().on_event(event)
 
     def second_passed(self) -> None:
-        """Restart if due, and update ages and clocks."""
+        """Restart if due, and update ages and clocks; while the app closes, its timer still runs without a screen."""
+        if not self.screen_stack:
+            return
         on_wall = self.screen is self.wall
         idle = on_wall or self.screen is self.board_screen
         if idle and self_restart.is_due(self._restart_at, began=self._started_at, now=self.now()):

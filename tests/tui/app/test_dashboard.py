@@ -67,6 +67,12 @@ async def test_panels_age_by_themselves(clock: Clock) -> None:
         assert "late: 1 min ago" in harness.screen.panels["sequences"].head.text
 
 
+async def test_the_clock_does_nothing_once_the_screens_are_closed(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account())
+    harness.app.second_passed()
+
+
 async def test_the_heart_beats_only_with_a_good_read(clock: Clock) -> None:
     async with staged(clock) as harness:
         await harness.see(account(), beats=1)
