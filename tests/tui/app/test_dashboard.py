@@ -70,6 +70,7 @@ async def test_panels_age_by_themselves(clock: Clock) -> None:
 async def test_the_clock_does_nothing_once_the_screens_are_closed(clock: Clock) -> None:
     async with staged(clock) as harness:
         await harness.see(account())
+    assert not harness.app.screen_stack
     harness.app.second_passed()
 
 
