@@ -119,13 +119,19 @@ async def test_an_unknown_outcome_is_looked_up_and_reported_once(guarded: Guarde
 BOTH = "pause domain when bounces > 5 in 24h"
 
 
-async def both_bounce(guarded: GuardedWorkspace, *, status: int = 500) -> str:
-    """A rule that pauses two sequences of a domain, of which the service refuses the first; returns the other."""
+async def two_sequences_bounce(guarded: GuardedWorkspace) -> str:
+    """A rule that pauses two sequences of a domain, whose bounces are over its threshold; returns the second."""
     other = guarded.remote.add("Spring")
     await guarded.rule(BOTH)
     guarded.sent(100)
     await guarded.bounce(4)
     await guarded.bounce(3, name="Spring", first=100)
+    return other
+
+
+async def both_bounce(guarded: GuardedWorkspace, *, status: int = 500) -> str:
+    """The same, where the service refuses to pause the first."""
+    other = await two_sequences_bounce(guarded)
     guarded.remote.fails[guarded.sequence] = status
     assert await guarded.advance() == []
     return other
@@ -168,11 +174,7 @@ async def test_a_pause_by_a_person_is_not_told_as_the_rules_when_it_is_turned_of
 async def test_guard_off_between_two_pauses_stops_the_second(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = guarded.remote.add("Spring")
-    await guarded.rule(BOTH)
-    guarded.sent(100)
-    await guarded.bounce(4)
-    await guarded.bounce(3, name="Spring", first=100)
+    other = await two_sequences_bounce(guarded)
     client = guarded.contexts.clients["default"]
     pause = client.pause_sequence
 
@@ -190,11 +192,7 @@ async def test_guard_off_between_two_pauses_stops_the_second(
 async def test_a_process_that_dies_between_two_pauses_leaves_a_persons_pause_to_them(
     guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = guarded.remote.add("Spring")
-    await guarded.rule(BOTH)
-    guarded.sent(100)
-    await guarded.bounce(4)
-    await guarded.bounce(3, name="Spring", first=100)
+    other = await two_sequences_bounce(guarded)
 
     async def die(*_: object) -> None:
         raise RecordsUnavailable

@@ -85,4 +85,4 @@ async def test_a_limit_holds_under_a_channels_new_id_without_a_restart(bot: BotH
             answers = await bot.say("pause nothing", channel="C0SHARED07", user="ben")
             return "don't have permission to run" in str(answers)
 
-        await until(refused)
+        assert await until(refused)

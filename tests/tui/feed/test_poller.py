@@ -151,7 +151,8 @@ async def test_once_one_source_answers_again_the_others_are_read_at_once(
         service.down = False
         poller.read_now("sequences")
         ticks = len(watcher.ticks)
-        await watcher.until(lambda tick: tick in watcher.ticks[ticks:] and tick.board.trouble is None)
+        well = await watcher.until(lambda tick: tick in watcher.ticks[ticks:] and tick.board.trouble is None)
+    assert all(well.snapshot.reading(source).failed_since is None for source in SOURCES.values())
 
 
 async def test_a_source_that_stalls_is_not_asked_twice_and_holds_up_no_other() -> None:
