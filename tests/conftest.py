@@ -10,7 +10,6 @@ import os
 import secrets
 import shutil
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from sqlalchemy.engine import make_url
+
+from tests.clock import TestClock, moment
 
 # Properties are judged by what they find, not by the clock of a shared machine.
 settings.register_profile(
@@ -35,6 +36,19 @@ atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 def own_state_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else all tests of one API key share its budget, with whatever else runs on the machine, and wait for it."""
     monkeypatch.setenv("XDG_STATE_HOME", f"{_STATE}/{secrets.token_hex(8)}")
+
+
+_CLOCK = TestClock()
+_CLOCK.fix()  # before modules of tests are imported: their constants are of that time too
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Processes have the real clock; a test that starts some shares it with them."""
+    if item.get_closest_marker("e2e") or item.get_closest_marker("soak"):
+        _CLOCK.release()
+    else:
+        _CLOCK.fix()
 
 
 gc.disable()  # what the collection of the tests loads is no garbage
@@ -105,7 +119,7 @@ def seeded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
             unfinished = file.with_suffix(".unfinished")
-            now = int(time.time())
+            now = int(moment().timestamp())
             asyncio.run(_seed(unfinished, now=now))
             os.utime(unfinished, (now, now))
             unfinished.rename(file)

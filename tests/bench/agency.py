@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from bot.store import open_store
 from shared.storage.database import parse_url
 from tests.bot.harness import free_port
+from tests.clock import moment
 
 WORKSPACES, CHANNELS = 1_000, 10_000
 PER_WORKSPACE = CHANNELS // WORKSPACES
@@ -57,7 +58,7 @@ class Backend:
         if not path.startswith("/api/"):
             self.requests[headers.get("authorization", "")] += 1
             return NOBODY
-        now = time.time()
+        now = moment().timestamp()
         if path.endswith("chat.postMessage"):
             text = body.decode()
             if "json" not in headers.get("content-type", ""):
@@ -161,7 +162,7 @@ async def send(port: int, request: bytes) -> float:
     head = await reader.readuntil(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200"), head
     writer.close()
-    return time.time()
+    return moment().timestamp()
 
 
 async def until(condition: Callable[[], Awaitable[bool]], *, seconds: float) -> bool:

@@ -132,11 +132,11 @@ async def latency() -> list[Row]:
 
 async def _posted_after(bot: BotHarness, number: int) -> float:
     """Seconds, by the stand-in's own note of when the message came in."""
-    started = time.time()
+    started = time.monotonic()
     await bot.deliver(interested(number))
     feed = bot.slack.feed
     assert await feed.until(lambda: len(bot.slack.workspace.world.alerts) > number, timeout=10.0)
-    took = time.time() - started
+    took = time.monotonic() - started
     await asyncio.sleep(max(0.0, 1.05 - took))
     return took
 

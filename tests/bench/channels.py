@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import signal
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from sandbox.slack.state.model import Channel
 from shared.domain.records import Subscription
 from shared.storage.database import parse_url
 from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
+from tests.clock import moment
 
 CHANNELS = 40
 PER_CHANNEL = 50
@@ -62,7 +62,7 @@ async def _measure(bot: BotHarness) -> Shared:
         async with _second(bot) as second:
             two, cores = await _window(bot, names, [first.pid, second.pid])
             first.send_signal(signal.SIGKILL)
-            killed = time.time()
+            killed = moment().timestamp()
             await asyncio.sleep(PACE.lease + 3.0)
             gap = max(_longest_silence(times, since=killed) for times in _posted(bot, names).values())
     return Shared(one=one, one_core=one_core, two=two, two_cores=(cores[0], cores[1]), gap=gap)
@@ -98,9 +98,9 @@ async def _under_way(bot: BotHarness, names: Sequence[str]) -> None:
 async def _window(bot: BotHarness, names: Sequence[str], pids: Sequence[int]) -> tuple[float, list[float]]:
     """Messages a second over all channels, and each process's share of a core."""
     processes = [psutil.Process(pid) for pid in pids]
-    before, began = [_cpu(process) for process in processes], time.time()
+    before, began = [_cpu(process) for process in processes], moment().timestamp()
     await asyncio.sleep(WINDOW)
-    took = time.time() - began
+    took = moment().timestamp() - began
     cores = [(_cpu(process) - used) / took for process, used in zip(processes, before, strict=True)]
     times = itertools.chain.from_iterable(_posted(bot, names).values())
     return sum(began < at <= began + took for at in times) / took, cores
@@ -121,5 +121,5 @@ def _posted(bot: BotHarness, names: Sequence[str]) -> dict[str, list[float]]:
 
 def _longest_silence(times: Sequence[float], *, since: float) -> float:
     """Between two messages of one channel, or since the last."""
-    later = [since, *(at for at in times if at > since), time.time()]
+    later = [since, *(at for at in times if at > since), moment().timestamp()]
     return max(after - before for before, after in itertools.pairwise(later))

@@ -12,6 +12,7 @@ from shared.guardrails.evaluate import doubt, holding
 from shared.guardrails.rule import Rule
 from shared.guardrails.sentence import parse
 from tests.bench.__main__ import Row
+from tests.clock import moment
 
 WORKSPACES, RULES = 12, 200
 SEQUENCES, INBOXES, DAYS = 12, 30, 30
@@ -78,7 +79,7 @@ def look(known: Iterable[Activity], wanted: Iterable[Rule], *, now: float) -> in
 
 
 def run() -> Iterable[Row]:
-    now = (int(time.time() // DAY)) * DAY + 15 * 3600.0
+    now = (int(moment().timestamp() // DAY)) * DAY + 15 * 3600.0
     known, wanted = [account(now=now) for _ in range(WORKSPACES)], rules()
     look(known, wanted, now=now)
     began = time.process_time()

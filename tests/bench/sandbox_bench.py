@@ -16,6 +16,7 @@ from typing import Any
 import httpx
 
 from sandbox.service.base.ids import encode
+from tests.clock import moment
 
 Row = tuple[str, float, str, str, bool]
 
@@ -129,7 +130,7 @@ def _asking(paths: Sequence[str], *, key: str) -> Iterator[bytes]:
 
 def _paths() -> dict[str, list[str]]:
     """What is asked: no page of leads and no range of days twice within hundreds of requests."""
-    today = dt.datetime.now(dt.UTC).date()
+    today = moment().date()
     ranges = [
         f"from={today - dt.timedelta(days=back + length)}&to={today - dt.timedelta(days=back)}"
         for back, length in product(range(30), range(30))

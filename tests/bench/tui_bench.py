@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from shared.domain.snapshot import Snapshot
@@ -20,6 +20,7 @@ from shared.storage.database import parse_url, sibling_url
 from tests.bench.dashboard import tui_month
 from tests.bench.dashboard.large_account import MANY, Lag, large_snapshot, with_random_changes
 from tests.bench.dashboard.tui_terminal import dashboard
+from tests.clock import moment
 from tests.tui.accounts import account
 from tui.app.dashboard import DashboardApp
 from tui.feed.poller import Tick, intervals
@@ -62,7 +63,7 @@ def _first_paint() -> Iterator[Row]:
 
 
 async def _remember(database: str) -> None:
-    now = datetime.now(UTC) - timedelta(minutes=5)
+    now = moment() - timedelta(minutes=5)
     async with History(sibling_url(parse_url(database), "history")) as history:
         await history.add(replace(account(now=now), workspace="default"), now=now)
 
@@ -142,7 +143,7 @@ async def _ticks(app: DashboardApp, upcoming: list[Snapshot], board: Board) -> t
 
 def _compose_board(before: Snapshot, after: Snapshot, board: Board) -> tuple[Board, tuple[ChangeLine, ...]]:
     made = compose(after, intervals=intervals(30), before=board)
-    return made, between(before, after, at=datetime.now(UTC))
+    return made, between(before, after, at=moment())
 
 
 async def _rewrite(app: DashboardApp) -> float:

@@ -20,6 +20,7 @@ import aiohttp
 import psutil
 
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_process, interested
+from tests.clock import moment
 from tests.waiting import until
 
 DELIVERIES_PER_SECOND = 4
@@ -87,7 +88,7 @@ class FaultRun:
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
                 if await self.dice.choice(self.doors).deliver(interested(number)) == 200:
                     again = again and number not in self.accepted
-                    self.accepted.setdefault(number, time.time())
+                    self.accepted.setdefault(number, moment().timestamp())
                     continue
             self.refused += 1
             await asyncio.sleep(0.3)

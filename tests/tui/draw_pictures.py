@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -26,6 +26,7 @@ from shared.domain.card import Card
 from shared.domain.snapshot import SOURCES, DailyCounts, Snapshot, service_day, take_snapshot
 from shared.domain.totals import totals
 from shared.settings import load
+from tests.clock import moment
 from tests.tui.crisis_sheet import ACCOUNT, Crisis, crisis
 from tests.waiting import until
 from tui.app.dashboard import DashboardApp, utc_now
@@ -58,7 +59,7 @@ class Scene:
 
     @property
     def now(self) -> datetime:
-        return self.snapshot.inboxes.read_at or datetime.now(UTC)
+        return self.snapshot.inboxes.read_at or moment()
 
     @property
     def board(self) -> Board:
@@ -79,7 +80,7 @@ async def scenes() -> list[Scene]:
 
 
 async def _daily(client: OutreachClient) -> DailyCounts:
-    today = service_day(client, now=datetime.now(UTC))
+    today = service_day(client, now=moment())
     days = [today - timedelta(days=ago) for ago in range(DAYS, 0, -1)]
     rows: list[StatsRow] = [totals(await client.stats(start=day, end=day), group="day") for day in days]
     return DailyCounts(days=tuple(zip(days, rows, strict=True)))
@@ -93,7 +94,7 @@ async def _scene(
     daily: DailyCounts,
     other: OutreachClient,
 ) -> Scene:
-    now = (client.service_time or datetime.now(UTC)) if not before else before[0].now
+    now = (client.service_time or moment()) if not before else before[0].now
     now += timedelta(hours=account.hours)
     snapshot = replace(await take_snapshot(client, ACCOUNT, now=now), daily=daily)
     beside = await take_snapshot(other, OTHER, now=now)
@@ -107,7 +108,7 @@ def _state(workspace: str = ACCOUNT) -> WorkspaceState:
     async def run(_: str) -> Card:
         raise AssertionError("nobody presses a key in a picture")
 
-    changes = PendingChanges(run, now=lambda: datetime.now(UTC))
+    changes = PendingChanges(run, now=moment)
     return WorkspaceState(workspace=workspace, pending_changes=changes)
 
 

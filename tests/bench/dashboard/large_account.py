@@ -6,10 +6,10 @@ import asyncio
 import random
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from shared.api.models import Inbox
 from shared.domain.snapshot import Reading, Snapshot
+from tests.clock import moment
 from tests.tui.accounts import account
 
 MANY = 10_000
@@ -26,7 +26,7 @@ def large_snapshot() -> Snapshot:
         )
         for n in range(MANY)
     )
-    return replace(account(), inboxes=Reading(value=boxes, read_at=datetime.now(UTC)))
+    return replace(account(), inboxes=Reading(value=boxes, read_at=moment()))
 
 
 def with_random_changes(snapshot: Snapshot, dice: random.Random, *, changed: int = CHANGED) -> Snapshot:
@@ -35,7 +35,7 @@ def with_random_changes(snapshot: Snapshot, dice: random.Random, *, changed: int
     for _ in range(changed):
         at = dice.randrange(len(boxes))
         boxes[at] = replace(boxes[at], health_score=float(dice.randrange(40, 100)))
-    return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=datetime.now(UTC)))
+    return replace(snapshot, inboxes=Reading(value=tuple(boxes), read_at=moment()))
 
 
 class Lag:

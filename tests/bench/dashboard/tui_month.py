@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import psutil
@@ -28,6 +28,7 @@ from shared.history import History
 from shared.storage.database import parse_url
 from tests.bench.dashboard.large_account import CHANGED, Lag, large_snapshot
 from tests.bench.dashboard.tui_terminal import dashboard
+from tests.clock import moment
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, PollIntervals, Tick
@@ -109,7 +110,7 @@ async def _simulate_fortnight(folder: str, *, workspace: str = "acme") -> None:
     dice, snapshot = random.Random(5), replace(large_snapshot(), workspace=workspace)
     async with _history(folder) as history:
         for days in range(BEFORE, 0, -1):
-            at = datetime.now(UTC) - timedelta(days=days)
+            at = moment() - timedelta(days=days)
             boxes = (
                 replace(b, health_score=float(dice.randrange(40, 100))) for b in snapshot.inboxes.value or ()
             )
@@ -124,7 +125,7 @@ class Dashboard:
     """What is measured, while a month flies by in so many seconds."""
 
     def __init__(self, *, seconds: float) -> None:
-        self._began, self._real, self._seconds = datetime.now(UTC), time.monotonic(), seconds
+        self._began, self._real, self._seconds = moment(), time.monotonic(), seconds
         self._sizes: list[float] = []
         self._boards = 0
         self._lag = Lag()

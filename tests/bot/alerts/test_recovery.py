@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
+from tests.clock import moment
 from tests.waiting import until
 
 ADDRESS = "sam@getacme.example"
@@ -86,7 +87,7 @@ async def bot(tmp_path: Path, remote: Remote) -> AsyncIterator[BotHarness]:
 async def remember(bot: BotHarness, *, health: float, limit: int, hours: float) -> None:
     """Have the history hold how the inbox stood so many hours ago, as a dashboard or the bot would have kept it."""
     settings = shared_settings.load(environ=bot.environ)
-    then = datetime.now(UTC) - timedelta(hours=hours)
+    then = moment() - timedelta(hours=hours)
     stood = Inbox(email=ADDRESS, id=ADDRESS, health_score=health, daily_limit=limit, status="active")
     async with History(settings.history_database) as history:
         snapshot = Snapshot(workspace="default", inboxes=Reading(value=(stood,), read_at=then))
@@ -151,7 +152,7 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(
         await memory.sample()
         remote.refuses = 401
         await memory.sample()
-        now = datetime.now(UTC)
+        now = moment()
         kept = await histories["default"].all_series(
             "default", kind="inbox", metric="health_score", start=now, end=now, points=1
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from shared.domain.records import Timer
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.test_clicks import click
+from tests.clock import moment
 
 SEQUENCES = ("Q3 founders", "Q3 CTO", "EMEA agencies")
 
@@ -101,7 +102,7 @@ async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown
     bot: BotHarness, remote: Remote
 ) -> None:
     assert bot.running is not None
-    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    long_ago = moment() - timedelta(hours=1)
     for number in range(3):
         orphan = Timer(kind="resume", key=f"sq_{number}", due_at=long_ago)
         await bot.running.store.records.set_timer("globex", orphan)

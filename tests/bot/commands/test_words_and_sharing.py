@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sandbox.slack.state import seed
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import socket_harness
+from tests.clock import moment
 from tests.waiting import until
 
 SEQUENCES = ("Q3 founders", "Q4 CTOs")
@@ -125,8 +126,8 @@ async def test_a_pause_until_monday_ends_by_the_clock_of_who_gave_it(bot: BotHar
     assert bot.running is not None
     (timer,) = await bot.running.store.records.timers("default", "resume")
     assert remote.patched == [("sq_0001", "paused")]
-    assert timer.due_at > datetime.now(UTC)
-    assert timer.due_at - datetime.now(UTC) < timedelta(days=8)
+    assert timer.due_at > moment()
+    assert timer.due_at - moment() < timedelta(days=8)
     (answer,) = await bot.say("sequences paused", user=seed.BEN.id)
     for words in ("@ben", "14:00", "holiday"):
         assert words in shown(answer)

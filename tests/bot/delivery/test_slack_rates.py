@@ -16,6 +16,7 @@ from bot.store.queue.outcomes import NotSent, Sent
 from sandbox.slack.state import seed
 from shared.api.http.rate_wait import boot_time
 from tests.bot.harness import CHANNEL, BotHarness, interested
+from tests.clock import moment
 from tests.waiting import until
 
 CARDS = 50
@@ -82,7 +83,7 @@ async def test_a_rate_limited_look_up_continues_where_it_was(connected_bot: BotH
     token, base = connected_bot.environ["SLACK_BOT_TOKEN"], connected_bot.environ["SLACK_API_URL"]
     async with open_web_api(token, base_url=base) as slack:
         sender = MessageSender(slack, timeout=5.0)
-        world, since = connected_bot.slack.workspace.world, time.time()
+        world, since = connected_bot.slack.workspace.world, moment().timestamp()
         sent = await sender.post(
             CHANNEL,
             Message(text="words", blocks=[]),

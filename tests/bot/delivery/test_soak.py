@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from tests.bench import memory
 from tests.bot.delivery.test_crashes import second_bot
 from tests.bot.harness import open_harness
 from tests.bot.random_faults import FaultRun
+from tests.clock import moment
 
 SECONDS = float(os.environ.get("OUTREACH_SOAK_SECONDS", "3600"))
 
@@ -32,7 +32,7 @@ async def test_memory_is_flat_over_a_million_deliveries() -> None:
 async def test_random_faults_lose_nothing_and_double_nothing(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    seed = int(time.time())
+    seed = int(moment().timestamp())
     database = request.getfixturevalue("fresh_postgresql") if engine == "postgresql" else ""
     async with open_harness(tmp_path, database=database) as bot, second_bot(bot) as other:
         await bot.control("settings", messages_per_second=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import string
-import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import count
@@ -36,6 +35,7 @@ from tests.bot.harness import (
     open_harness,
 )
 from tests.bot.manual_clock import ManualClock, routes
+from tests.clock import moment
 from tests.waiting import until
 
 SWIFT = replace(HASTE, period=0.005)
@@ -206,7 +206,7 @@ async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(
             return status, json.loads(text)["oldest_unrouted_seconds"]
 
         assert await readiness() == (200, 0)
-        arrival = Arrival(workspace="default", body=interested(1), at=time.time() - 120)
+        arrival = Arrival(workspace="default", body=interested(1), at=moment().timestamp() - 120)
         with psycopg.connect(fresh_postgresql) as blocking:
             blocking.execute("LOCK TABLE alerts")  # the router waits for this
             async with open_store(parse_url(fresh_postgresql)) as store:

@@ -17,6 +17,7 @@ from bot.commands import alert_actions
 from sandbox.slack.state import seed
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.test_clicks import click, shown, until_shown, value
+from tests.clock import moment
 from tests.waiting import until
 
 BERLIN, KOLKATA, CHATHAM = ZoneInfo("Europe/Berlin"), ZoneInfo("Asia/Kolkata"), ZoneInfo("Pacific/Chatham")
@@ -93,7 +94,7 @@ async def test_tomorrow_is_the_clickers_own(bot: BotHarness) -> None:
     assert "Asia/Kolkata" in json.dumps(question)
     await click(bot, question, "Tomorrow, 9:00", user=seed.DEV.id, wait=0)
     await until_shown(bot, card, "Snoozed by @dev")
-    local = datetime.now(KOLKATA)
+    local = moment().astimezone(KOLKATA)
     morning = datetime.combine(local.date() + timedelta(days=1), alert_actions.MORNING, KOLKATA)
     assert f'"timestamp": {int(morning.timestamp())}' in await shown(bot, card)
 
@@ -120,7 +121,7 @@ async def test_a_snooze_until_a_custom_date(bot: BotHarness, ahead: timedelta, w
         for element in block.get("elements", ())
         if element.get("type") == "datetimepicker"
     )
-    at = int((datetime.now(UTC) + ahead).timestamp())
+    at = int((moment() + ahead).timestamp())
     answers = await click(
         bot, question, None, action_id=picker["action_id"], value=at, user=seed.BEN.id, wait=5
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from sandbox.service import Service
 from sandbox.slack.state import seed
 from shared.settings import load
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.clock import moment
 from tests.waiting import until
 
 
@@ -28,7 +29,7 @@ async def bot(tmp_path: Path, account: str) -> AsyncIterator[BotHarness]:
         key = next(iter(service.api_keys.values()))
         opened.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await opened.control("manifest", **manifest())
-        await due(opened, datetime.now(UTC) - timedelta(minutes=1))
+        await due(opened, moment() - timedelta(minutes=1))
         yield opened
 
 
@@ -57,7 +58,7 @@ def text_of(message: dict[str, Any]) -> str:
 async def test_the_day_and_the_week_come_at_their_time_with_changes_and_charts(bot: BotHarness) -> None:
     async with bot_inside(bot, pace=HASTE):
         day, week = sorted(await given(bot), key=lambda one: " to " in one["text"].partition(":")[0])
-    yesterday = datetime.now(UTC).date() - timedelta(days=1)
+    yesterday = moment().date() - timedelta(days=1)
     assert f"{yesterday:%A %-d %B}" in day["text"]
     assert f"to {yesterday:%-d %B}" in week["text"]
     for message in (day, week):
@@ -81,9 +82,9 @@ async def test_a_workspace_without_charts_gets_the_course_of_the_days_as_text(bo
 async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_restart_gives_no_second(
     bot: BotHarness,
 ) -> None:
-    yesterday = datetime.now(UTC) - timedelta(days=1)
+    yesterday = moment() - timedelta(days=1)
     async with open_store(load(environ=bot.environ).database) as store:
-        never = sa.update(digests).values(done_until=datetime.now(UTC).timestamp() + 60)
+        never = sa.update(digests).values(done_until=moment().timestamp() + 60)
         await store.database.write(lambda connection: connection.execute(never))
     async with bot_inside(bot, pace=HASTE) as running:
         for number in range(2):
@@ -100,7 +101,7 @@ async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_res
         await running.store.database.write(lambda connection: connection.execute(sa.text(back)))
         earlier = "UPDATE deliveries SET received_at = received_at - 86400"
         await running.store.database.write(lambda connection: connection.execute(sa.text(earlier)))
-    await due(bot, datetime.now(UTC) - timedelta(minutes=1))
+    await due(bot, moment() - timedelta(minutes=1))
     for _ in range(2):
         async with bot_inside(bot, pace=HASTE):
             day = next(one for one in await given(bot) if " to " not in one["text"].partition(":")[0])

@@ -8,7 +8,6 @@ import json
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
+from tests.clock import moment
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -79,7 +79,7 @@ async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[Crisis]
         await bot.control("settings", messages_per_second=0)
         bot.config(f'[[guardrails]]\nname = "bounces-5"\nrule = "{RULE}"\n')
         sequence = remote.add("Q3 founders")
-        today = datetime.now(UTC).date().isoformat()
+        today = moment().date().isoformat()
         for grouping, group in (("sequence", sequence), ("inbox", "sam@mail.example")):
             remote.stats[grouping, today] = [{"group": group, "sends": 60, "replies": 1}]
         yield Crisis(bot=bot, remote=remote, sequence=sequence)

@@ -18,6 +18,7 @@ from sandbox.slack.state import seed
 from shared.api.http.rate_wait import boot_time
 from shared.domain.card import Card
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
+from tests.clock import moment
 
 WORDS = Message(text="Ada is interested", blocks=[])
 CARD = card_blocks.render(Card(title="Ada is interested"))
@@ -102,7 +103,7 @@ async def test_a_call_without_a_response_from_slack_may_still_arrive(
 
 
 async def test_a_message_is_found_behind_newer_ones(bot: BotHarness, messenger: MessageSender) -> None:
-    began = time.time()
+    began = moment().timestamp()
     sent = await say(messenger, "there")
     post_messages(bot, 3 * PAGE)
     assert await messenger.find(CHANNEL, "there", since=began) == sent
@@ -116,13 +117,13 @@ async def test_a_message_is_found_at_the_end_of_a_long_thread(
     assert isinstance(head, Sent)
     post_messages(bot, 4 * PAGE, thread_ts=head.ts)
     sent = await say(messenger, "item", thread_ts=head.ts)
-    found = await messenger.find(CHANNEL, "item", since=time.time(), thread_ts=head.ts)
+    found = await messenger.find(CHANNEL, "item", since=moment().timestamp(), thread_ts=head.ts)
     assert found == sent
 
 
 async def test_an_incompletely_read_history_proves_nothing(bot: BotHarness, messenger: MessageSender) -> None:
     post_messages(bot, PAGES * PAGE + 1)
-    outcome = await messenger.find(CHANNEL, "there", since=time.time())
+    outcome = await messenger.find(CHANNEL, "there", since=moment().timestamp())
     assert isinstance(outcome, Unpostable)
     assert outcome.unsure
 
@@ -130,10 +131,10 @@ async def test_an_incompletely_read_history_proves_nothing(bot: BotHarness, mess
 async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messenger: MessageSender) -> None:
     world = bot.slack.workspace.world
     for kind in ("someone_elses", EVENT_TYPE):
-        assert await messenger.find(CHANNEL, "k", since=time.time()) == Absent()
+        assert await messenger.find(CHANNEL, "k", since=moment().timestamp()) == Absent()
         metadata = {"event_type": kind, "event_payload": {"key": "k"}}
         world.post(world.channel(CHANNEL), user=seed.BOT.id, text="x", metadata=metadata, app=seed.APP)
-    assert isinstance(await messenger.find(CHANNEL, "k", since=time.time()), Sent)
+    assert isinstance(await messenger.find(CHANNEL, "k", since=moment().timestamp()), Sent)
 
 
 async def test_a_post_for_a_deleted_thread_goes_to_the_channel_and_is_found_there(
@@ -144,7 +145,7 @@ async def test_a_post_for_a_deleted_thread_goes_to_the_channel_and_is_found_ther
     assert isinstance(sent, Sent)
     (message,) = await bot.messages()
     assert "thread_ts" not in message or message["thread_ts"] is None
-    assert await messenger.find(CHANNEL, "orphan", since=time.time(), thread_ts=gone) == sent
+    assert await messenger.find(CHANNEL, "orphan", since=moment().timestamp(), thread_ts=gone) == sent
 
 
 async def test_a_machine_that_was_suspended_after_the_claim_posts_nothing(
@@ -166,7 +167,7 @@ METADATA = ["invalid_metadata_format", "invalid_metadata_schema", "metadata_must
 async def test_a_post_without_its_metadata_is_still_found(
     bot: BotHarness, messenger: MessageSender, code: str
 ) -> None:
-    began = time.time()
+    began = moment().timestamp()
     await bot.control("faults", method="chat.postMessage", kind="error", error=code)
     await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
     assert isinstance(await say(messenger, "bare", message=CARD), Unknown)

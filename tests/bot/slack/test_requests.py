@@ -5,7 +5,6 @@ import hashlib
 import hmac
 import io
 import json
-import time
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -13,6 +12,7 @@ import pytest
 
 from sandbox.slack.state import seed
 from tests.bot.harness import CHANNEL, BotHarness, interested
+from tests.clock import moment
 from tests.waiting import until
 
 
@@ -131,7 +131,7 @@ async def test_a_signed_body_whose_parts_have_another_type_is_400(bot: BotHarnes
 
 
 def signed(bot: BotHarness, body: bytes) -> dict[str, str]:
-    at = str(int(time.time()))
+    at = str(int(moment().timestamp()))
     secret = bot.slack.credentials.signing_secret.encode()
     digest = hmac.new(secret, f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
     return {

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -16,6 +16,7 @@ import pytest
 
 from tests.cli.conftest import Shell
 from tests.cli.running_bot import deliver, running_bot
+from tests.clock import moment
 
 URL = "https://ops.example.com/webhooks/outreach"
 
@@ -196,7 +197,7 @@ def test_a_secret_can_end_at_a_later_time_and_now_after_all(shell: Shell) -> Non
     (made,) = kept(shell)
     assert shell.run("webhooks", "forget", made["id"], "--after", "24h", "--yes").code == 0
     (listed,) = shell.run("webhooks", "list", "--json").data
-    left = datetime.fromisoformat(listed["accepted_until"]) - datetime.now(UTC)
+    left = datetime.fromisoformat(listed["accepted_until"]) - moment()
     assert timedelta(hours=23) < left <= timedelta(hours=24)
     assert "Accepted until" in shell.run("webhooks", "list").out
     assert shell.run("webhooks", "forget", made["id"], "--after", "soon", "--yes").code == 2

@@ -22,6 +22,7 @@ from shared.domain.records import Timer
 from shared.settings import load
 from tests.cli.conftest import Run, Shell
 from tests.cli.running_bot import running_bot
+from tests.clock import moment
 
 
 @pytest.fixture
@@ -150,7 +151,7 @@ def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> N
 
     async def spawn_orphan() -> None:
         async with open_store(load().database) as store:
-            timer = Timer(kind="resume", key="sq_1", due_at=datetime.now(UTC))
+            timer = Timer(kind="resume", key="sq_1", due_at=moment())
             await store.records.set_timer("globex", timer)
 
     asyncio.run(spawn_orphan())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -20,6 +19,7 @@ from shared.history import History
 from shared.operations import confirming_command, error_card, run
 from shared.operations.context import CommandContext, open_client
 from shared.settings import Need, Settings, load
+from tests.clock import moment
 from tests.shared.doubles import MemoryRecords, NoPacing, facts
 
 
@@ -55,7 +55,7 @@ async def context(settings: Settings) -> AsyncIterator[CommandContext]:
             client=client,
             actor=Actor(name="ann", face="slack", channel="C1"),
             records=MemoryRecords(),
-            now=lambda: datetime.now(UTC),
+            now=moment,
         )
 
 
@@ -151,7 +151,7 @@ async def test_a_wrong_key_is_a_card_that_says_so(service: Service, own_state: N
             client=client,
             actor=Actor(name="ann"),
             records=None,
-            now=lambda: datetime.now(UTC),
+            now=moment,
         )
         by_label = facts(await say(context, "status"))
         assert by_label["Service"].startswith("not available")

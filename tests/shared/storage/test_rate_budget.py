@@ -19,6 +19,7 @@ from shared.api import LocalBudget, Priority, RateLimited
 from shared.api.http.rate_limit import BURST, Pace
 from shared.storage import budget_rows
 from shared.storage.rate_budget import SharedBudget, budget_key
+from tests.clock import moment
 from tests.shared.storage.budget_processes import SLOT
 
 
@@ -57,7 +58,7 @@ async def test_a_turn_beyond_the_deadline_is_not_taken(url: URL) -> None:
         assert budget.state().waiting == 0
         resumes_at = budget.state().resumes_at
         assert resumes_at is not None
-        assert 25 < resumes_at - time.time() <= 31
+        assert 25 < resumes_at - moment().timestamp() <= 31
 
 
 async def test_workspaces_do_not_wait_for_one_another(url: URL) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from sandbox.service import Service
@@ -14,6 +13,7 @@ from shared.domain import forecast
 from shared.domain.guard_records import Incident
 from shared.domain.records import Records
 from shared.settings import Settings
+from tests.clock import moment
 from tests.shared.doubles import MemoryRecords
 from tui.feed.poller import Tick
 from tui.feed.startup import ServiceFeed
@@ -42,7 +42,7 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
     tmp_path: Path, account: str
 ) -> None:
     records = MemoryRecords()
-    now = datetime.now(UTC).timestamp()
+    now = moment().timestamp()
     over = incident(began_at=now - 900, number=1, ended_at=now - 600, rule="over")
     records.guardrails.fired += [over, incident(began_at=now - 60, number=2)]
 
@@ -63,7 +63,7 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
             lambda: settings,
             start_settings=StartSettings(workspace="default", state=tmp_path),
             open_records=open_records,
-            now=lambda: datetime.now(UTC),
+            now=moment,
         )
         feed.start(heard.put_nowait, heard.put_nowait)
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sandbox.service import Service
 from shared.domain.snapshot import SOURCES
 from shared.operations.context import open_client
 from shared.settings import SettingsError, load
+from tests.clock import moment
 from tests.tui.entrypoints.test_web import settings_of
 from tests.tui.feed.test_poller import Watcher
 from tui.feed.poller import STAGGER, Poller, PollIntervals
@@ -67,7 +67,7 @@ async def test_a_start_is_no_burst_and_hurrying_all_neither(
                 client=client,
                 workspace="acme",
                 poll_intervals=PollIntervals.of(600),
-                now=lambda: datetime.now(UTC),
+                now=moment,
             )
             moments = [time.monotonic()]
             poller.start(watcher)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from shared.api.models import Inbox, Lead, Page, Sequence, StatsRow
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.history import History
 from shared.storage.database import parse_url
+from tests.clock import moment
 from tests.tui.accounts import account
 from tui.app.replay_control import Replay
 from tui.feed.history_access import HistoryAccess
@@ -89,7 +90,7 @@ async def polled(
     seconds: float = 0.3,
     history: HistoryAccess | None = None,
     patience: float = 12,
-    now: Any = lambda: datetime.now(UTC),
+    now: Any = moment,
 ) -> AsyncIterator[tuple[Poller, Watcher]]:
     watcher = Watcher()
     poller = Poller(
@@ -100,7 +101,7 @@ async def polled(
         history=history,
         timeout=patience,
     )
-    past = await history.recall(now=datetime.now(UTC)) if history else None
+    past = await history.recall(now=moment()) if history else None
     poller.start(watcher, past=past)
     try:
         yield poller, watcher
@@ -190,21 +191,21 @@ async def test_a_hurried_source_is_read_again_even_while_it_is_being_read() -> N
 @pytest.mark.parametrize("hours", [-1, 1])
 async def test_a_clock_that_is_set_stops_no_reads(hours: int) -> None:
     service, step = Service(), [timedelta()]
-    async with polled(service, seconds=3600, now=lambda: datetime.now(UTC) + step[0]) as (poller, watcher):
+    async with polled(service, seconds=3600, now=lambda: moment() + step[0]) as (poller, watcher):
         await watcher.until(lambda t: t.beats >= 9)
         step[0] = timedelta(hours=hours)
         tick = await watcher.until(lambda t: t.beats >= 18)
         assert tick.board.trouble is None
         read_at = [stamp.read_at for stamp in tick.board.stamps.values() if stamp.read_at]
         assert len(read_at) == 9
-        assert all(abs((at - datetime.now(UTC) - step[0]).total_seconds()) < 20 for at in read_at)
+        assert all(abs((at - moment() - step[0]).total_seconds()) < 20 for at in read_at)
         assert poller.snapshot.sequences.error is None
 
 
 async def test_stored_data_is_shown_before_the_first_read(tmp_path: Path) -> None:
     url = parse_url(f"sqlite:///{tmp_path}/history.db")
     async with History(url) as store:
-        await store.add(account(now=datetime.now(UTC)), now=datetime.now(UTC))
+        await store.add(account(now=moment()), now=moment())
     service = Service()
     service.down = True
     async with (
@@ -218,7 +219,7 @@ async def test_stored_data_is_shown_before_the_first_read(tmp_path: Path) -> Non
 
 async def test_kept_moments_can_be_looked_at_again(tmp_path: Path) -> None:
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
-        history, now = HistoryAccess(store, workspace="acme"), datetime.now(UTC)
+        history, now = HistoryAccess(store, workspace="acme"), moment()
         await history.keep(account(inboxes=3, now=now), now=now)
         replay = await Replay.open(history, now=now)
         assert replay.live

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from shared.history import History
 from shared.settings import load
+from tests.clock import moment
 from tests.tui.accounts import account
 from tui.system.fast_start import read_start_settings
 
@@ -55,7 +55,7 @@ health_score = "metrics.health"
 )
 async def test_a_glimpse_and_the_settings_agree(tmp_path: Path, text: str) -> None:
     environ = environ_of(tmp_path, text)
-    settings, now = load(environ=environ), datetime.now(UTC)
+    settings, now = load(environ=environ), moment()
     async with History(settings.history_database) as store:
         await store.add(account(now=now, workspace=settings.default_workspace), now=now)
     start_settings = read_start_settings(config=None, environ=environ, workspace=None)

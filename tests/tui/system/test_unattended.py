@@ -19,6 +19,7 @@ import pytest
 
 from shared.domain.snapshot import Snapshot
 from tests.bench.dashboard import tui_month
+from tests.clock import moment
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.waiting import until
 from tui.app.dashboard import DashboardApp
@@ -176,7 +177,7 @@ sys.exit(main(["dashboard", "--wall"]))
 
 @pytest.mark.e2e
 def test_a_self_restart_leaves_no_gap_on_the_terminal(tmp_path: Path) -> None:
-    soon = datetime.now().astimezone() + timedelta(seconds=10)
+    soon = moment().astimezone() + timedelta(seconds=10)
     (tmp_path / "outreach.toml").write_text(f'[dashboard]\nrefresh_at = "{soon:%H:%M:%S}"\n')
     environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTREACH_")}
     environ |= {

@@ -1,0 +1,38 @@
+"""The moment at which the tests take place: fixed, so that no result depends on the hour, date or zone of a machine.
+
+The whole process moves there before its first test, and time goes on from there: what a test has not injected (a bot's
+own clock, the stand-ins') shows the same moment as `NOW`. Processes that a test starts have the real clock, and so do
+tests marked `e2e` or `soak`. `TEST_NOW`, an ISO moment, puts all of it elsewhere (`make test-clock`).
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+
+import time_machine
+
+NOW = datetime.fromisoformat(os.environ.get("TEST_NOW", "2026-11-18T14:05:00+00:00")).astimezone(UTC)
+"""When the first test begins: an ordinary Wednesday, in the afternoon of every zone's working day from London to Delhi."""
+
+
+def moment() -> datetime:
+    """Return the present moment by the clock that the code under test reads, for what it compares with that clock."""
+    return datetime.now(UTC)  # noqa: TID251 # the one place that may
+
+
+class TestClock:
+    """Moves the process to `NOW`, and back to the real time for tests of several processes."""
+
+    def __init__(self) -> None:
+        self._travel: time_machine.travel | None = None
+
+    def fix(self) -> None:
+        if self._travel is None:
+            self._travel = time_machine.travel(NOW, tick=True)
+            self._travel.start()
+
+    def release(self) -> None:
+        if self._travel is not None:
+            self._travel.stop()
+            self._travel = None
