@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, WebSocket, expect, sync_playwright
 
+from tests.e2e.browser import chromium
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(150)]
@@ -53,10 +54,7 @@ def serving(folder: Path, *, port: int) -> Iterator[Iterator[str]]:
 @pytest.fixture
 def browser() -> Iterator[BrowserContext]:
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium",
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
-        )
+        launched = playwright.chromium.launch(**chromium())
         yield launched.new_context()
         launched.close()
 

@@ -12,6 +12,7 @@ import psutil
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests.e2e.browser import chromium
 from tests.e2e.conftest import Demo
 from tests.waiting import wait_until
 
@@ -93,7 +94,7 @@ def test_an_interested_reply_arrives_within_a_minute(demo: Demo) -> None:
 
 def test_no_answer_is_wider_than_a_phone_and_help_fits_two_screens(demo: Demo) -> None:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(**chromium())
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         for place in ("sales", "outreach-alerts"):
             page.goto(f"{demo.announced['slack_page']}#ann/{place}")

@@ -14,6 +14,7 @@ import psutil
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from tests.e2e.browser import chromium
 from tests.e2e.conftest import ROOT
 from tests.waiting import wait_until
 
@@ -63,10 +64,7 @@ def page(terminal: Terminal) -> Iterator[Page]:
         lambda: re.search(r"http://127\.0\.0\.1:\d+/", terminal.screen()), seconds=30, what="its address"
     )
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium",
-            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"],
-        )
+        browser = playwright.chromium.launch(**chromium())
         opened = browser.new_page()
         opened.goto(found[0])
         yield opened

@@ -13,19 +13,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state.settings import Settings
+from tests.e2e.browser import chromium
 from tests.e2e.slack_page.page_bot import listen, visit
 from tests.sandbox.slack.driver import (
     over_http,
 )
-
-SWITCHES = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -53,7 +45,7 @@ async def got(slack: SlackStandIn, client: AsyncWebClient) -> AsyncIterator[list
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def browser() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(executable_path="/usr/bin/chromium", args=SWITCHES)
+        launched = await playwright.chromium.launch(**chromium())
         yield launched
         await launched.close()
 
