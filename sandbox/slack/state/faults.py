@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-Kind = Literal["status", "error", "rate_limited", "delay", "cut", "accept_then_cut", "garbage"]
+Kind = Literal["status", "error", "rate_limited", "delay", "cut", "accept_then_cut", "garbage", "answer"]
 
 
 @dataclass(slots=True, kw_only=True)
 class Fault:
     """One kind of trouble for `times` calls (None: for ever), each `seconds` late.
 
-    `method` is a Web API method, `response_url`, or `*` for all.
+    `method` is a Web API method, `response_url`, or `*` for all. With `arguments`, only calls that have these values
+    meet it: the updates of one message, for example.
     """
 
     kind: Kind
@@ -22,10 +25,15 @@ class Fault:
     seconds: float = 0.0
     retry_after: int = 1
     times: int | None = 1
+    arguments: dict[str, Any] = field(default_factory=dict)
+    answer: Any = None
+    """Of the kind `answer`: the JSON that is sent with status 200, whatever its shape."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind is one of {', '.join(get_args(Kind))}")
+        if not isinstance(self.arguments, dict):
+            raise TypeError("arguments is an object")
 
     @property
     def cuts(self) -> bool:
@@ -46,10 +54,11 @@ class Faults:
 
     pending: list[Fault] = field(default_factory=list)
 
-    def take(self, method: str) -> Fault | None:
+    def take(self, method: str, arguments: Mapping[str, Any] = MappingProxyType({})) -> Fault | None:
         """The fault that this call of `method` meets, used up once."""
         for fault in self.pending:
-            if fault.method in (method, "*"):
+            same = all(arguments.get(name) == value for name, value in fault.arguments.items())
+            if same and fault.method in (method, "*"):
                 if fault.times is not None:
                     fault.times -= 1
                     if fault.times <= 0:

@@ -88,7 +88,7 @@ class Endpoint:
             unreadable = error
         workspace, by = self._caller(_token(request, args))
         workspace.post_scheduled()
-        fault = workspace.faults.take(name)
+        fault = workspace.faults.take(name, args)
         try:
             if unreadable:
                 raise unreadable
@@ -204,6 +204,8 @@ async def _apply(fault: Fault | None) -> web.Response | None:
             return web.Response(text=page, status=fault.status, content_type="text/html")
         case "garbage":
             return web.Response(text='{"ok": true, "ts": "17', content_type="application/json")
+        case "answer":
+            return web.json_response(fault.answer)
         case "cut":
             return web.Response()
     return None

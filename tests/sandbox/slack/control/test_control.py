@@ -113,6 +113,27 @@ async def test_a_cut_connection_may_have_posted(
     assert (await person.see("summary"))["alerts_posted"] == posted
 
 
+async def test_a_fault_meets_only_calls_with_its_arguments(client: AsyncWebClient, person: Person) -> None:
+    first, second = [
+        (await client.chat_postMessage(channel=seed.ALERTS, text=text))["ts"] for text in ("one", "two")
+    ]
+    fault: Json = {"kind": "error", "error": "edit_window_closed", "times": None, "arguments": {"ts": first}}
+    await person.do("faults", method="chat.update", **fault)
+    assert (await client.chat_update(channel=seed.ALERTS, ts=second, text="changed"))["ok"]
+    for _ in range(2):
+        with pytest.raises(SlackApiError, match="edit_window_closed"):
+            await client.chat_update(channel=seed.ALERTS, ts=first, text="changed")
+
+
+@pytest.mark.parametrize("answer", [{"ok": True, "messages": None}, [], "text", None])
+async def test_an_answer_may_have_any_shape(answer: object, slack: SlackStandIn, person: Person) -> None:
+    await person.do("faults", method="conversations.history", kind="answer", answer=answer)
+    token = slack.announcement["slack_bot_token"]
+    url, headers = f"{slack.origin}/api/conversations.history", {"Authorization": f"Bearer {token}"}
+    async with aiohttp.ClientSession() as http, http.get(url, headers=headers) as response:
+        assert await response.json() == answer
+
+
 async def test_an_unknown_fault_is_named(person: Person) -> None:
     refused = await person.do("faults", method="auth.test", kind="gremlin", refused=True)
     assert "accept_then_cut" in refused["error"]
