@@ -36,6 +36,10 @@ class LeadHistory:
     last_active_at: float = 0.0
     """When something last happened to it: a send, a response or a meeting."""
 
+    def note_activity(self, at: float) -> None:
+        """Keep the newest moment: a meeting is played after the lead's later replies, but may come before them."""
+        self.last_active_at = max(self.last_active_at, at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
@@ -129,7 +133,7 @@ class Prehistory:
         history.due_at = None
         cell = self._cell(history, sender, at=at)
         self.buffer.count(cell, "sends")
-        history.last_active_at = at
+        history.note_activity(at)
         result = rules.outcome(
             seed=self.seed,
             lead=-history.serial,  # rows count upwards from 1: the past rolls its own dice
@@ -166,7 +170,7 @@ class Prehistory:
             self._record(history, "completed", at=done_at)
 
     def _record(self, history: LeadHistory, kind: str, *, at: float) -> None:
-        history.last_active_at = at
+        history.note_activity(at)
         self.settled.append(Settled(history=history, kind=kind, step=history.step, at=at))
 
     def expect(self, history: LeadHistory, kind: str, *, due_at: float) -> None:
@@ -205,5 +209,5 @@ class Prehistory:
         if at + delay > self.now:
             self.expect(history, "meeting", due_at=at + delay)
         else:
-            history.last_active_at = at + delay
+            history.note_activity(at + delay)
             self.buffer.count(cell._replace(day=day_of(at + delay)), "meetings")
