@@ -7,12 +7,16 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
+from bot.jobs import register
 from bot.store import Store, open_store
+from sandbox.service.v1 import rate_limits
+from shared.operations import context
 from shared.storage.database import parse_url
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.bot.migrated import migrated_file, migrated_postgresql
+from tests.bot.unpaced import UnpacedBudget
 from tests.waiting import until
 
 # Its own colorful traceback takes a second of the event loop that the bot under test runs in.
@@ -24,6 +28,15 @@ structlog.configure(
 )
 
 
+@pytest.fixture(autouse=True)
+def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests to the service wait for no turn and are never too many, and timers are looked for often: the rate has
+    tests of its own in tests/shared."""
+    monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
+    monkeypatch.setattr(rate_limits, "RATE", 10_000)
+    monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
+
+
 @pytest.fixture
 async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """Slack and a bot in this process."""
@@ -31,7 +44,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
         yield opened
 
 
-@pytest.fixture(params=["http", "socket"])
+@pytest.fixture(params=TRANSPORTS)
 async def connected_bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
     """Slack and a bot in this process that posts twenty messages a second, over each transport."""
     async with open_harness(tmp_path) as opened:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from typing import Any
@@ -33,6 +33,7 @@ class Remote:
     """The status that answers a PATCH of a sequence."""
     seconds: float = 0.0
     """How long a PATCH takes."""
+    _held: asyncio.Event | None = None
     patched: list[tuple[str, str]] = field(default_factory=list)
     stats: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     """The rows of a grouping on one day: `("sequence", "2026-03-10")`."""
@@ -41,11 +42,24 @@ class Remote:
     cut: int = 0
     """So many of the next PATCHes take effect and are never answered."""
 
+    def place(self, channel: str) -> tuple[str, str, str]:
+        """Where a workspace is, its key, and where its alerts go."""
+        return self.url, KEY, channel
+
     def add(self, name: str, *, status: str = "active", steps: int = 3) -> str:
         """One more sequence; returns its id."""
         key = f"sq_{len(self.sequences) + 1:04}"
         self.sequences[key] = {"id": key, "name": name, "status": status, "steps": steps}
         return key
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """Answer every PATCH only after this."""
+        self._held = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._held.set()
 
     async def listed(self, request: web.Request) -> web.Response:
         """GET /sequences, /inboxes, and nothing else that a test needs."""
@@ -78,6 +92,8 @@ class Remote:
         if refusal := self._refusal(request):
             return refusal
         await asyncio.sleep(self.seconds)
+        if self._held:
+            await self._held.wait()
         name, status = request.match_info["name"], (await request.json())["status"]
         if name in self.fails:
             return _error(self.fails[name])

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 import sqlalchemy as sa
 
 from bot.app import Bot, open_bot
@@ -37,6 +38,9 @@ CHANNEL = seed.ALERTS
 START_BOUND = 60.0
 """Seconds for the start of a process: on a machine that is busy with other things it takes many."""
 HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
+TRANSPORTS = ("http", pytest.param("socket", marks=pytest.mark.e2e))
+"""How Slack reaches the bot. The same tests over Socket Mode take as long again; what is its own is in
+tests/bot/slack/test_socket_mode.py."""
 SLOW = "This is taking longer than usual"
 RUN = """
 import sys
@@ -207,6 +211,17 @@ async def open_harness(folder: Path, *, database: str = "", **environ: str) -> A
         )
 
 
+class _HurriedServer(Server):
+    """Ends without the tenth of a second that uvicorn gives to every connection, idle or not."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listener in self.servers:
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        await until(lambda: not (self.server_state.connections or self.server_state.tasks))
+
+
 @contextlib.asynccontextmanager
 async def bot_inside(
     bot: BotHarness, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
@@ -215,7 +230,7 @@ async def bot_inside(
     settings = shared_settings.load(environ=bot.environ)
     listener = socket.create_server(("127.0.0.1", bot.port), backlog=512)
     async with open_bot(settings, pace=pace, timeouts=timeouts) as running:
-        server = Server(server_config(running.web))
+        server = _HurriedServer(server_config(running.web))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             bot.running = running

@@ -8,13 +8,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.slack.socket_mode import SocketTimeouts
 from sandbox.slack.state import seed
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
 from tests.waiting import until
 
-SOCKETS = SocketTimeouts(ping=0.2, connect=1.0, first_wait=0.05, longest_wait=0.2, close=0.5)
-TRANSPORTS = ("http", "socket")
 PAGE = "https://crm.example/contacts?q={email}"
 
 
@@ -27,7 +25,7 @@ async def open_bot(
         bot.config(config)
         if transport == "socket":
             bot.use_socket_mode()
-        async with bot_inside(bot, pace=HASTE, timeouts=SOCKETS):
+        async with bot_inside(bot, pace=HASTE, timeouts=SOCKET_HASTE):
             if transport == "socket":
                 await until(lambda: _connected(bot))
             yield bot

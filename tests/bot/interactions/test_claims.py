@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, BotHarness
+from tests.bot.harness import CHANNEL, TRANSPORTS, BotHarness
 from tests.bot.interactions.alert_bot import (
-    TRANSPORTS,
     card,
     choose,
     click,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bot.interactions import responders
 from bot.slack.manifest import manifest
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote
@@ -17,6 +18,8 @@ from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_ha
 from tests.waiting import until
 
 NAME = "Q3 founders"
+EARLY = 0.1
+"""Seconds until an answer is announced as slow; what makes it slow lasts until the note is seen, or a second longer."""
 
 
 @pytest.fixture
@@ -56,9 +59,12 @@ async def until_shown(bot: BotHarness, message: dict[str, Any], words: str) -> N
     await until(there)
 
 
-async def test_a_slow_click_shows_a_temporary_note_on_the_card(bot: BotHarness) -> None:
+async def test_a_slow_click_shows_a_temporary_note_on_the_card(
+    bot: BotHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     message = await card(bot)
-    await bot.control("faults", method="users.info", kind="delay", seconds=3.5)
+    monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
+    await bot.control("faults", method="users.info", kind="delay", seconds=1.5)
     clicking = asyncio.ensure_future(click(bot, message, "Claim", user=seed.CLEO.id, wait=0))
     await until_shown(bot, message, "Working on it for @cleo")
     await clicking
@@ -67,12 +73,14 @@ async def test_a_slow_click_shows_a_temporary_note_on_the_card(bot: BotHarness) 
     assert len(await bot.messages()) == 1
 
 
-async def test_a_slow_undo_shows_a_note_and_then_who_undid_it(bot: BotHarness, remote: Remote) -> None:
+async def test_a_slow_undo_shows_a_note_and_then_who_undid_it(
+    bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    remote.seconds = 3.5
-    clicking = asyncio.ensure_future(click(bot, line, "Undo", user=seed.BEN.id, wait=0))
-    await until_shown(bot, line, "Working on it for @ben")
-    await clicking
+    monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
+    with remote.holding():
+        await click(bot, line, "Undo", user=seed.BEN.id, wait=0)
+        await until_shown(bot, line, "Working on it for @ben")
 
     async def undone() -> bool:
         return any("active again" in m["text"] for m in await bot.messages())
@@ -82,13 +90,17 @@ async def test_a_slow_undo_shows_a_note_and_then_who_undid_it(bot: BotHarness, r
     assert "Working" not in json.dumps(await bot.messages())
 
 
-async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(bot: BotHarness, remote: Remote) -> None:
+async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(
+    bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
-    remote.seconds = 4.0
-    first = asyncio.ensure_future(click(bot, line, "Undo", user=seed.BEN.id, wait=0))
-    await until_shown(bot, line, "Working on it for @ben")
-    second = asyncio.ensure_future(click(bot, line, "Undo", user=seed.CLEO.id, wait=0))
-    await asyncio.gather(first, second)
+    monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
+    with remote.holding():
+        await click(bot, line, "Undo", user=seed.BEN.id, wait=0)
+        await until_shown(bot, line, "Working on it for @ben")
+        await bot.control("faults", method="users.info", kind="delay", seconds=1.5)
+        await click(bot, line, "Undo", user=seed.CLEO.id, wait=0)
+        await until_shown(bot, line, "Working on it for @cleo")
 
     async def settled() -> bool:
         texts = [m["text"] for m in await bot.messages()]
@@ -101,13 +113,13 @@ async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(bot: BotHarne
 
 
 async def test_a_slow_yes_takes_the_place_of_its_question_and_goes_with_the_answer(
-    bot: BotHarness, remote: Remote
+    bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (question,) = await bot.say("pause all", user=seed.BEN.id)
-    remote.seconds = 3.5
-    clicking = asyncio.ensure_future(click(bot, question, "Pause it", user=seed.BEN.id, wait=0))
-    await until_shown(bot, question, "Working …")
-    await clicking
+    monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
+    with remote.holding():
+        await click(bot, question, "Pause it", user=seed.BEN.id, wait=0)
+        await until_shown(bot, question, "Working …")
 
     async def done() -> bool:
         return any("1 sequence is paused" in m["text"] for m in await bot.messages())

@@ -12,9 +12,8 @@ import pytest
 
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import CHANNEL, HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.alert_bot import (
-    TRANSPORTS,
     card,
     click,
     in_thread,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.interactions import responders
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
@@ -276,8 +277,11 @@ async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_
     assert await until(found)
 
 
-async def test_a_slow_command_is_announced_by_a_line_that_stays_true(served: BotWithService) -> None:
-    slow = {"method": "users.info", "kind": "delay", "seconds": 3.0}
+async def test_a_slow_command_is_announced_by_a_line_that_stays_true(
+    served: BotWithService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(responders, "PROGRESS_AFTER", 0.1)
+    slow = {"method": "users.info", "kind": "delay", "seconds": 1.0}
     await served.bot.control("faults", **slow)
     command = {"text": "/outreach whoami", "user": seed.CLEO.id, "wait": 15}
     (slow_line,) = (await served.bot.control("command", **command))["answers"]

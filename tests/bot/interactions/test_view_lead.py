@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from bot.interactions import modals
 from sandbox.slack.state import seed
 from tests.bot.fake_service import Remote, open_remote
-from tests.bot.harness import BotHarness
-from tests.bot.interactions.alert_bot import TRANSPORTS, card, choose, click, open_bot
+from tests.bot.harness import TRANSPORTS, BotHarness
+from tests.bot.interactions.alert_bot import card, choose, click, open_bot
 from tests.waiting import until
 
 NAME = "Q3 founders"
@@ -62,8 +63,11 @@ async def test_view_lead_shows_who_just_replied_in_a_modal_after_one_request(
     assert len(await bot.messages()) == 1, "nothing is said in the channel"
 
 
-async def test_a_long_search_shows_how_far_it_is_in_the_modal_alone(bot: BotHarness, remote: Remote) -> None:
-    remote.reading = 0.4
+async def test_a_long_search_shows_how_far_it_is_in_the_modal_alone(
+    bot: BotHarness, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modals, "PROGRESS_EVERY", 0.2)
+    remote.reading = 0.1
     message = await card(bot, 1_490)
     await choose(bot, message, "View lead", user=seed.BEN.id, wait=0)
     await modal(bot, "leads searched so far")

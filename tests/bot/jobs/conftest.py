@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.commands.context import CommandContexts
+from bot.jobs import guardrail_samples
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.register import open_histories
@@ -21,7 +22,10 @@ from tests.shared.doubles import NoPacing
 
 
 @pytest.fixture
-async def guarded(store: Store, clock: ManualClock, tmp_path: Path) -> AsyncIterator[GuardedWorkspace]:
+async def guarded(
+    store: Store, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[GuardedWorkspace]:
+    monkeypatch.setattr(guardrail_samples, "BACKFILL", 2)  # thirty days are thirty requests and more
     async with open_remote() as remote:
         remote.now = clock
         environ = {
@@ -32,7 +36,7 @@ async def guarded(store: Store, clock: ManualClock, tmp_path: Path) -> AsyncIter
             "XDG_STATE_HOME": str(tmp_path),
         }
         settings = shared_settings.load(environ=environ)
-        client = OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), total_timeout=0.3)
+        client = OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), retries=0)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
         async with client, open_histories(contexts) as histories:
             watch = GuardrailWatch(store, contexts, planned=lambda: None, permitted=None)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bot.commands.bulk_pause import BulkPause
-from bot.jobs import guardrail_acts
+from bot.jobs import guardrail_acts, guardrail_samples
 from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import parse
@@ -266,7 +266,10 @@ async def test_a_suggestion_is_one_card_and_pauses_nothing(guarded: GuardedWorks
     assert guarded.remote.patched == []
 
 
-async def test_days_that_are_over_are_read_once_and_known_to_backtests(guarded: GuardedWorkspace) -> None:
+async def test_days_that_are_over_are_read_once_and_known_to_backtests(
+    guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guardrail_samples, "BACKFILL", 30)
     yesterday = datetime.fromtimestamp(guarded.clock.now - 24 * HOUR, UTC).date().isoformat()
     guarded.remote.stats["sequence", yesterday] = [{"group": guarded.sequence, "sends": 120, "replies": 3}]
     for _ in range(4):

@@ -12,7 +12,7 @@ import pytest
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import CHANNEL, HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
 from tests.bot.slack.test_socket_mode import connected
 from tests.waiting import until
@@ -21,7 +21,7 @@ NEW = ["data_table", "data_visualization"]
 EVERYTHING = ["header", "rich_text", "context", "actions", "table", *NEW]
 
 
-@pytest.fixture(params=["http", "socket"])
+@pytest.fixture(params=TRANSPORTS)
 async def bot(request: pytest.FixtureRequest, tmp_path: Path, account: str) -> AsyncIterator[BotHarness]:
     """A bot with a service, reached over HTTP or by Socket Mode, in a workspace that knows few blocks."""
     async with Service(speed=0, database=account) as service, open_harness(tmp_path) as opened:

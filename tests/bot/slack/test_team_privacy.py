@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.slack import teams as slack_teams
-from sandbox.service import Service
 from sandbox.slack.state import seed
-from tests.bot.commands.test_several_workspaces import place
+from tests.bot.fake_service import open_remote
 from tests.bot.harness import interested
 from tests.bot.slack.oauth import FIRST, SECOND, Installed, oauth_bot, oauth_harness
 from tests.bot.slack.test_teams import ALERTS_OF_FIRST, text_of
@@ -25,10 +24,10 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def agency(tmp_path: Path, account: str) -> AsyncIterator[Installed]:
+async def agency(tmp_path: Path) -> AsyncIterator[Installed]:
     """Two clients' workspaces, both allowed in both Slack workspaces; alerts of both have a channel in the first."""
-    async with Service(speed=0, database=account) as service, oauth_harness(tmp_path) as bot:
-        bot.config_workspaces({"acme": place(service, ALERTS_OF_FIRST), "globex": place(service, "")})
+    async with open_remote("Q3 founders") as service, oauth_harness(tmp_path) as bot:
+        bot.config_workspaces({"acme": service.place(ALERTS_OF_FIRST), "globex": service.place("")})
         async with oauth_bot(bot) as running:
             for team in (FIRST, SECOND):
                 await running.browser.install(team)
@@ -76,10 +75,10 @@ async def test_open_replies_link_to_cards_of_the_own_team_alone(agency: Installe
     assert "archives/" not in answer
 
 
-async def test_a_channel_that_fails_is_told_in_no_other_team(tmp_path: Path, account: str) -> None:
-    async with Service(speed=0, database=account) as service, oauth_harness(tmp_path) as bot:
+async def test_a_channel_that_fails_is_told_in_no_other_team(tmp_path: Path) -> None:
+    async with open_remote("Q3 founders") as service, oauth_harness(tmp_path) as bot:
         second = f"{SECOND}/C0NORTH001"
-        bot.config_workspaces({"acme": place(service, ALERTS_OF_FIRST), "globex": place(service, second)})
+        bot.config_workspaces({"acme": service.place(ALERTS_OF_FIRST), "globex": service.place(second)})
         async with oauth_bot(bot) as agency:
             for team, name in ((FIRST, "acme"), (SECOND, "globex")):
                 await agency.browser.install(team)

@@ -15,12 +15,11 @@ from bot.alerts.rendering import write_note
 from bot.slack import teams as slack_teams
 from bot.store.db.schema import posts
 from bot.store.queue.outbox import PlannedPost
-from sandbox.service import Service
 from sandbox.slack.state import seed
 from sandbox.slack.state.model import Json, Message
 from shared.domain.card import Card
-from tests.bot.commands.test_several_workspaces import place
-from tests.bot.harness import interested
+from tests.bot.fake_service import open_remote
+from tests.bot.harness import TRANSPORTS, interested
 from tests.bot.slack.oauth import FIRST, SECOND, Installed, oauth_bot, oauth_harness
 from tests.waiting import until
 
@@ -34,15 +33,15 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slack_teams, "FRESH_SECONDS", 0.0)
 
 
-@pytest.fixture(params=["http", "socket"])
-async def agency(request: pytest.FixtureRequest, tmp_path: Path, account: str) -> AsyncIterator[Installed]:
+@pytest.fixture(params=TRANSPORTS)
+async def agency(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Installed]:
     """acme and globex in two Slack workspaces; acme's alerts come to #outreach-alerts of the first."""
     async with (
-        Service(speed=0, database=account) as acme,
-        Service(speed=0, scenario="empty", seed=3) as globex,
+        open_remote("Q3 founders") as acme,
+        open_remote() as globex,
         oauth_harness(tmp_path) as bot,
     ):
-        bot.config_workspaces({"acme": place(acme, ALERTS_OF_FIRST), "globex": place(globex, "")})
+        bot.config_workspaces({"acme": acme.place(ALERTS_OF_FIRST), "globex": globex.place("")})
         if request.param == "socket":
             bot.use_socket_mode()
         async with oauth_bot(bot) as running:
@@ -378,11 +377,11 @@ async def test_a_form_names_the_channel_of_its_own_team(agency: Installed) -> No
 
 
 async def test_a_mention_of_the_settings_calls_in_its_own_slack_workspace_alone(
-    tmp_path: Path, account: str
+    tmp_path: Path,
 ) -> None:
-    async with Service(speed=0, database=account) as acme, oauth_harness(tmp_path) as bot:
+    async with open_remote("Q3 founders") as acme, oauth_harness(tmp_path) as bot:
         mention = f'[routes]\nmention = "{FIRST}/{seed.GROUPS[0].id}"\n'
-        bot.config_workspaces({"acme": place(acme, ALERTS_OF_FIRST)}, text=mention)
+        bot.config_workspaces({"acme": acme.place(ALERTS_OF_FIRST)}, text=mention)
         async with oauth_bot(bot) as agency:
             for team in (FIRST, SECOND):
                 await agency.browser.install(team)
