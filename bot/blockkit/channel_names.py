@@ -28,12 +28,11 @@ def channels_in(card: Card) -> frozenset[str]:
 
 
 def with_channel_names(card: Card, names: Mapping[str, str]) -> Card:
-    """The Card with each channel as `#name` as far as it is known; commands of buttons keep the reference."""
+    """The Card with each channel by its name, like `#sales`, where that is known; commands of buttons keep the reference."""
     known = {channel: name for channel, name in names.items() if name}
 
     def named(match: re.Match[str]) -> str:
-        name = known.get(match["linked"] or match["bare"])
-        return f"#{name}" if name else match[0]
+        return known.get(match["linked"] or match["bare"], match[0])
 
     return changed(card, lambda text: _REFERENCE.sub(named, text)) if known else card
 

@@ -10,7 +10,7 @@ from functools import partial
 from bot.commands.answer import Answer
 from bot.commands.context import CommandContexts
 from bot.slack import permissions
-from bot.slack.directory import UserDirectory
+from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
 from shared.commands import Command, Invocation, Role, UsageError
 from shared.domain.card import Card, Tone
@@ -46,11 +46,13 @@ class Access:
             role=permissions.role_of(person),
             team=self._directory.team,
         )
+        viewer = Viewer(user=person.id, channel=channel)
         return replace(
             context,
             permits=partial(self.may, person, channel=channel),
             display_name=self._directory.display_name,
-            find_place=self._directory.find_place,
+            find_place=partial(self._directory.find_place, viewer=viewer),
+            sees_channel=partial(self._directory.sees, viewer=viewer),
             zone=self.zone(person),
             permalink=self._permalink,
         )
@@ -76,6 +78,16 @@ class Access:
         if team not in {"", own} or name.startswith("#"):
             raise UsageError(_ELSEWHERE)
         return replace(invocation, values={**invocation.values, "channel": in_team(own, name)})
+
+    async def hidden(self, invocation: Invocation, person: Person, *, channel: str) -> Answer | None:
+        """The refusal of a line that names a channel of which this person may not know."""
+        named = invocation.values.get("channel")
+        if not named:
+            return None
+        place = await self._directory.refusal(named, Viewer(user=person.id, channel=channel))
+        if place is None:
+            return None
+        return Answer(card=Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN, refused=True))
 
     async def is_shown(self, alert: str) -> bool:
         """Whether an alert belongs to a workspace that this team may see."""

@@ -23,7 +23,7 @@ from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
 from bot.commands.runner import CommandRunner
-from bot.slack.directory import UserDirectory
+from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
 from shared import commands, operations
 from shared.commands import COMMANDS, Invocation, Role, UsageError
@@ -37,6 +37,8 @@ KNOWN_WITHIN = 1.5
 MOST_NAMED = 20
 """The number of channels per answer that are looked up in Slack."""
 _ANSWERS = frozenset({"yes", "undo"})
+_NO_NAMES = frozenset({"", "privategroup", "directmessage"})
+"""What Slack sends as the name of a conversation that is private."""
 
 log = structlog.get_logger("acts")
 
@@ -86,19 +88,25 @@ class CommandDispatcher:
         """
         person = await self._directory.find(user, name=name)
         person = self._access.with_role(replace(person, is_bot=person.is_bot or is_bot), channel=channel)
-        line = await self._directory.with_channels(line)
+        viewer = Viewer(user=user, channel=channel)
+        line = await self._directory.with_channels(line, viewer)
         try:
             answer = await self._perform(line.strip(), person, channel=channel, progress=progress)
         except UsageError as error:
             answer = Answer(card=with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
             answer = Answer(card=failure(error))
-        return await self._with_channel_names(answer, {channel: channel_name})
+        here = {channel: f"#{channel_name}"} if channel_name not in _NO_NAMES else {}
+        return await self._with_channel_names(answer, here, viewer=viewer)
 
-    async def _with_channel_names(self, answer: Answer, names: Mapping[str, str]) -> Answer:
-        """The answer with its channels by name; `names` are already known."""
-        unknown = [channel for channel in channels_in(answer.card) if not names.get(channel)][:MOST_NAMED]
-        found = await asyncio.gather(*(self._directory.channel_name(channel) for channel in unknown))
+    async def _with_channel_names(
+        self, answer: Answer, names: Mapping[str, str], *, viewer: Viewer
+    ) -> Answer:
+        """The answer with its channels by name, as far as all its readers may know them; `names` are already known."""
+        if answer.public:
+            viewer = Viewer(channel=viewer.channel)
+        unknown = [channel for channel in channels_in(answer.card) if channel not in names][:MOST_NAMED]
+        found = await asyncio.gather(*(self._directory.shown_name(channel, viewer) for channel in unknown))
         names = {**names, **dict(zip(unknown, found, strict=True))}
         return replace(answer, card=with_channel_names(answer.card, names))
 
@@ -192,6 +200,8 @@ class CommandDispatcher:
         readable = await self._access.readable(invocation, person, channel=channel)
         if readable is None:
             return await self._access.refuse(invocation, person, channel=channel)
+        if hidden := await self._access.hidden(readable, person, channel=channel):
+            return hidden
         context = self._access.context(readable.workspace, person, channel=channel)
         context = replace(context, progress=progress) if progress else context
         page, others = readable.values.get("page"), {**readable.values, "page": None}

@@ -95,7 +95,9 @@ class SelfTest:
         except SlackError as error:
             return _bad("Alert channel", f"{channel}: {error}. Invite the bot, or set another.")
         info = answer.get("channel") or {}
-        name = f"#{info.get('name', channel)}"
+        name = (
+            f"#{info.get('name', channel)}" if await context.sees_channel(channel) else "its private channel"
+        )
         if info.get("is_archived"):
             return _bad("Alert channel", f"{name} is archived. Unarchive it, or set another.")
         if not info.get("is_member"):

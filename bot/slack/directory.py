@@ -7,8 +7,8 @@ import contextlib
 import difflib
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -23,7 +23,8 @@ from shared.text.slack_ids import bare, in_team, split_id
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
 PERSON_SECONDS = 60.0
-"""The same for people and groups: who loses a role loses it within a minute."""
+"""The same for people, groups and memberships: who loses a role or leaves a channel loses what it gave within a minute."""
+_PERSONAL = frozenset({"user", "group", "memberships"})
 GONE = frozenset({"user_not_found", "user_not_visible", "users_not_found", "no_such_subteam"})
 """Slack's error codes for a user or group that no longer exists."""
 MAX_CACHED, MAX_PAGES = 5_000, 20
@@ -38,6 +39,24 @@ _NAMED = re.compile(r"(?<![\w<&])#([^\s#<>&,|\"]{1,80})")
 
 log = structlog.get_logger("people")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Who reads an answer, and in which channel; without a user, everybody there."""
+
+    user: str = ""
+    channel: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A channel that the bot can see."""
+
+    id: str
+    name: str
+    is_private: bool
+    """A private channel or a conversation: known to its members only."""
 
 
 class UserDirectory:
@@ -75,7 +94,7 @@ class UserDirectory:
     async def _cached_call(self, kind: str, key: str, fetch: Callable[[], Awaitable[T]]) -> T | None:
         at, known = self._cached.get((kind, key), (0.0, None))
         age = self._clock() - at
-        if known is not None and age < (PERSON_SECONDS if kind in {"user", "group"} else FRESH_SECONDS):
+        if known is not None and age < (PERSON_SECONDS if kind in _PERSONAL else FRESH_SECONDS):
             return cast("T", known)
         try:
             known = await asyncio.wait_for(fetch(), TIMEOUT)
@@ -116,44 +135,98 @@ class UserDirectory:
         answer = await self._slack.read("usergroups.users.list", usergroup=group)
         return frozenset(in_team(self.team, str(user)) for user in answer.get("users") or ())
 
-    async def with_channels(self, line: str) -> str:
+    async def with_channels(self, line: str, viewer: Viewer | None = None) -> str:
         """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
         if line.partition(" ")[0].lower() not in _NAMING or not _NAMED.search(line):
             return line
-        known = await self._cached_call("channels", "", self._channels) or {}
+        known = await self._names(viewer) or {}
         return _NAMED.sub(lambda m: f"<#{known[m[1].lower()]}>" if m[1].lower() in known else m[0], line)
 
-    async def _channels(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        query: dict[str, Any] = {"limit": PAGE, "types": "public_channel,private_channel"}
-        for _page in range(MAX_PAGES):
-            answer = await self._slack.read("conversations.list", **query)
-            for one in answer.get("channels") or ():
-                name = str(one["name"]).lower()
-                if not (one.get("is_archived") and name in found):  # another one may have its name since
-                    found[name] = in_team(self.team, str(one["id"]))
-            query["cursor"] = (answer.get("response_metadata") or {}).get("next_cursor")
-            if not query["cursor"]:
-                break
+    async def _names(self, viewer: Viewer | None) -> Mapping[str, str] | None:
+        """The ids of the channels that a viewer may know of, by name; None where Slack doesn't tell."""
+        known = await self._cached_call("channels", "", self._channels)
+        if known is None:
+            return None
+        mine = await self._memberships_of(viewer) if viewer else None
+        return {
+            name: one.id
+            for name, one in known.items()
+            if mine is None or not one.is_private or one.id in mine
+        }
+
+    async def _channels(self) -> dict[str, Channel]:
+        found: dict[str, Channel] = {}
+        async for one in self._listed("conversations.list", types="public_channel,private_channel"):
+            name = str(one["name"]).lower()
+            if not (one.get("is_archived") and name in found):  # another one may have its name since
+                found[name] = self._read_channel(str(one["id"]), one)
         return found
 
-    async def find_place(self, channel: str) -> Place:
+    async def _listed(self, method: str, **query: Any) -> AsyncIterator[Mapping[str, Any]]:
+        cursor: str | None = None
+        for _page in range(MAX_PAGES):
+            answer = await self._slack.read(method, limit=PAGE, cursor=cursor, **query)
+            for one in answer.get("channels") or ():
+                yield one
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+
+    def _read_channel(self, channel: str, info: Mapping[str, Any]) -> Channel:
+        private = any(info.get(kind) for kind in ("is_private", "is_group", "is_mpim", "is_im"))
+        return Channel(id=in_team(self.team, channel), name=str(info.get("name") or ""), is_private=private)
+
+    async def sees(self, channel: str, viewer: Viewer) -> bool:
+        """Whether a viewer may know of a channel: everybody of a public one, its members of a private one.
+
+        False too where Slack doesn't tell, and where there is no such channel.
+        """
+        if channel == viewer.channel:
+            return True
+        known = await self._channel(channel)
+        return known is not None and (not known.is_private or channel in await self._memberships_of(viewer))
+
+    async def _memberships_of(self, viewer: Viewer) -> frozenset[str]:
+        """The private channels of a person that the bot is in too: Slack tells it of no others.
+
+        https://docs.slack.dev/reference/methods/users.conversations
+        """
+        if not viewer.user:
+            return frozenset({viewer.channel})
+        fetch = partial(self._memberships, viewer.user)
+        return frozenset({viewer.channel}) | (
+            await self._cached_call("memberships", viewer.user, fetch) or frozenset()
+        )
+
+    async def _memberships(self, user: str) -> frozenset[str]:
+        shared = self._listed("users.conversations", user=user, types="private_channel,mpim")
+        return frozenset([in_team(self.team, str(one["id"])) async for one in shared])
+
+    async def refusal(self, channel: str, viewer: Viewer | None) -> Place | None:
+        """Why a viewer can't name this channel; None if they can. A private channel is refused like a missing one."""
+        if not channel.startswith("#"):
+            return None if viewer is None or await self.sees(channel, viewer) else _no_channel(channel)
+        known = await self._names(viewer)
+        if known is None:
+            return Place(
+                channel=channel,
+                error="unreachable",
+                refusal=f"Slack couldn't be asked about {channel}",
+                fix="Try again, or give the channel's id.",
+            )
+        if channel[1:].lower() in known:
+            return None
+        return _no_channel(channel, near=difflib.get_close_matches(channel[1:].lower(), known, n=3))
+
+    async def find_place(self, channel: str, viewer: Viewer | None = None) -> Place:
         """Whether alerts can be posted to a channel and read back there; a public one is joined for that.
 
         https://docs.slack.dev/reference/methods/conversations.join
         """
+        if refusal := await self.refusal(channel, viewer):
+            return refusal
         if channel.startswith("#"):
-            known = await self._cached_call("channels", "", self._channels)
-            if known is None:
-                return Place(
-                    channel=channel,
-                    error="unreachable",
-                    refusal=f"Slack couldn't be asked about {channel}",
-                    fix="Try again, or give the channel's id.",
-                )
-            if channel[1:].lower() not in known:
-                return _no_channel(channel, near=difflib.get_close_matches(channel[1:].lower(), known, n=3))
-            channel = known[channel[1:].lower()]
+            channel = (await self._names(viewer) or {}).get(channel[1:].lower(), channel)
         try:
             info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
             return await self._joined(channel, info)
@@ -188,19 +261,31 @@ class UserDirectory:
 
     async def channel_name(self, channel: str) -> str:
         """`sales`; empty where Slack does not tell, and for a channel of another team."""
-        if self.team and split_id(channel)[0] != self.team:
+        known = await self._channel(channel)
+        return known.name if known else ""
+
+    async def shown_name(self, channel: str, viewer: Viewer) -> str:
+        """`#sales`; a private channel has a name for its members only. Empty where Slack does not tell."""
+        known = await self._channel(channel)
+        if known is None or not known.name:
             return ""
-        found = await self._cached_call("channel", channel, lambda: self._channel(channel))
-        return found or ""
+        return f"#{known.name}" if await self.sees(channel, viewer) else "a private channel"
 
     def known_name(self, channel: str) -> str:
-        """`#sales`, as far as it was asked before; else the id."""
-        _, name = self._cached.get(("channel", channel), (0.0, ""))
-        return f"#{name}" if name else f"Channel {channel}"
+        """`#sales`, as far as it was asked before, for people of any channel; else the id."""
+        known: Channel | None = self._cached.get(("channel", channel), (0.0, None))[1]
+        if known is None or not known.name:
+            return f"Channel {channel}"
+        return f"Private channel {channel}" if known.is_private else f"#{known.name}"
 
-    async def _channel(self, channel: str) -> str:
+    async def _channel(self, channel: str) -> Channel | None:
+        if self.team and split_id(channel)[0] != self.team:
+            return None
+        return await self._cached_call("channel", channel, lambda: self._fetch_channel(channel))
+
+    async def _fetch_channel(self, channel: str) -> Channel:
         info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
-        return str(info.get("name") or "")
+        return self._read_channel(bare(channel), info)
 
     def forget_channel(self, channel: str) -> None:
         """A channel was renamed, archived or moved: cached data about it and about all names is dropped."""
@@ -242,7 +327,8 @@ class UserDirectory:
 
 
 def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:
-    named = channel if channel.startswith("#") else f"<#{channel}>"
+    # By its id it would be shown as a private channel, which a missing one isn't.
+    named = channel if channel.startswith("#") else "that channel"
     meant = f"Did you mean {', '.join(f'#{name}' for name in near)}? " if near else ""
     fix = f"{meant}If it is private, the bot must be a member. {INVITE}"
     return Place(channel=channel, error="channel_not_found", refusal=f"The bot can't see {named}", fix=fix)

@@ -66,7 +66,8 @@ async def with_channel_names(card: Card, settings: Settings) -> Card:
     if found and settings.slack.bot_token and not settings.slack.client_id:
         async with _web_api(settings) as api:
             directory = UserDirectory(api)
-            names = {channel: await directory.channel_name(channel) for channel in found}
+            known = {channel: await directory.channel_name(channel) for channel in found}
+            names = {channel: f"#{name}" for channel, name in known.items() if name}
         card = channel_names.with_channel_names(card, names)
     return channel_names.changed(card, lambda text: COMMAND.sub(r"\1'\2'", MENTION.sub(r"\1", text)))
 

@@ -48,6 +48,10 @@ class Place:
 UNCHECKED = "Not checked with Slack: this channel may not exist, or may not accept messages."
 
 
+async def sees_every_channel(_channel: str) -> bool:
+    return True
+
+
 async def take_as_is(channel: str) -> Place:
     return Place(channel=channel, note=UNCHECKED)
 
@@ -89,6 +93,8 @@ class CommandContext:
     """The address of an alert's card, for faces that can lead there; empty where there is none."""
     find_place: Callable[[str], Awaitable[Place]] = take_as_is
     """Whether a channel exists and takes posts; only Slack knows."""
+    sees_channel: Callable[[str], Awaitable[bool]] = sees_every_channel
+    """Whether the reader may know of a channel; private ones are for their members."""
 
     def may_name(self, channel: str) -> bool:
         """Whether a channel belongs where the command was given; channels of other teams are hidden here."""

@@ -97,3 +97,56 @@ async def test_channels_are_shown_by_their_names(connected_bot: BotHarness) -> N
         shown = [body["text"], *(json.dumps(block) for block in body["blocks"] if block["type"] != "actions")]
         assert "#sales" in body["text"]
         assert [text for text in shown if seed.SALES in text] == []
+
+
+PRIVATE_LINES = [
+    "subscribe lead.bounced {}",
+    "unsubscribe all {}",
+    "subscriptions {}",
+    "digest at 09:00 {}",
+    "digest off {}",
+    "digest {}",
+]
+
+
+@pytest.mark.parametrize("channel", ["#leadership", f"<#{seed.PRIVATE}>"], ids=["name", "id"])
+async def test_a_private_channel_of_others_is_answered_like_a_missing_one(
+    connected_bot: BotHarness, channel: str
+) -> None:
+    missing = "#nowhere-at-all" if channel.startswith("#") else "<#C0NOWHERE1>"
+    for line in PRIVATE_LINES:
+        (private,) = await connected_bot.say(line.format(channel), user=seed.CLEO.id)
+        (unknown,) = await connected_bot.say(line.format(missing), user=seed.CLEO.id)
+        assert "The bot can't see" in private["text"], line
+        assert private["text"].replace(channel, missing) == unknown["text"], line
+    assert await subscriptions(connected_bot, seed.PRIVATE) == []
+
+
+async def test_no_private_channel_of_others_is_suggested(connected_bot: BotHarness) -> None:
+    typo = "#leadershp"
+    (shown,) = await connected_bot.say(f"subscribe lead.bounced {typo}", user=seed.CLEO.id)
+    assert "leadership" not in json.dumps(shown)
+    (own,) = await connected_bot.say(f"subscribe lead.bounced {typo}", user=seed.ANN.id)
+    assert "Did you mean #leadership?" in own["text"] + json.dumps(own["blocks"])
+
+
+async def test_a_member_names_a_private_channel_elsewhere_and_others_do_not_read_its_name(
+    connected_bot: BotHarness,
+) -> None:
+    (line,) = await connected_bot.say("subscribe lead.bounced #leadership", user=seed.ANN.id)
+    assert len(await subscriptions(connected_bot, seed.PRIVATE)) == 1
+    public = line["seen_by"] is None
+    assert ("a private channel" in json.dumps(line)) is public
+    (read,) = await connected_bot.say("audit", user=seed.CLEO.id)
+    assert "leadership" not in json.dumps(read)
+    assert "a private channel" in json.dumps(read)
+
+
+async def test_nobody_names_a_private_channel_while_slack_does_not_tell_its_members(
+    connected_bot: BotHarness,
+) -> None:
+    await connected_bot.control("faults", method="users.conversations", kind="status", status=503, times=None)
+    (shown,) = await connected_bot.say(f"subscriptions <#{seed.PRIVATE}>", user=seed.ANN.id)
+    assert "The bot can't see" in shown["text"]
+    (public,) = await connected_bot.say("subscriptions #sales", user=seed.ANN.id)
+    assert "Subscriptions of #sales" in public["text"]

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from bot.slack.directory import UserDirectory
+from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.web_api import open_web_api
 
 Slack = Callable[[dict[str, Any]], AbstractAsyncContextManager[UserDirectory]]
@@ -60,3 +60,28 @@ async def test_fields_that_slack_omits_are_empty(
     async with slack({"ok": True}) as people:
         assert await read(people) == ""
         assert await people.permalink("C1", "1.2") == ""
+
+
+async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute() -> None:
+    members, now = {"U1"}, [0.0]
+
+    async def answered(request: web.Request) -> web.Response:
+        if request.match_info["method"] == "conversations.info":
+            return web.json_response({"ok": True, "channel": {"name": "board", "is_private": True}})
+        mine = [{"id": "G1", "name": "board"}] if request.query["user"] in members else []
+        return web.json_response({"ok": True, "channels": mine})
+
+    application = web.Application()
+    application.router.add_route("*", "/api/{method}", answered)
+    async with (
+        TestServer(application) as server,
+        open_web_api("xoxb-1", base_url=str(server.make_url("/api/"))) as api,
+    ):
+        people, ann = UserDirectory(api, clock=lambda: now[0]), Viewer(user="U1", channel="C1")
+        assert await people.sees("G1", ann)
+        assert not await people.sees("G1", Viewer(user="U2", channel="C1"))
+        assert await people.sees("G1", Viewer(channel="G1"))
+        assert await people.shown_name("G1", Viewer(channel="C1")) == "a private channel"
+        members.clear()
+        now[0] = 61.0
+        assert not await people.sees("G1", ann)
