@@ -1,4 +1,4 @@
-"""A sandbox that is a real process, and a shell that runs the real program against it."""
+"""A sandbox, and a shell that runs the real program against it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 
 from cli.main import main
+from sandbox.embedded import Sandbox, SandboxOptions
+from tests.rate_limit import lift_rate_limit
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
@@ -65,24 +68,15 @@ class Shell:
 
 @pytest.fixture(scope="session")
 def sandbox(seeded_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """The announcement of a sandbox that lives as long as the tests; its account changes by what they do alone."""
-    environ = {k: v for k, v in os.environ.items() if not k.startswith(("OUTREACH_", "SLACK_"))}
+    """The announcement of a sandbox that lives as long as the tests; its account changes by what they do alone.
+
+    It runs in a thread: a process would have the machine's clock, which is another than that of the tests.
+    """
     account = shutil.copy(seeded_database, tmp_path_factory.mktemp("sandbox") / "sandbox.db")
-    process = subprocess.Popen(
-        [*PROGRAM, "sandbox", "--speed", "0", "--database", f"sqlite:///{account}"],
-        cwd=ROOT,
-        env=environ,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    try:
-        yield json.loads(process.stdout.readline())
-    finally:
-        process.terminate()
-        code = process.wait(10)
-        process.stdout.close()
-    assert code == 0
+    running = Sandbox(SandboxOptions(speed=0, database=f"sqlite:///{account}"))
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(running):
+        running.service.state.limiter.change("off")
+        yield running.announcement
 
 
 @pytest.fixture
@@ -99,6 +93,7 @@ def offline(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     }
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
+    lift_rate_limit(monkeypatch)
     return Shell(tmp_path, capsys, monkeypatch)
 
 

@@ -29,12 +29,14 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.e2e
 def test_the_documented_example_passes(project: Path) -> None:
     ran = run_pytest(project)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "1 passed" in ran.stdout
 
 
+@pytest.mark.e2e
 def test_a_failure_shows_what_happened(project: Path) -> None:
     file = project / "test_bot.py"
     file.write_text(

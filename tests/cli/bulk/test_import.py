@@ -164,6 +164,7 @@ def test_existing_leads_are_skipped_with_their_reason(shell: Shell) -> None:
     assert all(row["reason"] for row in rows)
 
 
+@pytest.mark.e2e
 def test_a_killed_import_continues_without_loss_or_duplicates(shell: Shell, control: Control) -> None:
     path = file_of(shell.home, 1500, mark="kill", bad=1)
     control("POST", "/faults", {"endpoint": "POST /leads", "times": 2, "delay": 0.4})
@@ -185,6 +186,7 @@ def test_a_killed_import_continues_without_loss_or_duplicates(shell: Shell, cont
     assert not list((shell.home / "state" / "imports").iterdir())
 
 
+@pytest.mark.e2e
 def test_an_interrupt_completes_open_batches_and_says_how_to_continue(shell: Shell, control: Control) -> None:
     path = file_of(shell.home, 10_000, mark="int")
     control("POST", "/faults", {"endpoint": "POST /leads", "times": None, "delay": 0.3})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
-from functools import cache
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+from argcomplete.finders import CompletionFinder
 
 from cli.commands import completion
 from cli.parser import command_line
@@ -22,25 +25,71 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-@cache
-def setup() -> str:
-    """What a shell evaluates at its start."""
-    return subprocess.run([OUTREACH, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+class Finder(CompletionFinder):
+    """Leaves descriptor 9 alone, to which a shell's own process writes what it debugs."""
+
+    def _init_debug_stream(self) -> None:
+        pass
 
 
-def complete(typed: str, *, folder: Path) -> list[str]:
+@pytest.fixture
+def complete(offline: Shell, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """What the program answers in this process to the script of bash, after `outreach` and a text."""
+
+    def ask(typed: str, *, folder: Path = offline.home) -> list[str]:
+        line = f"outreach {typed}"
+        environ = {"COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE": "1"}
+        environ |= {"_ARGCOMPLETE_COMP_WORDBREAKS": " \t\n\"'@><=;|&(:", "_ARGCOMPLETE_IFS": "\n"}
+        answer = io.StringIO()
+        with monkeypatch.context() as patch:
+            for name, value in environ.items():
+                patch.setenv(name, value)
+            patch.chdir(folder)
+            patch.setattr(
+                "argcomplete.autocomplete", partial(Finder(), output_stream=answer, exit_method=_stay)
+            )
+            completion.complete()
+        return [word.rstrip() for word in answer.getvalue().splitlines() if word.strip()]
+
+    return ask
+
+
+def _stay(code: int) -> None:
+    assert code == 0
+
+
+def complete_in_bash(typed: str, *, folder: Path) -> list[str]:
     """What bash offers after `outreach` and the text."""
+    setup = subprocess.run([OUTREACH, "completion", "bash"], capture_output=True, text=True, check=True)
     ran = subprocess.run(
-        ["bash", "-c", SCRIPT, "_", OUTREACH, f"outreach {typed}", setup()],
+        ["bash", "-c", SCRIPT, "_", OUTREACH, f"outreach {typed}", setup.stdout],
         cwd=folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return [line.rstrip() for line in ran.stdout.splitlines() if line.strip()]
 
 
-def test_the_first_word_is_a_command_a_program_or_an_option(offline: Shell) -> None:
-    assert {*command_line.words(), "--config", "--help"} <= set(complete("", folder=offline.home))
-    assert complete("webh", folder=offline.home) == ["webhooks"]
-    assert {"pause", "sandbox"} <= set(complete("help ", folder=offline.home))
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("webh", ["webhooks"]),
+        ("pause Recr", ["Recruiters\\ Singapore"]),
+        ("import lea", ["leads.csv"]),
+        ("status @", ["default"]),
+    ],
+)
+def test_bash_offers_what_the_program_answers(shell: Shell, typed: str, offered: list[str]) -> None:
+    (shell.home / "leads.csv").touch()
+    assert complete_in_bash(typed, folder=shell.home) == offered
+
+
+Complete = Callable[..., list[str]]
+
+
+def test_the_first_word_is_a_command_a_program_or_an_option(complete: Complete) -> None:
+    assert {*command_line.words(), "--config", "--help"} <= set(complete(""))
+    assert complete("webh") == ["webhooks"]
+    assert {"pause", "sandbox"} <= set(complete("help "))
 
 
 @pytest.mark.parametrize(
@@ -54,37 +103,39 @@ def test_the_first_word_is_a_command_a_program_or_an_option(offline: Shell) -> N
         ("stats by ", {"sequence", "step", "variant", "inbox"}),
     ],
 )
-def test_fixed_words_options_and_events_are_offered(offline: Shell, typed: str, offered: set[str]) -> None:
-    assert offered <= set(complete(typed, folder=offline.home))
+def test_fixed_words_options_and_events_are_offered(
+    complete: Complete, typed: str, offered: set[str]
+) -> None:
+    assert offered <= set(complete(typed))
 
 
-def test_an_option_of_the_program_itself_is_not_offered(offline: Shell) -> None:
-    assert complete("dashboard --fo", folder=offline.home) == []
+def test_an_option_of_the_program_itself_is_not_offered(complete: Complete) -> None:
+    assert complete("dashboard --fo") == []
 
 
 @pytest.mark.parametrize("typed", ["pause Recr", "add a@b.co to Recr", "import leads.csv --to Recr"])
-def test_sequences_of_the_account_are_offered(shell: Shell, typed: str) -> None:
-    assert complete(typed, folder=shell.home) == ["Recruiters\\ Singapore"]
+def test_sequences_of_the_account_are_offered(shell: Shell, complete: Complete, typed: str) -> None:
+    assert complete(typed) == ["Recruiters\\ Singapore"]
 
 
-def test_no_sequence_is_offered_where_the_service_does_not_answer(offline: Shell) -> None:
-    assert complete("resume Recr", folder=offline.home) == []
+def test_no_sequence_is_offered_where_the_service_does_not_answer(complete: Complete) -> None:
+    assert complete("resume Recr") == []
 
 
-def test_workspaces_of_the_configuration_are_offered(offline: Shell) -> None:
+def test_workspaces_of_the_configuration_are_offered(offline: Shell, complete: Complete) -> None:
     file = offline.home / "outreach.toml"
     file.write_text("[workspaces.acme]\n[workspaces.globex]\n")
     # To bash, a word begins anew after the @.
-    assert set(complete("status @", folder=offline.home)) == {"acme", "default", "globex"}
+    assert set(complete("status @")) == {"acme", "default", "globex"}
     elsewhere = offline.home / "empty"
     elsewhere.mkdir()
     assert complete(f"--config {file} status --workspace glo", folder=elsewhere) == ["globex"]
 
 
-def test_files_are_offered_where_a_file_is_wanted(offline: Shell) -> None:
+def test_files_are_offered_where_a_file_is_wanted(offline: Shell, complete: Complete) -> None:
     (offline.home / "leads.csv").touch()
-    assert complete("import lea", folder=offline.home) == ["leads.csv"]
-    assert complete("sandbox --database lea", folder=offline.home) == []
+    assert complete("import lea") == ["leads.csv"]
+    assert complete("sandbox --database lea") == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

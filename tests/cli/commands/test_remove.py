@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from typing import Any
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 
-from tests.cli.conftest import PROGRAM, ROOT, Shell
+from tests.cli.conftest import Shell
 from tests.shared.api.scripted_server import Answer, RecordedRequest, open_scripted_server
-
-PATIENCE = 20
 
 OTHER = {"id": "ld_other", "email": "bob@x.io"}
 CUSTOM = {"ID": "ld_other", "Id": "ld_other", "_id": "ld_other", "leadId": "ld_other", "Email": "bob@x.io"}
@@ -20,7 +17,7 @@ LEADS: list[dict[str, Any]] = [OTHER, ADA]
 
 
 @pytest.mark.parametrize("leads", [LEADS, [dict(reversed(lead.items())) for lead in LEADS]])
-async def test_removing_ignores_custom_fields_called_like_the_id(
+def test_removing_ignores_custom_fields_called_like_the_id(
     offline: Shell, leads: list[dict[str, Any]]
 ) -> None:
     def play(asked: RecordedRequest) -> Answer:
@@ -28,13 +25,13 @@ async def test_removing_ignores_custom_fields_called_like_the_id(
             Answer(body={"data": leads, "next_cursor": None}) if asked.method == "GET" else Answer(status=204)
         )
 
-    async with open_scripted_server() as server:
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_scripted_server()) as server,
+    ):
         server.play = play
-        environ = {**os.environ, "OUTREACH_BASE_URL": server.base_url}
-        process = await asyncio.create_subprocess_exec(
-            *PROGRAM, "remove", "ada@x.io", "--yes", cwd=ROOT, env=environ
-        )
-        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+        offline.set("OUTREACH_BASE_URL", server.base_url)
+        assert offline.run("remove", "ada@x.io", "--yes").code == 0
         assert [asked.path for asked in server.asked if asked.method == "DELETE"] == ["/v1/leads/ld_ada"]
 
 

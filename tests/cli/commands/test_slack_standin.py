@@ -23,6 +23,7 @@ settings: {socket_mode_enabled: false}
 """
 
 
+@pytest.mark.e2e
 async def test_any_bot_gets_its_command(offline: Shell, tmp_path: Path) -> None:
     texts = []
 
@@ -72,6 +73,7 @@ def test_a_request_url_elsewhere_is_refused(offline: Shell) -> None:
     assert "this machine" in refused.err
 
 
+@pytest.mark.e2e
 def test_each_manifest_is_a_separate_app(offline: Shell, tmp_path: Path) -> None:
     one, two = tmp_path / "one.yml", tmp_path / "two.yml"
     one.write_text(MANIFEST)

@@ -77,6 +77,7 @@ def test_debug_shows_the_traceback(
     assert "ZeroDivisionError: why" in capsys.readouterr().err
 
 
+@pytest.mark.e2e
 def test_a_closed_pipe_is_not_a_failure(shell: Shell) -> None:
     process = shell.start("leads", "--json")
     assert process.stdout
@@ -87,6 +88,7 @@ def test_a_closed_pipe_is_not_a_failure(shell: Shell) -> None:
     assert process.wait(PATIENCE) == 0
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("", 1)])
 def test_removing_asks_on_a_terminal(shell: Shell, answer: str, code: int) -> None:
     address = f"ask-{answer or 'enter'}@shell.example.com"
@@ -137,6 +139,7 @@ def _sandbox(*words: str, **options: Any) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.e2e
 def test_the_sandbox_announces_itself_in_one_line_and_ends_when_asked() -> None:
     process = _sandbox()
     assert process.stdout
@@ -155,6 +158,7 @@ def test_the_sandbox_announces_itself_in_one_line_and_ends_when_asked() -> None:
     assert (process.returncode, out, err) == (0, "", "")
 
 
+@pytest.mark.e2e
 def test_the_sandbox_ends_with_the_process_that_holds_its_lifeline() -> None:
     process = _sandbox(env=environment(**{parent_watch.VARIABLE: "1"}), stdin=subprocess.PIPE)
     assert process.stdout

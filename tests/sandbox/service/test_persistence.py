@@ -144,6 +144,7 @@ async def _all_delivered(control: httpx.AsyncClient, url: str) -> Any:
     return found
 
 
+@pytest.mark.e2e
 async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(
     copy: Callable[[], str], receiver: Receiver
 ) -> None:
@@ -161,6 +162,7 @@ async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(
     assert sorted(one.body for one in again[:5]) == sorted(one.body for one in again[5:])
 
 
+@pytest.mark.e2e
 async def test_the_clock_is_not_behind_after_a_crash(copy: Callable[[], str]) -> None:
     database = copy()
     async with (
@@ -173,6 +175,7 @@ async def test_the_clock_is_not_behind_after_a_crash(copy: Callable[[], str]) ->
         assert shown <= service.now() < shown + 5 * 3_600
 
 
+@pytest.mark.e2e
 async def test_a_sqlite_file_is_one_process_s(copy: Callable[[], str]) -> None:
     database = copy()
     async with process(database):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from textual.widgets import OptionList
 
 from shared.api.models import Inbox, StatsRow
@@ -85,6 +86,7 @@ async def test_the_heart_beats_only_with_a_good_read(clock: Clock) -> None:
         assert harness.screen.top.text != first
 
 
+@pytest.mark.usefixtures("drawn")
 async def test_only_changed_lines_are_painted_again(clock: Clock) -> None:
     async with staged(clock) as harness:
         await harness.see(account())
@@ -151,6 +153,7 @@ async def test_a_typed_command_runs_and_its_card_is_shown(clock: Clock) -> None:
         assert isinstance(harness.app.screen, CardDialog)
 
 
+@pytest.mark.usefixtures("drawn")
 async def test_questions_and_offers_fit_a_small_terminal(clock: Clock) -> None:
     async with staged(clock, size=(80, 24)) as harness:
         await harness.see(account())

@@ -20,6 +20,8 @@ from tui.feed.history_access import HistoryAccess
 from tui.theme.palette import UNICODE
 from tui.widgets.figures import KeyFigures
 
+pytestmark = pytest.mark.usefixtures("drawn")
+
 
 class FailingWidget(KeyFigures):
     """Trips over every click, and over every line that it paints while it is `blind`."""
