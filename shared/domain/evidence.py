@@ -231,34 +231,55 @@ def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
         return None
     (best, rate), *others = known
     doubt = sum(1 - chance_higher(rate, other) for _, other in others)  # of any of them; Boole's bound
+    sure = max(0.0, 1 - doubt)
     return Contest(
-        best=best, best_rate=rate, next=others[0][0], next_rate=others[0][1],
-        others=len(others), sure=max(0.0, 1 - doubt), more=more_sends(rate, *(other for _, other in others)),
+        best=best, best_rate=rate, next=others[0][0], next_rate=others[0][1], others=len(others), sure=sure,
+        more=0 if sure >= SURE else more_sends(rate, *(other for _, other in others)),
     )  # fmt: skip
 
 
 def more_sends(one: Rate, *others: Rate) -> int | None:
-    """How many more sends of each would tell `one` from all the others if their rates stay; by the normal approximation.
+    """How many more sends of each would tell `one` from all the others if their rates stay, in round numbers.
 
     None: more than anybody sends.
     """
 
-    def doubt(other: Rate, more: int) -> float:
-        spread = sum(r.share * (1 - r.share) / (r.sends + more) for r in (one, other))
-        gap = abs(one.share - other.share)
-        return 0.5 * math.erfc(gap / math.sqrt(2 * spread)) if spread else 0.5 * (gap == 0)
+    def roughly_tells(more: int) -> bool:
+        return sum(_rough_doubt(one, other, more) for other in others) < 1 - SURE
 
     def tells(more: int) -> bool:
-        return sum(doubt(other, more) for other in others) < 1 - SURE
+        best = _grown(one, more)
+        return sum(1 - chance_higher(best, _grown(other, more)) for other in others) <= 1 - SURE
 
-    if not tells(MOST_MORE):
+    if not roughly_tells(MOST_MORE):
         return None
     low, high = 0, MOST_MORE
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if tells(middle) else (middle + 1, high)
-    step = int(10 ** max(len(str(low)) - 2, 1))
-    return -(-max(low, 1) // step) * step
+        low, high = (low, middle) if roughly_tells(middle) else (middle + 1, high)
+    # The approximation promises too few where replies are few.
+    more = _round_up(max(low, 1))
+    while more <= MOST_MORE and not tells(more):
+        more = _round_up(more + 1 + more // 20)
+    return more if more <= MOST_MORE else None
+
+
+def _rough_doubt(one: Rate, other: Rate, more: int) -> float:
+    """The probability that `one` isn't the higher rate after so many more sends of each; by the normal approximation."""
+    spread = sum(rate.share * (1 - rate.share) / (rate.sends + more) for rate in (one, other))
+    gap = abs(one.share - other.share)
+    return 0.5 * math.erfc(gap / math.sqrt(2 * spread)) if spread else 0.5 * (gap == 0)
+
+
+def _grown(rate: Rate, more: int) -> Rate:
+    sends = rate.sends + more
+    return Rate(part=round(rate.share * sends), sends=sends)
+
+
+def _round_up(number: int) -> int:
+    """Two digits, or tens: 130 of 123, 1,300 of 1,234."""
+    step = int(10 ** max(len(str(number)) - 2, 1))
+    return -(-number // step) * step
 
 
 def changed(now: Rate | None, before: Rate | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.domain import evidence
@@ -74,15 +74,30 @@ def test_equal_rates_are_rarely_called_different() -> None:
     assert sum(evidence.changed(*pair) for pair in pairs) / 400 <= 0.07
 
 
-@given(counts, counts)
-def test_the_sends_that_it_takes_do_suffice(one: Rate, other: Rate) -> None:
-    more = evidence.more_sends(one, other)
-    if more is None or more > 50_000:
-        return
-    grown = [Rate(part=round(r.share * (r.sends + more)), sends=r.sends + more) for r in (one, other)]
+def chance_after(one: Rate, other: Rate, more: int) -> float:
+    """How likely the better of two is the better one, after so many more sends of each at the same rates."""
+    grown = [
+        Rate(part=round(rate.share * (rate.sends + more)), sends=rate.sends + more) for rate in (one, other)
+    ]
     high, low = sorted(grown, key=lambda rate: -rate.share)
-    if min(low.part, low.sends - low.part, high.part, high.sends - high.part) >= 10:
-        assert evidence.chance_higher(high, low) >= evidence.SURE - 0.03
+    return evidence.chance_higher(high, low)
+
+
+@given(counts, counts)
+@example(Rate(part=6, sends=115), Rate(part=860, sends=10824))
+@example(Rate(part=17, sends=3487), Rate(part=0, sends=92))
+def test_the_sends_that_it_takes_suffice(one: Rate, other: Rate) -> None:
+    more = evidence.more_sends(one, other)
+    if more is not None:
+        assert chance_after(one, other, more) >= evidence.SURE
+
+
+@given(counts, counts)
+@example(Rate(part=41, sends=1000), Rate(part=40, sends=1000))
+def test_a_third_of_the_sends_that_it_takes_leaves_a_doubt(one: Rate, other: Rate) -> None:
+    more = evidence.more_sends(one, other)
+    if more is not None and more >= 100:
+        assert chance_after(one, other, more // 3) < 0.99
 
 
 @pytest.mark.parametrize(
