@@ -1,5 +1,6 @@
 # Every target sets up .venv by itself; it needs Python 3.11+ and make, nothing else.
 ARGS ?=
+SEED ?= $(strip $(shell od -An -N4 -tu4 /dev/urandom))
 INTO ?= .
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 python; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -14,7 +15,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo run test test-e2e soak lint lint-style lint-types lint-imports lint-pages check-deploy audit site format bench lock docs clean
+.PHONY: help demo run test test-e2e fuzz soak lint lint-style lint-types lint-imports lint-pages check-deploy audit site format bench lock docs clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +53,11 @@ endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
 	@$(BIN)/python -m pytest -m "e2e and not soak" -n 4 --dist loadfile $(ARGS)
+
+# Stops starting properties after 75 seconds: setting up and the last ones take the rest of two minutes.
+fuzz: $(DEV)  ## search new examples for the properties, in two minutes (SEED=... repeats a search)
+	@$(BIN)/python -m pytest $(TESTS) -m "hypothesis and not e2e and not soak" --hypothesis-profile=fuzz \
+		--hypothesis-seed=$(SEED) --search-seconds=75 $(ARGS)
 
 soak: $(DEV)  ## the fault tests in their long form
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)

@@ -1,4 +1,4 @@
-"""What all tests share: a real PostgreSQL, how long properties are looked at, and an end to what hangs."""
+"""What all tests share: a real PostgreSQL, a seeded account and a state folder of their own."""
 
 from __future__ import annotations
 
@@ -15,18 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 from sqlalchemy.engine import make_url
 
 from tests.clock import TestClock, moment
 
-# Properties are judged by what they find, not by the clock of a shared machine.
-settings.register_profile(
-    "house", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("deep", settings.get_profile("house"), max_examples=1000)
-settings.load_profile("house")  # `--hypothesis-profile=deep` comes after this and wins
-
+pytest_plugins = ["tests.properties"]
 
 os.environ["XDG_STATE_HOME"] = _STATE = tempfile.mkdtemp(prefix="outreach-tests-")
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
@@ -74,17 +67,6 @@ def pytest_unconfigure() -> None:
     """At its end pytest collects five times: once is enough."""
     gc.collect()
     gc.freeze()
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A property that hangs ends the run: raised in the test, the timeout would pass for a failing example, to be
-    tried again forever."""
-    usual = float(config.getini("timeout") or 120)
-    for item in items:
-        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
-            own = item.get_closest_marker("timeout")
-            seconds = own.args[0] if own else usual
-            item.add_marker(pytest.mark.timeout(seconds, method="thread"))
 
 
 @pytest.fixture(scope="session")
