@@ -20,6 +20,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent
 from shared.domain.records import Actor
 from tests.bot.harness import interested
+from tests.bot.manual_clock import ManualClock
 
 WORKSPACES, CHANNELS, PAST = 500, 5_000, 20_000
 """Of an agency at rest: each channel with a subscription, a digest and a lease that is not due, and alerts long posted."""
@@ -89,8 +90,8 @@ def _filled(dialect: str) -> Iterator[str]:
 
 
 @pytest.fixture
-async def agency(url: sa.URL) -> AsyncIterator[Store]:
-    async with open_store(url) as store:
+async def agency(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as store:
         with store.database.engine.begin() as connection:
             for statement in _filled(connection.dialect.name):
                 connection.execute(sa.text(statement), {"now": store.database.clock()})
