@@ -13,6 +13,10 @@ import pytest
 from sandbox.service import Service
 from tests.sandbox.service.subscriber import Receiver
 
+SMALL = Path(__file__).with_name("small.toml")
+MONDAY = 1_772_442_000.0
+"""2026-03-02T09:00:00Z, when mail is sent."""
+
 
 @pytest.fixture
 def seeded_at(seeded_database: Path) -> float:
@@ -37,9 +41,20 @@ def patience() -> float:
 
 
 @pytest.fixture
-async def service(copy: Callable[[], str], seeded_at: float, patience: float) -> AsyncIterator[Service]:
+def small_account() -> None:
+    """Have `service` on the account of `SMALL`: for tests that let days go by and look at a few leads."""
+
+
+@pytest.fixture
+async def service(
+    request: pytest.FixtureRequest, copy: Callable[[], str], seeded_at: float, patience: float
+) -> AsyncIterator[Service]:
     """The service on a believable account, its time state still, its limiter off."""
-    async with Service(database=copy(), speed=0, timeout=patience, now=seeded_at) as running:
+    if "small_account" in request.fixturenames:
+        opened = Service(scenario=SMALL, speed=0, timeout=patience, now=MONDAY)
+    else:
+        opened = Service(database=copy(), speed=0, timeout=patience, now=seeded_at)
+    async with opened as running:
         async with httpx.AsyncClient(verify=False) as client:
             await client.put(f"{running.control_url}/limiter", json={"form": "off"})
         yield running

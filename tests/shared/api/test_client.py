@@ -178,7 +178,7 @@ async def test_an_endless_answer_is_refused_at_the_limit(
     announced = Answer(raw=b"HTTP/1.1 200 Fine\r\nContent-Length: 524288000\r\n\r\n[")
     chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
     head = b"HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\n\r\n"
-    bomb = gzip.compress(b" " * 40 * 2**20)
+    bomb = gzip.compress(b" " * 40 * 2**20, 1)
     packed = Answer(body=bomb, headers={"Content-Encoding": "gzip"})
     for answer in (announced, Answer(raw=head + chunk * 40), packed):
         server.script = [answer]

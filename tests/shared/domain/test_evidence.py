@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -55,23 +53,22 @@ def test_the_incomplete_beta_function_is_the_known_one(x: float, a: float, b: fl
 
 @pytest.mark.parametrize("true", [0.005, 0.02, 0.1, 0.5])
 def test_the_interval_holds_the_true_rate_in_95_of_100_cases(true: float) -> None:
-    chance = random.Random(5)
+    from numpy.random import default_rng
+
+    chance = default_rng(5)
     held = 0
-    for _ in range(600):
-        sends = chance.choice((60, 300, 1500))
-        low, high = Rate(part=sum(chance.random() < true for _ in range(sends)), sends=sends).bounds
+    for sends in chance.choice((60, 300, 1500), 600).tolist():
+        low, high = Rate(part=int(chance.binomial(sends, true)), sends=sends).bounds
         held += low <= true <= high
     assert 0.92 <= held / 600 <= 1
 
 
 def test_equal_rates_are_rarely_called_different() -> None:
-    chance = random.Random(11)
+    from numpy.random import default_rng
 
-    def drawn() -> Rate:
-        return Rate(part=sum(chance.random() < 0.03 for _ in range(400)), sends=400)
-
-    pairs = [(drawn(), drawn()) for _ in range(400)]
-    assert sum(evidence.changed(*pair) for pair in pairs) / 400 <= 0.07
+    drawn = [Rate(part=part, sends=400) for part in default_rng(11).binomial(400, 0.03, 300).tolist()]
+    pairs = zip(drawn[:150], drawn[150:], strict=True)
+    assert sum(evidence.changed(*pair) for pair in pairs) / 150 <= 0.07
 
 
 def chance_after(one: Rate, other: Rate, more: int) -> float:

@@ -1,12 +1,11 @@
-"""One snapshot of the sandbox's account on stdout or in a file, by the real command."""
+"""One snapshot of the sandbox's account on stdout or in a file, by the real command in this process."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -14,48 +13,52 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from cli.main import main
 from sandbox.service import Service
 from shared.domain.snapshot import SOURCES
 from shared.operations.context import open_client
+from tests.rate_limit import lift_rate_limit
 from tests.tui.entrypoints.test_web import settings_of
 from tui.entrypoints.once import PAPER
 
+Once = Callable[..., Awaitable[tuple[int, str, str]]]
 
-async def once(folder: Path, base_url: str, key: str, *words: str) -> tuple[int, str, str]:
-    """Run `outreach dashboard --once`; its exit code, stdout and stderr."""
-    (folder / "outreach.toml").touch()
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTREACH_")}
-    environ |= {
-        "OUTREACH_CONFIG": str(folder / "outreach.toml"),
-        "OUTREACH_BASE_URL": base_url,
-        "OUTREACH_API_KEY": key,
-        "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
-        "XDG_STATE_HOME": str(folder),
-        "PYTHONIOENCODING": "utf-8",
-    }
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "cli.main", "dashboard", "--once", *words),
-        env=environ,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    async with asyncio.timeout(60):
-        out, err = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+
+@pytest.fixture
+def once(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Once:
+    """Runs `outreach dashboard --once` in a thread; its exit code, stdout and stderr."""
+    lift_rate_limit(monkeypatch)
+    (tmp_path / "outreach.toml").touch()
+    for name in [name for name in os.environ if name.startswith("OUTREACH_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("OUTREACH_CONFIG", str(tmp_path / "outreach.toml"))
+    monkeypatch.setenv("OUTREACH_DATABASE_URL", f"sqlite:///{tmp_path}/outreach.db")
+
+    async def run(base_url: str, key: str, *words: str) -> tuple[int, str, str]:
+        monkeypatch.setenv("OUTREACH_BASE_URL", base_url)
+        monkeypatch.setenv("OUTREACH_API_KEY", key)
+        capsys.readouterr()
+        code = await asyncio.to_thread(main, ["dashboard", "--once", *words])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
 
 
 @asynccontextmanager
 async def open_service(account: str) -> AsyncIterator[tuple[Service, str]]:
     async with Service(database=account) as opened:
+        opened.state.limiter.change("off")
         yield opened, next(iter(opened.api_keys.values()))
 
 
-async def test_once_prints_the_verdict_the_figures_and_every_list(tmp_path: Path, account: str) -> None:
+async def test_once_prints_the_verdict_the_figures_and_every_list(
+    once: Once, tmp_path: Path, account: str
+) -> None:
     async with open_service(account) as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
-        code, out, err = await once(tmp_path, sandbox.base_url, key)
+        code, out, err = await once(sandbox.base_url, key)
     assert (code, err) == (0, "")
     assert sequences
     assert inboxes
@@ -70,11 +73,11 @@ async def test_once_prints_the_verdict_the_figures_and_every_list(tmp_path: Path
     assert "\x1b" not in out, "a pipe gets no colors"
 
 
-async def test_once_as_json_holds_what_the_service_says(tmp_path: Path, account: str) -> None:
+async def test_once_as_json_holds_what_the_service_says(once: Once, tmp_path: Path, account: str) -> None:
     async with open_service(account) as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
-        code, out, err = await once(tmp_path, sandbox.base_url, key, "--json")
+        code, out, err = await once(sandbox.base_url, key, "--json")
     assert (code, err) == (0, "")
     found = json.loads(out)
     assert {one["id"]: one["status"] for one in found["sequences"]} == {s.id: s.status for s in sequences}
@@ -92,13 +95,13 @@ async def test_once_as_json_holds_what_the_service_says(tmp_path: Path, account:
 
 
 async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
-    tmp_path: Path, account: str
+    once: Once, tmp_path: Path, account: str
 ) -> None:
     picture = tmp_path / "board.svg"
     async with open_service(account) as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences = await client.list_sequences()
-        code, out, err = await once(tmp_path, sandbox.base_url, key, "--svg", str(picture))
+        code, out, err = await once(sandbox.base_url, key, "--svg", str(picture))
     assert (code, out, err) == (0, "", "")
     drawn = ET.fromstring(picture.read_text())  # ours, and parsed to see that it can be
     assert drawn.tag.endswith("svg")
@@ -108,8 +111,8 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
 
 
 @pytest.mark.e2e
-async def test_once_names_what_could_not_be_read_and_fails(tmp_path: Path) -> None:
-    code, out, err = await once(tmp_path, "http://127.0.0.1:9/v1", "live_none", "--json")
+async def test_once_names_what_could_not_be_read_and_fails(once: Once) -> None:
+    code, out, err = await once("http://127.0.0.1:9/v1", "live_none", "--json")
     assert code == 1
     assert err.startswith("Some data couldn't be read.\n  ")
     found = json.loads(out)

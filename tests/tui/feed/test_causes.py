@@ -12,6 +12,7 @@ import pytest
 from sandbox.service import Service
 from shared.api import OutreachClient
 from shared.domain.failures import RATE_LIMITED, REJECTED, UNREACHABLE, UNREADABLE
+from tests.rate_limit import lift_rate_limit
 from tui.app.dashboard import utc_now
 from tui.feed.poller import Poller, PollIntervals, Tick
 
@@ -29,10 +30,13 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("fault", "cause"), FAULTS, ids=lambda value: str(value)[:24])
 async def test_the_cause_is_the_present_one_before_during_and_after_a_fault(
-    account: str, fault: dict[str, Any], cause: str
+    account: str, fault: dict[str, Any], cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("tui.feed.poller.STAGGER", 0.02)
+    lift_rate_limit(monkeypatch)
     ticks: asyncio.Queue[Tick] = asyncio.Queue()
     async with Service(database=account, speed=0) as service, aiohttp.ClientSession() as http:
+        service.state.limiter.change("off")
         faults = f"{service.control_url}/faults"
         async with OutreachClient(
             base_url=service.base_url, api_key=service.api_keys["acme"], timeout=3.0
@@ -40,7 +44,7 @@ async def test_the_cause_is_the_present_one_before_during_and_after_a_fault(
             poller = Poller(
                 client=client,
                 workspace="acme",
-                poll_intervals=PollIntervals.of(0.5, {"jitter": 0}),
+                poll_intervals=PollIntervals.of(0.3, {"jitter": 0}),
                 now=utc_now,
                 timeout=1.5,
             )

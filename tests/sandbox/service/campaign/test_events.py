@@ -119,6 +119,7 @@ async def _none_pending(control: httpx.AsyncClient) -> bool:
     return not (await control.get("/summary")).json()["deliveries"]["by_state"]["pending"]
 
 
+@pytest.mark.usefixtures("small_account")
 async def test_removed_leads_cause_no_events(
     api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:

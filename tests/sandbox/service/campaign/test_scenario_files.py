@@ -8,10 +8,9 @@ import httpx
 import pytest
 
 from sandbox.service import Service
-from tests.sandbox.service.conftest import client_of
+from tests.sandbox.service.conftest import MONDAY, client_of
 
 EXAMPLE = Path(__file__).parents[4] / "docs" / "examples" / "launch.toml"
-MONDAY = 1_772_442_000.0  # 2026-03-02T09:00:00Z
 
 
 async def test_the_example_makes_its_accounts_and_its_events_happen() -> None:
@@ -91,7 +90,12 @@ def test_all_mistakes_are_listed_and_a_missing_file_says_so(tmp_path: Path) -> N
 
 BOUNCES = """
 title = "A bad list"
-account = "believable"
+[[accounts]]
+workspace = "acme"
+inboxes = 8
+queue = 60
+sequences = [{ name = "Founders", steps = 3, opens = 7, closes = 16 }]
+domains = [{ name = "getacme.example", health = 94 }]
 [[event]]
 at = "1m"
 kind = "bounces"

@@ -14,7 +14,7 @@ from sandbox.service import Service
 from sandbox.service import service as service_module
 from sandbox.service.base.clock import DAY
 from sandbox.service.v1.rate_limits import FORMS, RATE, Spent, bucket, retry_after, sliding
-from tests.sandbox.service.conftest import client_of, everyone
+from tests.sandbox.service.conftest import MONDAY, SMALL, client_of, everyone
 from tests.sandbox.service.subscriber import Receiver, happen, subscribe
 
 ALWAYS = {"data", "next_cursor", "id", "email", "status", "first_name", "last_name", "company"}
@@ -237,6 +237,7 @@ async def test_the_index_lists_the_control_api(service: Service, control: httpx.
     assert (await control.post("/reset")).json() == {"status": "reset"}
 
 
+@pytest.mark.usefixtures("small_account")
 async def test_a_jump_answers_when_everything_up_to_then_has_happened(
     api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:
@@ -262,9 +263,9 @@ async def test_a_jump_does_not_wait_for_a_subscriber_who_never_answers(
     assert (await control.post("/time", json={"advance": 30})).json()["deliveries_due"] == 1
 
 
-async def test_reset_everything_brings_the_first_day_back(seeded_at: float) -> None:
+async def test_reset_everything_brings_the_first_day_back() -> None:
     async with (
-        Service(speed=0, now=seeded_at) as service,
+        Service(scenario=SMALL, speed=0, now=MONDAY) as service,
         client_of(service, "acme") as api,
         httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=60) as control,
     ):

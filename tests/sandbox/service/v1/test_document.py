@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from sandbox.service import Service
+from sandbox.service.base.clock import DAY
 from tests.sandbox.service.conftest import add, client_of, sequence_id
 
 
@@ -77,6 +78,7 @@ class TestSequences:
             response = await api.patch(f"/sequences/{sequence}", json=body)
             assert (response.status_code, response.json()["error"]["field"]) == (400, "status")
 
+    @pytest.mark.usefixtures("small_account")
     async def test_a_paused_sequence_sends_nothing(
         self, api: httpx.AsyncClient, control: httpx.AsyncClient
     ) -> None:
@@ -103,9 +105,11 @@ class TestInboxes:
         assert all(0 <= one["health_score"] <= 100 and one["daily_limit"] > 0 for one in inboxes)
         assert {one["status"] for one in inboxes} <= {"active", "warming", "resting"}
 
-    async def test_health_is_updated_daily(self, api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
+    async def test_health_is_updated_daily(
+        self, service: Service, api: httpx.AsyncClient, control: httpx.AsyncClient
+    ) -> None:
         before = (await api.get("/inboxes")).json()["data"]
-        await control.post("/time", json={"advance": 86_400})
+        await control.post("/time", json={"advance": DAY - service.now() % DAY + 60})
         after = (await api.get("/inboxes")).json()["data"]
         changed = sum(
             old["health_score"] != new["health_score"] for old, new in zip(before, after, strict=True)
@@ -121,7 +125,7 @@ class TestStats:
     async def test_every_grouping_adds_up_to_the_same_totals(
         self, api: httpx.AsyncClient, control: httpx.AsyncClient
     ) -> None:
-        await control.post("/time", json={"advance": 2 * 86_400})
+        await control.post("/time", json={"advance": 43_200})
         totals = [await self._totals(api, group_by=by) for by in ("sequence", "variant", "step", "inbox")]
         assert totals[0][0] > 30_000
         assert all(total == totals[0] for total in totals)

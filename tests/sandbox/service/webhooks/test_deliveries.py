@@ -102,6 +102,7 @@ async def test_a_failure_is_anything_but_a_2xx(
     assert [one.path for one in receiver.received] == ["/hook"] * 11
 
 
+@pytest.mark.usefixtures("small_account")
 async def test_a_failed_delivery_is_retried_5_times_over_24_hours_byte_for_byte(
     globex: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver
 ) -> None:

@@ -100,7 +100,7 @@ def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 3)  # for each of 76 methods
 @given(args=st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=6))
 def test_any_arguments_are_answered_or_refused(name: str, args: Json) -> None:
     answer: Any = None

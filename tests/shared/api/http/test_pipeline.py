@@ -80,7 +80,11 @@ async def test_safe_requests_are_retried_and_webhooks_are_not(
         assert endpoint != "POST /leads" or result.repeated
 
 
-@pytest.mark.parametrize("body", [b'{"data": [{"id', b"nonsense", b"\xff\xfe", b"[" * 200_000, b""])
+@pytest.mark.parametrize(
+    "body",
+    [b'{"data": [{"id', b"nonsense", b"\xff\xfe", b"[" * 200_000, b""],
+    ids=["half", "nonsense", "no-text", "deep", "empty"],
+)
 async def test_half_a_json_is_read_again_and_then_an_error(
     client: OutreachClient, server: ScriptedServer, body: bytes
 ) -> None:
