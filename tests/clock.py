@@ -27,6 +27,10 @@ class TestClock:
     def __init__(self) -> None:
         self._travel: time_machine.travel | None = None
 
+    @property
+    def is_fixed(self) -> bool:
+        return self._travel is not None
+
     def fix(self) -> None:
         if self._travel is None:
             self._travel = time_machine.travel(NOW, tick=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import fcntl
 import gc
@@ -17,7 +16,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from tests.clock import TestClock, moment
+from tests.clock import NOW, TestClock, moment
+from tests.seeded_account import make_account
 
 pytest_plugins = ["tests.properties"]
 
@@ -88,8 +88,8 @@ def postgresql() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def seeded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sandbox's database of an account with nine weeks of history, made once for all processes that test.
+def seeded_database(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """The sandbox's database of an account with nine weeks of history, one for all processes that test.
 
     A test takes a copy. The account's clock stands at the time of the file.
     """
@@ -100,19 +100,21 @@ def seeded_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "calm-week.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
-            unfinished = file.with_suffix(".unfinished")
-            now = int(moment().timestamp())
-            asyncio.run(_seed(unfinished, now=now))
-            os.utime(unfinished, (now, now))
-            unfinished.rename(file)
+            if _CLOCK.is_fixed:
+                make_account(file, now=int(NOW.timestamp()), cache=_cache_folder(pytestconfig))
+            else:  # at the real time nobody would need it again
+                make_account(file, now=int(moment().timestamp()), cache=None)
     return file
 
 
-async def _seed(file: Path, *, now: float) -> None:
-    from sandbox.service import Service
-
-    async with Service(database=f"sqlite:///{file}", speed=0, now=now):
-        pass
+def _cache_folder(config: pytest.Config) -> Path | None:
+    """A folder of pytest's own cache; None where it has none, or may not write it."""
+    if not config.pluginmanager.has_plugin("cacheprovider"):
+        return None
+    try:
+        return config.cache.mkdir("seeded-account")
+    except OSError:
+        return None
 
 
 @pytest.fixture
