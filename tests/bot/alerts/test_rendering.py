@@ -103,7 +103,7 @@ def test_a_long_reply_is_cut_between_words_and_says_how_much_is_missing(letters:
     assert not note or abs(int(note.split()[0].replace(",", "")) - missing) <= 1
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     reply=st.text(max_size=80) | st.text(min_size=1, max_size=30).map(lambda t: t * 400),
     name=st.text(max_size=40) | st.text(min_size=1, max_size=9).map(lambda t: t * 300),

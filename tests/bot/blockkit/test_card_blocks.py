@@ -67,7 +67,7 @@ cards = st.builds(
     buttons=st.lists(buttons, max_size=14).map(tuple),
     footer=text,
 )
-thorough = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+thorough = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def parsed_by_slack(value: Any) -> Iterator[str]:

@@ -11,7 +11,7 @@ from shared.domain.card import Chart
 from tests.bot.blockkit.test_card_blocks import any_chart
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(any_chart(), max_size=3))
 def test_any_charts_are_drawn_within_slacks_limits_or_not_at_all(several: list[Chart]) -> None:
     assert blockkit.problems(charts.draw(several)) == []

@@ -12,7 +12,7 @@ from shared.domain.card import Button, Card, Chart, Column, Row, Table, Tone
 from tests.bot.blockkit.test_card_blocks import cards
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(card=cards, items=st.lists(cards, max_size=3))
 def test_any_answer_is_a_view_that_slack_takes(card: Card, items: list[Card]) -> None:
     view = forms.answer_view(card, items=items)

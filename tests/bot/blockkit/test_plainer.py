@@ -84,7 +84,7 @@ def test_every_plainer_form_of_any_card_is_one_that_slack_takes(card: Card, item
         assert "<!channel>" not in body["text"]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(card=cards)
 def test_a_plain_view_of_any_card_is_one_that_slack_takes(card: Card) -> None:
     view = plainer.plain_view(forms.answer_view(card))

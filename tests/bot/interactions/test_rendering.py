@@ -71,7 +71,7 @@ waiting = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     known=st.none() | st.lists(sequences, max_size=30),
     replies=st.none() | st.lists(waiting, max_size=12),
@@ -125,7 +125,7 @@ def test_the_workspace_in_trouble_comes_first_and_one_that_cannot_be_asked_says_
     assert lines[2] == "🟢 calm · 1 of 1 sequences active"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(known=st.lists(sequences, max_size=400), text=ODD)
 def test_a_menu_of_four_hundred_sequences_holds_a_hundred_short_options(
     known: list[Sequence], text: str
@@ -142,7 +142,7 @@ def field(value: str) -> dict[str, Any]:
     return {"text": {"type": "plain_text_input", "value": value}}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(reason=st.text(max_size=300), company=st.text(max_size=100))
 def test_a_submitted_form_round_trips_through_its_line(reason: str, company: str) -> None:
     chosen = {"sequence": {"type": "external_select", "selected_option": {"value": "sq_1"}}}

@@ -22,7 +22,7 @@ from shared.domain.records import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
 
-WORKSPACES, CHANNELS, PAST = 500, 5_000, 20_000
+WORKSPACES, CHANNELS, PAST = 250, 2_500, 8_000
 """Of an agency at rest: each channel with a subscription, a digest and a lease that is not due, and alerts long posted."""
 MOST_READ = 500
 """Rows that one statement may look at: what is due in these tests is below fifty."""
