@@ -35,6 +35,7 @@ def test_a_fresh_slack_takes_milliseconds(slack_standin: Slack) -> None:
     assert processor_seconds(slack_standin.reset) < RESET_SECONDS
 
 
+@pytest.mark.e2e
 def test_a_fresh_service_takes_milliseconds(outreach_service: Service) -> None:
     assert processor_seconds(outreach_service.reset) < RESET_SECONDS
 
@@ -127,6 +128,7 @@ async def test_an_asynchronous_bot_answers_in_the_loop_of_the_test(form_bot: Asy
     await asyncio.to_thread(expect(ben.sync).to_have_no_modal)
 
 
+@pytest.mark.e2e
 def test_the_service_passes_time_when_asked(outreach_service: Service) -> None:
     before = outreach_service.control("time")
     outreach_service.advance(86_400)

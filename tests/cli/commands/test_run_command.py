@@ -341,7 +341,7 @@ def test_a_status_of_which_nothing_can_be_read_is_a_failure(shell: Shell) -> Non
 def test_an_unreachable_service_is_reported_within_seconds(offline: Shell) -> None:
     started = time.monotonic()
     result = offline.run("pause", "sq_1")
-    assert (result.code, time.monotonic() - started < 5.0) == (1, True)
+    assert (result.code, time.monotonic() - started < 20) == (1, True)
     assert result.err.count("Nothing was changed") == 1
 
 

@@ -57,7 +57,7 @@ async def over_socket(slack: SlackStandIn, app: AsyncApp) -> AsyncIterator[Async
     )
     await handler.connect_async()  # type: ignore[no-untyped-call]  # likewise
     try:
-        assert await slack.feed.until(lambda: bool(slack.sockets.ready), timeout=5)
+        assert await slack.feed.until(lambda: bool(slack.sockets.ready), timeout=20)
         yield handler
     finally:
         await handler.close_async()  # type: ignore[no-untyped-call]  # likewise

@@ -72,9 +72,9 @@ def test_joined_words_are_read_back(words: list[str]) -> None:
     "text", ["' " * 5000, '"a ' * 3300, "\\" * 10_000, '="' * 5000, "a'b" * 3300, "' \"" * 3000]
 )
 def test_a_hostile_line_is_split_in_linear_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     split(text)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 @given(st.text(max_size=300))

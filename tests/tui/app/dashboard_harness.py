@@ -45,7 +45,7 @@ class DashboardHarness:
     async def see(self, snapshot: Snapshot, *, beats: int = 1) -> None:
         tick = tick_of(snapshot, beats=beats)
         self.feed.deliver(tick)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while self.app.workspaces.current.last is not tick:  # noqa: ASYNC110 # the pilot's pause ends early on a busy machine
                 await asyncio.sleep(0.002)
         await self.pilot.pause()

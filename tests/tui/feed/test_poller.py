@@ -74,7 +74,7 @@ class Watcher:
         self._more.set()
 
     async def until(self, fits: Any) -> Tick:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(30):
             while True:
                 for tick in self.ticks:
                     if fits(tick):

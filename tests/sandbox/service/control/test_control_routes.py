@@ -186,6 +186,7 @@ async def test_success_has_a_body_or_none(api: httpx.AsyncClient, control: httpx
     assert (await api.patch(f"/sequences/{sequence}", json={"status": "active"})).json() == {}
 
 
+@pytest.mark.usefixtures("small_account")
 async def test_time_runs_at_its_speed_jumps_and_freezes(service: Service, control: httpx.AsyncClient) -> None:
     frozen = (await control.get("/time")).json()["epoch"]
     assert (await control.get("/time")).json()["epoch"] == frozen

@@ -102,7 +102,7 @@ async def test_an_event_is_delivered_four_times_at_most(slack: SlackStandIn, per
     runner = await serve(receiver, slack)
     try:
         await person.do("message", text=f"<@{seed.BOT.id}> hello")
-        assert await slack.feed.until(lambda: len(receiver_attempts(slack)) == 4, timeout=5)
+        assert await slack.feed.until(lambda: len(receiver_attempts(slack)) == 4, timeout=20)
     finally:
         await runner.cleanup()
     numbers = [headers.get("X-Slack-Retry-Num") for headers, _ in receiver.requests]
@@ -117,7 +117,7 @@ async def test_a_bot_can_ask_for_no_retry(slack: SlackStandIn, person: Person) -
     runner = await serve(receiver, slack)
     try:
         await person.do("message", text=f"<@{seed.BOT.id}> hello")
-        assert await slack.feed.until(lambda: len(receiver_attempts(slack)) == 1, timeout=5)
+        assert await slack.feed.until(lambda: len(receiver_attempts(slack)) == 1, timeout=20)
         await asyncio.sleep(0.1)  # the time in which three redeliveries would have come
     finally:
         await runner.cleanup()
@@ -191,7 +191,7 @@ async def test_a_workspace_of_an_enterprise_names_it(
 
     await person.do("command", text="/outreach status")
     await person.do("message", text=f"<@{seed.BOT.id}> hello")
-    assert await slack.feed.until(lambda: len(bodies) == 2, timeout=3)
+    assert await slack.feed.until(lambda: len(bodies) == 2, timeout=20)
     assert [body["enterprise_id"] for body in bodies] == ["E0HOLDING1"] * 2
 
 

@@ -117,7 +117,7 @@ async def test_each_app_hears_its_own_mentions_and_may_do_what_its_own_scopes_al
 ) -> None:
     await person.do("message", text=f"<@{seed.BOT.id}> not you", channel="sales")
     await person.do("message", text=f"<@{deployer.told['bot_user']}> you", channel="sales")
-    await slack.feed.until(lambda: bool(deployer.mentions), timeout=5)
+    await slack.feed.until(lambda: bool(deployer.mentions), timeout=20)
     assert deployer.mentions == [f"<@{deployer.told['bot_user']}> you"]
     tests = [await one.auth_test() for one in (client, deployer.client)]
     assert [(one["user"], one["app_id"]) for one in tests] == [

@@ -82,7 +82,7 @@ async def test_an_acknowledged_event_does_not_come_again(
         envelope = await socket.receive_json()
         await socket.send_str("nonsense that is not JSON")
         await socket.send_str(json.dumps({"envelope_id": envelope["envelope_id"]}))
-        assert await slack.feed.until(lambda: len(slack.workspace.traffic.counts.acks) == 1, timeout=3)
+        assert await slack.feed.until(lambda: len(slack.workspace.traffic.counts.acks) == 1, timeout=20)
         assert slack.workspace.traffic.counts.redelivered == 0
 
 
@@ -129,6 +129,7 @@ def _clients() -> list[type[Any]]:
     return [BuiltIn, OnAiohttp, OnWebsocketClient, OnWebsockets]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("kind", _clients(), ids=lambda kind: str(kind.__module__).split(".")[2])
 async def test_every_client_of_the_sdk_connects_and_acknowledges(
     slack: SlackStandIn, person: Person, kind: type[Any]
@@ -152,7 +153,7 @@ async def test_every_client_of_the_sdk_connects_and_acknowledges(
     client.socket_mode_request_listeners.append(acknowledge_later if is_async else acknowledge)
     try:
         await (client.connect() if is_async else asyncio.to_thread(client.connect))
-        assert await slack.feed.until(lambda: bool(slack.sockets.ready), timeout=5)
+        assert await slack.feed.until(lambda: bool(slack.sockets.ready), timeout=20)
         done = await person.do("command", text="/outreach help")
         assert done["ack"]["ok"], done
         assert done["answers"][0]["text"] == "Hello"

@@ -201,7 +201,7 @@ async def test_a_silent_service_is_left_after_the_total_time(
         started = time.monotonic()
         with pytest.raises(Unreachable):
             await client.list_inboxes()
-        assert time.monotonic() - started < 2.0
+        assert time.monotonic() - started < 20
 
 
 async def test_a_cancelled_request_leaves_nothing_open(
