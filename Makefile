@@ -15,7 +15,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo run test test-e2e fuzz soak lint lint-style lint-types lint-imports lint-pages check-deploy audit site format bench lock docs clean
+.PHONY: help demo run test test-e2e fuzz soak lint lint-style lint-types lint-imports lint-pages lint-tree check-deploy audit site format bench lock docs clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,7 +62,7 @@ fuzz: $(DEV)  ## search new examples for the properties, in two minutes (SEED=..
 soak: $(DEV)  ## the fault tests in their long form
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)
 
-lint: lint-style lint-types lint-imports lint-pages site  ## ruff, mypy --strict, import contracts, fresh generated pages, links of the site
+lint: lint-style lint-types lint-imports lint-pages lint-tree site  ## ruff, mypy --strict, import contracts, fresh pages, words, documents, links of the site
 
 lint-style: $(DEV)
 	@$(BIN)/ruff check .
@@ -78,6 +78,9 @@ lint-pages: $(DEV)
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
 		$(MAKE) --no-print-directory docs INTO="$$fresh" && diff -ru docs "$$fresh/docs" && \
 		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are stale: run 'make docs'." >&2; exit 1; }
+
+lint-tree: $(DEV)  ## words, documents, architecture, deployment files, packages: each in one pass
+	@$(BIN)/python -m pytest -q -m lint -p no:schemathesis tests/test_*.py $(ARGS)
 
 check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
 	@deploy/check ../$(BIN)

@@ -8,6 +8,8 @@ import pytest
 
 from tests import audit
 
+pytestmark = pytest.mark.lint
+
 
 @pytest.mark.parametrize(
     ("expression", "allowed"),

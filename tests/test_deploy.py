@@ -13,6 +13,7 @@ from bot.server import KEEP_ALIVE_SECONDS
 from bot.telemetry.metrics import REGISTRY
 from tests.test_docs import ROOT
 
+pytestmark = pytest.mark.lint
 DEPLOY = ROOT / "deploy"
 METRIC = re.compile(r"\boutreach_[a-z_]+\b")
 
@@ -30,9 +31,11 @@ def queries() -> list[str]:
     return found + [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
 
 
-@pytest.mark.parametrize("query", queries())
-def test_every_query_asks_for_metrics_that_the_bot_exports(query: str) -> None:
-    assert set(METRIC.findall(query)) <= exported()
+def test_every_query_asks_for_metrics_that_the_bot_exports() -> None:
+    known = exported()
+    named = [(query, metric) for query in queries() for metric in METRIC.findall(query)]
+    assert len(named) > 20
+    assert [(query, metric) for query, metric in named if metric not in known] == []
 
 
 def test_every_alert_says_what_to_do() -> None:

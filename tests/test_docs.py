@@ -19,18 +19,13 @@ from cli.parser.shell_commands import PROGRAMS
 from sandbox.slack.state.own_world import read_world
 from shared.commands import COMMANDS, parse
 from shared.settings import load
-from tests import docs_pages
-from tests.docs_blocks import Block, blocks, other_shell_lines, shell_lines, slack_lines
+from tests.docs_blocks import blocks, other_shell_lines, shell_lines, slack_lines
+from tests.findings import Findings
 
+pytestmark = pytest.mark.lint
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
-
-
-@pytest.mark.parametrize("name", ["commands", "metrics", "settings"])
-def test_a_generated_page_is_fresh(name: str) -> None:
-    page: str = getattr(docs_pages, f"{name}_page")()
-    assert (ROOT / "docs" / f"{name}.md").read_text() == page, "make docs"
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:
@@ -66,8 +61,15 @@ def test_every_path_that_the_architecture_names_exists() -> None:
     assert [path for path in named if not (ROOT / path).exists() and not (ROOT / f"{path}.py").exists()] == []
 
 
-@pytest.mark.parametrize("words", shell_lines(), ids=" ".join)
-def test_every_command_of_the_pages_is_one_that_the_program_takes(words: tuple[str, ...]) -> None:
+def test_every_command_of_the_pages_is_one_that_the_program_takes() -> None:
+    found = Findings()
+    for words in shell_lines():
+        with found.at(" ".join(words)):
+            read_shell_line(words)
+    assert not found, str(found)
+
+
+def read_shell_line(words: tuple[str, ...]) -> None:
     typed = split(words)
     if typed.word is None:
         assert typed.before == ("--version",)
@@ -78,22 +80,31 @@ def test_every_command_of_the_pages_is_one_that_the_program_takes(words: tuple[s
         parse(line(typed.word, options.words))
 
 
-@pytest.mark.parametrize("typed", slack_lines())
-def test_every_slash_command_of_the_pages_is_one_that_the_bot_takes(typed: str) -> None:
-    assert parse(typed).command.name == typed.split(maxsplit=1)[0].lower()
+def test_every_slash_command_of_the_pages_is_one_that_the_bot_takes() -> None:
+    found = Findings()
+    for typed in slack_lines():
+        with found.at(typed):
+            assert parse(typed).command.name == typed.split(maxsplit=1)[0].lower()
+    assert not found, str(found)
 
 
-@pytest.mark.parametrize("block", blocks("toml"), ids=lambda block: block.page.name)
-def test_every_settings_block_is_valid(block: Block, tmp_path: Path) -> None:
+def test_every_settings_block_is_valid(tmp_path: Path) -> None:
+    found = Findings()
     acme = '\n[workspaces.acme]\nbase_url = "https://api.example.com/v1"\n'
     file = tmp_path / "outreach.toml"
-    file.write_text(block.text + (acme if '\nworkspace = "acme"' in block.text else ""))
-    assert load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)}).file == file
+    for block in blocks("toml"):
+        with found.at(block):
+            file.write_text(block.text + (acme if '\nworkspace = "acme"' in block.text else ""))
+            assert load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)}).file == file
+    assert not found, str(found)
 
 
-@pytest.mark.parametrize("block", blocks("json"), ids=lambda block: block.page.name)
-def test_every_block_of_json_is_whole(block: Block) -> None:
-    assert isinstance(json.loads(block.text), dict | list)
+def test_every_block_of_json_is_whole() -> None:
+    found = Findings()
+    for block in blocks("json"):
+        with found.at(block):
+            assert isinstance(json.loads(block.text), dict | list)
+    assert not found, str(found)
 
 
 RUN_BY = {
@@ -126,20 +137,28 @@ def test_every_block_of_the_pages_is_of_a_kind_that_a_test_runs() -> None:
     assert untested == []
 
 
-@pytest.mark.parametrize("words", other_shell_lines(), ids=" ".join)
-def test_every_other_command_of_the_pages_names_targets_and_files_that_exist(words: tuple[str, ...]) -> None:
-    if words[0] == "make":
-        targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        assert words[1] in targets
-    own = [word for word in words if word.startswith(("deploy/", "docs/")) or word.endswith(".lock")]
-    assert [word for word in own if not (ROOT / word).exists()] == []
-    assert words[0] in {"make", "python3", "/opt/outreach/bin/pip", "apt", "git", "cd", "cp", "install", "systemctl",
+def test_every_other_command_of_the_pages_names_targets_and_files_that_exist() -> None:
+    found = Findings()
+    targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for words in other_shell_lines():
+        own = [word for word in words if word.startswith(("deploy/", "docs/")) or word.endswith(".lock")]
+        with found.at(" ".join(words)):
+            assert words[0] in PROGRAMS_OF_OTHERS
+            assert words[0] != "make" or words[1] in targets
+            assert [word for word in own if not (ROOT / word).exists()] == []
+    assert not found, str(found)
+
+
+PROGRAMS_OF_OTHERS = {"make", "python3", "/opt/outreach/bin/pip", "apt", "git", "cd", "cp", "install", "systemctl",
                         "systemd-sysusers", "outreach()", "api", "api()", "curl", "V1=http://127.0.0.1:8000/v1"}  # fmt: skip
 
 
-@pytest.mark.parametrize("block", blocks("yaml"), ids=lambda block: block.page.name)
-def test_a_world_of_the_pages_can_be_loaded(block: Block) -> None:
-    assert read_world(yaml.safe_load(block.text)).users
+def test_every_world_of_the_pages_can_be_loaded() -> None:
+    found = Findings()
+    for block in blocks("yaml"):
+        with found.at(block):
+            assert read_world(yaml.safe_load(block.text)).users
+    assert not found, str(found)
 
 
 def _logged() -> Iterator[str]:
@@ -176,6 +195,8 @@ def test_every_error_message_of_troubleshooting_is_one_of_the_program() -> None:
     assert [message for message in messages if not any(message in text for text in strings)] == []
 
 
-def test_the_changelog_begins_with_the_version_of_the_program() -> None:
+def test_the_changelog_begins_with_what_is_unreleased_or_the_version_of_the_program() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[0] == version
+    found = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert next(name for name in found if name != "Unreleased") == version
+    assert "Unreleased" not in found[1:]

@@ -35,11 +35,13 @@ def files(*folders: str) -> list[str]:
     ]
 
 
+@pytest.mark.lint
 def test_a_wheel_owns_two_import_names(packed: frozenset[str]) -> None:
     roots = {name.partition("/")[0] for name in packed}
     assert {root for root in roots if not root.endswith(".dist-info")} == {"outreach_ops", "outreach_client"}
 
 
+@pytest.mark.lint
 def test_a_wheel_holds_every_module_page_style_scenario_and_migration(packed: frozenset[str]) -> None:
     wanted = files(*PROGRAM)
     assert {f"outreach_ops/{file}" for file in wanted} - packed == set()
@@ -54,6 +56,7 @@ def test_a_wheel_holds_every_module_page_style_scenario_and_migration(packed: fr
     }
 
 
+@pytest.mark.lint
 def test_a_wheel_records_the_commit_it_was_built_from(packed: frozenset[str]) -> None:
     assert "outreach_ops/commit.txt" in packed
 
@@ -67,6 +70,7 @@ def test_the_commit_comes_from_the_build_or_from_git(tmp_path: Path) -> None:
     assert re.fullmatch(r"[0-9a-f]{12}", read_commit(ROOT))
 
 
+@pytest.mark.lint
 def test_a_wheel_holds_the_typed_client(packed: frozenset[str]) -> None:
     wanted = {file.replace("shared/api", "outreach_client", 1) for file in files("shared/api")}
     assert wanted - packed == set()
@@ -91,6 +95,7 @@ print(*{name for module in sys.modules for name in names.get(module.partition(".
     assert imported - locked <= {"outreach-ops", "setuptools"}
 
 
+@pytest.mark.lint
 def test_a_source_distribution_can_build_the_wheel(tmp_path: Path) -> None:
     (archive,) = SdistBuilder(str(ROOT)).build(directory=str(tmp_path))
     with tarfile.open(archive) as packed:
