@@ -1,28 +1,62 @@
-"""The bot's process as its service manager sees it."""
+"""The bot as its service manager sees it."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bot.harness import bot_process, open_harness
+import pytest
+
+from bot import server
+from bot.telemetry import logs
+from shared.settings import load
+from tests.bot.harness import HASTE, bot_process, open_harness
+from tests.waiting import BOUND
 
 
-async def test_systemd_is_notified_of_ready_alive_and_stopping(tmp_path: Path) -> None:
-    address = str(tmp_path / "notify")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
-        systemd.bind(address)
-        systemd.settimeout(10)
-        async with (
-            open_harness(tmp_path, NOTIFY_SOCKET=address, WATCHDOG_USEC="200000") as bot,
-            bot_process(bot) as process,
-        ):
-            states = [await asyncio.to_thread(systemd.recv, 100) for _ in range(3)]
-            process.send_signal(signal.SIGTERM)
-            assert await asyncio.wait_for(process.wait(), 10) == 0
-        assert states == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
-        state = b""
-        while state != b"STOPPING=1":
-            state = systemd.recv(100)
+@pytest.fixture
+def systemd(tmp_path: Path) -> Iterator[socket.socket]:
+    """Where a service manager listens."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(BOUND)
+        yield manager
+
+
+async def received(manager: socket.socket) -> bytes:
+    return await asyncio.to_thread(manager.recv, 100)
+
+
+async def test_systemd_is_notified_of_ready_alive_and_stopping(
+    tmp_path: Path, systemd: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+    monkeypatch.setenv("WATCHDOG_USEC", "200000")
+    monkeypatch.setattr(server, "tune_runtime", lambda: None)  # of the whole process, as are its logs
+    monkeypatch.setattr(logs, "set_up", lambda _level: None)
+    async with open_harness(tmp_path) as bot:
+        serving = asyncio.create_task(server.serve(load(environ=bot.environ), pace=HASTE))
+        states = [await received(systemd) for _ in range(3)]
+        assert (await bot.get("/healthz"))[0] == 200
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.wait_for(serving, BOUND)
+    assert states == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1"]
+    while await received(systemd) != b"STOPPING=1":
+        pass
+
+
+@pytest.mark.e2e
+async def test_a_process_that_is_told_to_stop_notifies_systemd_and_exits_with_0(
+    tmp_path: Path, systemd: socket.socket
+) -> None:
+    async with (
+        open_harness(tmp_path, NOTIFY_SOCKET=systemd.getsockname()) as bot,
+        bot_process(bot) as process,
+    ):
+        assert await received(systemd) == b"READY=1"
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(process.wait(), BOUND) == 0
+        assert await received(systemd) == b"STOPPING=1"

@@ -229,6 +229,7 @@ async def test_postgresql_that_cuts_every_connection_loses_no_delivery(
         assert set((await bot.until_posted(2)).values()) == {1}
 
 
+@pytest.mark.e2e
 async def test_a_postgresql_that_is_restarted_under_a_running_bot_loses_no_delivery(
     fresh_postgresql: str, tmp_path: Path
 ) -> None:

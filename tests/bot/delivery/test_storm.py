@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ async def bot(tmp_path: Path, remote: Remote, monkeypatch: pytest.MonkeyPatch) -
     async with open_harness(tmp_path) as opened:
         opened.environ |= {"OUTREACH_BASE_URL": remote.url, "OUTREACH_API_KEY": KEY}
         opened.config('[routes]\nmention = "S0ONCALL01"\n')
-        async with bot_inside(opened, pace=HASTE):
+        async with bot_inside(opened, pace=replace(HASTE, storm_at=30)):
             yield opened
 
 
@@ -51,12 +52,12 @@ def in_channel(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 async def test_a_domain_pause_in_a_storm_has_its_own_card_before_the_summary(bot: BotHarness) -> None:
     await bot.control("settings", messages_per_second=1, burst=1)
-    for number in range(90):
+    for number in range(44):
         sequence = "Q3 founders" if number % 3 else "Q4 CTOs"
         assert await bot.deliver(interested(number, sequence=sequence)) == 200
     assert await bot.deliver(PAUSED) == 200
     await bot.control("settings", messages_per_second=0)
-    posted = await bot.until_posted(91, seconds=30)
+    posted = await bot.until_posted(45, seconds=30)
     assert set(posted.values()) == {1}
     (card,) = [m for m in in_channel(await bot.messages()) if m["text"].startswith("mail.example is paused")]
     assert "Acknowledge" in shown(card)

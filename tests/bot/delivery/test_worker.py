@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     async with open_harness(tmp_path) as opened:
         await opened.control("settings", messages_per_second=0)
         opened.config(f'[routes]\nfallback = "{seed.SALES}"\n')
-        async with bot_inside(opened, pace=HASTE):
+        async with bot_inside(opened, pace=replace(HASTE, storm_at=12)):
             yield opened
 
 
@@ -144,11 +145,11 @@ async def test_an_alert_of_a_channel_archived_for_31_days_is_posted_with_its_rep
 
 async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_first(bot: BotHarness) -> None:
     await bot.control("settings", messages_per_second=1, burst=3)  # so that they pile up
-    domains = [json.dumps({"event": "domain.paused", "domain": f"d{n}.example"}).encode() for n in range(30)]
-    for body in [*domains, *(interested(number) for number in range(60))]:
+    domains = [json.dumps({"event": "domain.paused", "domain": f"d{n}.example"}).encode() for n in range(10)]
+    for body in [*domains, *(interested(number) for number in range(16))]:
         assert await bot.deliver(body) == 200
     await bot.control("settings", messages_per_second=0)
-    posted = await bot.until_posted(90, seconds=30)
+    posted = await bot.until_posted(26, seconds=30)
     assert set(posted.values()) == {1}
     messages = await bot.messages()
     (head,) = [m for m in messages if "new alerts" in m["text"]]
@@ -163,10 +164,10 @@ async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_fir
 
 async def test_one_item_of_a_storms_list_is_claimed_and_its_siblings_stay(bot: BotHarness) -> None:
     await bot.control("settings", messages_per_second=1, burst=1)
-    for number in range(80):
+    for number in range(24):
         assert await bot.deliver(interested(number)) == 200
     await bot.control("settings", messages_per_second=0)
-    await bot.until_posted(80, seconds=30)
+    await bot.until_posted(24, seconds=30)
     thread = [m for m in await bot.messages() if m.get("thread_ts") and m["thread_ts"] != m["ts"]]
     item = next(block for block in thread[0]["blocks"] if block["type"] == "actions")["elements"][0]
     at = {"channel": CHANNEL, "ts": thread[0]["ts"]}

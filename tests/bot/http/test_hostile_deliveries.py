@@ -107,7 +107,7 @@ def alert_of(body: bytes) -> str:
 _numbers = count(1)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(body=bodies)
 async def test_no_delivery_stops_the_next_one(bot: BotHarness, body: bytes) -> None:
     following = interested(next(_numbers))

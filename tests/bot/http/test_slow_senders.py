@@ -13,7 +13,9 @@ import aiohttp
 import psutil
 import pytest
 
+from bot.http import bounded_protocol
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+from tests.waiting import BOUND
 
 FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))\n"
 HALF_A_HEAD = b"POST /webhooks/outreach HTTP/1.1\r\nHost: x\r\nX-Pad: "
@@ -84,9 +86,12 @@ async def test_three_hundred_unsigned_bodies_cost_little_memory(
 @pytest.mark.parametrize(
     "sent", [HALF_A_HEAD, HALF_A_HEAD + b"y" * 200_000], ids=["an unfinished head", "an endless head"]
 )
-async def test_an_unfinished_head_is_cut_off(bot: BotHarness, sent: bytes) -> None:
+async def test_an_unfinished_head_is_cut_off(
+    bot: BotHarness, sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_protocol, "HEADER_SECONDS", 1.0)
     async with connections(bot, 50, sent) as opened:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(BOUND):
             for reader, _ in opened:
                 with contextlib.suppress(ConnectionError):
                     assert await reader.read() == b""
