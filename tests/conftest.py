@@ -21,6 +21,7 @@ from tests.seeded_account import make_account
 
 pytest_plugins = ["tests.properties"]
 
+os.umask(0o022)  # a settings file that its group can write is refused, and some systems make all files so
 os.environ["XDG_STATE_HOME"] = _STATE = tempfile.mkdtemp(prefix="outreach-tests-")
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 

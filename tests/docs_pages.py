@@ -38,6 +38,12 @@ From the environment, or from `outreach.toml`: the file that `--config` names, e
 `./outreach.toml`, else the one in your configuration folder. The environment wins. Everything missing or wrong is
 reported at once, by name, with how to fix it, and the command ends with exit code 2.
 
+The last two are found without being named, so they count only if nobody else could have written them: the file, and each
+link to it, belongs to you or to root, other users can't write the file, and they can't write its folder unless it is
+sticky, like `/tmp`. Otherwise the command is refused. To use such a file anyway, name it with `--config` or
+`OUTREACH_CONFIG`. A file that you named may belong to anybody. Settings decide where your keys are sent and which command
+an alarm runs, so start the program in a folder of your own, or name the file.
+
 `outreach init` writes this file, for you to uncomment what you need:
 """
 _METRICS = """\

@@ -8,23 +8,22 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from shared.commands.table import Role
 from shared.settings.channels import named_channels
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, keys_of, table_model
-from shared.settings.model import APPLICATION, DEFAULT, Settings, UnknownWorkspace
+from shared.settings.model import DEFAULT, Settings, UnknownWorkspace
 from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection
 from shared.settings.value_types import CLAIM, MEMBERS
+from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
 from shared.text.slack_ids import split_id
 
 __all__ = [
@@ -42,7 +41,6 @@ __all__ = [
     "load",
 ]
 
-FILE_NAME = "outreach.toml"
 PLAIN_WORDS = {
     "int_parsing": "is not a whole number.",
     "float_parsing": "is not a number.",
@@ -90,20 +88,23 @@ def load(
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
     """Read environment and file; raises `SettingsError` with everything that is missing or wrong."""
-    file, named_by = _find_file(config, environ=environ)
+    file = find_config(config, environ=environ)
     problems: list[SettingProblem] = []
     given: dict[str, Any] = {}
     try:
-        given = _read_file(file) if file else {}
+        given = file.tables() if file else {}
+    except UntrustedFile as error:
+        problems.append(SettingProblem(name=FILE_NAME, problem=error.problem, fix=error.fix))
     except ValueError as error:
         fix = "Correct the file, or name another. `outreach init` writes a new one."
-        problems.append(
-            SettingProblem(name=named_by or str(file), problem=f"can't be used: {error}", fix=fix)
-        )
+        name = file.named_by or str(file.path) if file else ""
+        problems.append(SettingProblem(name=name, problem=f"can't be used: {error}", fix=fix))
+    if isinstance(given.get("slack"), dict):
+        given["slack"] = {key.lower(): value for key, value in given["slack"].items()}
     from_environment = _add_environment(given, environ)
     problems += _missing(given, needs=needs)
     try:
-        settings = Settings.model_validate(given, context=file)
+        settings = Settings.model_validate(given, context=file and file.path)
     except ValidationError as error:
         details = error.errors(include_input=False)
         raise SettingsError([*problems, *(_explain(one, from_environment) for one in details)]) from None
@@ -151,30 +152,6 @@ def _without_team(settings: Settings) -> list[SettingProblem]:
 _TABLE = "[roles.channels]"
 """Of this one the id is the key."""
 _NO_ID = {"here", MEMBERS, *Role}
-
-
-def _find_file(config: Path | None, *, environ: Mapping[str, str]) -> tuple[Path | None, str]:
-    """The file to read and what named it ("" where it was merely found)."""
-    if config is not None:
-        return config, "--config"
-    if named := environ.get("OUTREACH_CONFIG", "").strip():
-        return Path(named).expanduser(), "OUTREACH_CONFIG"
-    places = (Path(), Path(platformdirs.user_config_dir(APPLICATION, appauthor=False)))
-    return next((place / FILE_NAME for place in places if (place / FILE_NAME).is_file()), None), ""
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    """The file's tables; raises `ValueError` with the line of an error, never its text, which may be a secret."""
-    try:
-        document = tomllib.loads(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise ValueError(f"{path} can't be read: {error.strerror or 'no such file'}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not valid TOML: {error}") from None
-    tables = {key.lower().removeprefix("outreach_"): value for key, value in document.items()}
-    if isinstance(tables.get("slack"), dict):
-        tables["slack"] = {key.lower(): value for key, value in tables["slack"].items()}
-    return tables
 
 
 def _add_environment(given: dict[str, Any], environ: Mapping[str, str]) -> set[SettingPath]:

@@ -34,9 +34,9 @@ from shared.settings.sections import (
     quiet_hours,
     setting,
 )
+from shared.storage.config_file import APPLICATION
 from shared.storage.database import parse_url, sibling_url
 
-APPLICATION = "outreach-ops"
 DEFAULT = "default"
 
 

@@ -7,7 +7,6 @@ unusual, nothing is returned and the dashboard starts the slow way; a test check
 from __future__ import annotations
 
 import sqlite3
-import tomllib
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -21,8 +20,8 @@ from shared.domain.health import DEFAULT as THRESHOLDS
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Snapshot
 from shared.domain.snapshot_json import from_text, with_delta
+from shared.storage.config_file import APPLICATION, UntrustedFile, find_config
 
-PROGRAM = "outreach-ops"
 DEFAULT = "default"
 SQLITE = "sqlite:///"
 POLL_SECONDS = 30.0
@@ -71,7 +70,8 @@ def read_start_settings(
 ) -> StartSettings | None:
     """The start settings of a plain installation: one workspace, a history in SQLite; None for all others."""
     try:
-        document = _document(config, environ=environ)
+        file = find_config(config, environ=environ)
+        document = file.tables() if file else {}
         if not _is_plain(document, environ=environ, workspace=workspace):
             return None
         database = environ.get("OUTREACH_DATABASE_URL", "").strip() or document.get("database_url", "")
@@ -88,18 +88,9 @@ def read_start_settings(
             thresholds=Thresholds(**{name: float(value) for name, value in given.items()}),
             has_bot=history.with_name(f"{history.stem.removesuffix('-history')}{history.suffix}").is_file(),
         )
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, UntrustedFile, ValueError, TypeError, AttributeError):
         return None
     return start_settings if history.is_file() else None
-
-
-def _document(config: Path | None, *, environ: Mapping[str, str]) -> Mapping[str, Any]:
-    named = config or environ.get("OUTREACH_CONFIG", "").strip()
-    if not named:
-        places = (Path(), _own(platformdirs.user_config_dir))
-        named = next((place / "outreach.toml" for place in places if (place / "outreach.toml").is_file()), "")
-    found = tomllib.loads(Path(named).expanduser().read_text("utf-8-sig")) if named else {}
-    return {key.lower().removeprefix("outreach_"): value for key, value in found.items()}
 
 
 def _is_plain(document: Mapping[str, Any], *, environ: Mapping[str, str], workspace: str | None) -> bool:
@@ -122,4 +113,4 @@ def _places(database: str, folder: str) -> tuple[Path, Path]:
 
 
 def _own(place: Callable[..., str]) -> Path:
-    return Path(place(PROGRAM, appauthor=False))
+    return Path(place(APPLICATION, appauthor=False))

@@ -1,0 +1,256 @@
+"""A settings file that was merely found counts only if nobody but its reader, or root, can have written it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from shared.settings import SettingsError, load
+from shared.storage import config_file
+from tests.shared.settings.environments import GOOD
+from tui.system.fast_start import read_start_settings
+
+NOBODY, SOMEBODY = 65534, 61234
+FILE = 'base_url = "https://elsewhere.example/v1"\n[slack]\napi_url = "https://elsewhere.example/"\n'
+SECRETS = {name: value for name, value in GOOD.items() if name != "OUTREACH_BASE_URL"}
+Chown = Callable[[Path], None]
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder that another user can enter, as pytest's own can't be."""
+    with tempfile.TemporaryDirectory(prefix="outreach-found-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(params=["root", "another user"], autouse=True)
+def _reader(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """Each test runs as root and as nobody, where root runs the tests; else twice as who runs them."""
+    if os.geteuid() != 0 or request.param == "root":
+        yield
+        return
+    os.chown(tmp_path, NOBODY, NOBODY)
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+@pytest.fixture
+def give_away(monkeypatch: pytest.MonkeyPatch) -> Chown:
+    """Give a file, a link or a folder to another user: where root runs the tests in truth, else in what `stat` says."""
+    given: set[tuple[int, int]] = set()
+
+    def chown(path: Path) -> None:
+        if os.getuid() == 0:
+            reader = os.geteuid()
+            os.seteuid(0)
+            os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
+            os.seteuid(reader)
+        else:
+            found = path.lstat()
+            given.add((found.st_dev, found.st_ino))
+
+    def patched(name: str) -> None:
+        real = getattr(os, name)
+
+        def looked_up(*arguments: object, **named: object) -> os.stat_result:
+            found: os.stat_result = real(*arguments, **named)
+            if (found.st_dev, found.st_ino) not in given:
+                return found
+            return os.stat_result([*found[:4], SOMEBODY, SOMEBODY, *found[6:10]])
+
+        monkeypatch.setattr(os, name, looked_up)
+
+    if os.getuid() != 0:
+        for name in ("stat", "lstat", "fstat"):
+            patched(name)
+    return chown
+
+
+def place_of(tmp_path: Path, place: str) -> Path:
+    folder = tmp_path if place == "working folder" else tmp_path / "config" / "outreach-ops"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "outreach.toml"
+    file.write_text(FILE)
+    file.chmod(0o600)
+    return file
+
+
+PLACES = pytest.mark.parametrize("place", ["working folder", "configuration folder"])
+
+
+def refused(file: Path, says: str, **more: str) -> None:
+    """Neither reader uses the file, the message says how to allow it, and a file that is named is used as it is."""
+    with pytest.raises(SettingsError) as caught:
+        load(environ=SECRETS | more)
+    (problem,) = caught.value.problems
+    assert says in problem.problem
+    assert f"--config {file}" in problem.fix
+    assert f"OUTREACH_CONFIG={file}" in problem.fix
+    assert read_start_settings(config=None, environ=SECRETS | more, workspace=None) is None
+    for named in (
+        load(config=file, environ=SECRETS),
+        load(environ=SECRETS | {"OUTREACH_CONFIG": str(file)}),
+    ):
+        assert named.workspace().base_url == "https://elsewhere.example/v1"
+
+
+@PLACES
+def test_a_private_file_of_the_user_is_read(tmp_path: Path, place: str) -> None:
+    file = place_of(tmp_path, place)
+    for mode in (0o600, 0o644):
+        file.chmod(mode)
+        assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
+
+
+def test_a_file_of_root_is_read(tmp_path: Path, give_away: Chown, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = place_of(tmp_path, "working folder")
+    monkeypatch.setattr(f"{__name__}.SOMEBODY", 0)
+    file.chmod(0o644)
+    give_away(file)
+    assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
+
+
+@PLACES
+def test_a_file_of_another_user_is_refused(tmp_path: Path, give_away: Chown, place: str) -> None:
+    file = place_of(tmp_path, place)
+    file.chmod(0o644)
+    give_away(file)
+    refused(file, "belongs to another user")
+
+
+@PLACES
+@pytest.mark.parametrize("mode", [0o620, 0o664, 0o602, 0o666])
+def test_a_file_that_others_can_write_is_refused(tmp_path: Path, place: str, mode: int) -> None:
+    file = place_of(tmp_path, place)
+    file.chmod(mode)
+    refused(file, "other users can write it")
+
+
+@PLACES
+@pytest.mark.parametrize("mode", [0o770, 0o777, 0o707])
+def test_a_file_in_a_folder_that_others_can_write_is_refused(tmp_path: Path, place: str, mode: int) -> None:
+    file = place_of(tmp_path, place)
+    file.parent.chmod(mode)
+    refused(file, "where other users can write")
+    file.parent.chmod(mode | stat.S_ISVTX)
+    assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
+
+
+@PLACES
+def test_a_file_in_a_folder_of_another_user_is_refused(tmp_path: Path, give_away: Chown, place: str) -> None:
+    file = place_of(tmp_path, place)
+    file.parent.chmod(0o777 | stat.S_ISVTX)
+    give_away(file.parent)
+    refused(file, "where other users can write")
+
+
+def test_a_folder_that_only_the_users_own_group_can_write_is_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = place_of(tmp_path, "working folder")
+    tmp_path.chmod(0o775)
+    refused(file, "where other users can write")
+    monkeypatch.setattr(config_file, "_is_private_group", lambda number: number == tmp_path.stat().st_gid)
+    assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
+
+
+def linked(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """A link in the working folder, a second that it leads to, and the file at the end."""
+    file = place_of(tmp_path, "configuration folder").rename(tmp_path / "config" / "real.toml")
+    (tmp_path / "links").mkdir()
+    second = tmp_path / "links" / "second.toml"
+    second.symlink_to(file)
+    link = tmp_path / "outreach.toml"
+    link.symlink_to(Path("links") / "second.toml")
+    return link, second, file
+
+
+def test_a_link_to_a_private_file_is_followed(tmp_path: Path) -> None:
+    linked(tmp_path)
+    assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_every_link_and_the_target_must_be_the_users(tmp_path: Path, give_away: Chown, number: int) -> None:
+    places = linked(tmp_path)
+    places[2].chmod(0o644)
+    give_away(places[number])
+    refused(places[0], "belongs to another user")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_the_folder_of_every_link_and_of_the_target_must_be_protected(tmp_path: Path, number: int) -> None:
+    places = linked(tmp_path)
+    places[number].parent.chmod(0o777)
+    refused(places[0], "where other users can write")
+
+
+def test_the_target_of_a_link_must_not_be_writable_for_others(tmp_path: Path) -> None:
+    link, _, file = linked(tmp_path)
+    file.chmod(0o666)
+    refused(link, "other users can write it")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'database_url = "sqlite:////tmp/elsewhere.db"',
+        'state_dir = "/tmp/elsewhere"',
+        '[dashboard]\nalarm_command = "touch /tmp/elsewhere"',
+    ],
+)
+def test_no_setting_of_a_refused_file_counts(tmp_path: Path, line: str) -> None:
+    """Also with a history at hand, with which the dashboard starts without the full settings."""
+    (tmp_path / "data").mkdir()
+    history = tmp_path / "data" / "outreach-history.db"
+    history.touch()
+    file = tmp_path / "outreach.toml"
+    file.write_text(f"{line}\n")
+    file.chmod(0o606)
+    environ = GOOD | {"OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/data/outreach.db"}
+    with pytest.raises(SettingsError, match="other users can write it"):
+        load(environ=environ)
+    assert read_start_settings(config=None, environ=environ, workspace=None) is None
+    file.chmod(0o600)
+    assert load(environ=environ)
+    assert read_start_settings(config=None, environ=environ, workspace=None)
+
+
+def test_a_file_that_is_replaced_while_it_is_checked_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, other = place_of(tmp_path, "working folder"), tmp_path / "other.toml"
+    other.write_text(FILE.replace("elsewhere", "evil"))
+    check = config_file._check_way
+
+    def replaced(path: Path) -> None:
+        other.replace(file)
+        check(path)
+
+    monkeypatch.setattr(config_file, "_check_way", replaced)
+    assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
+
+
+def test_a_pipe_that_takes_the_files_place_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "outreach.toml", 0o600)
+    monkeypatch.setattr(Path, "is_file", lambda _path: True)
+    with pytest.raises(SettingsError, match="is not a regular file"):
+        load(environ=GOOD)
+
+
+def test_a_dotenv_file_sets_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OUTREACH_BASE_URL=https://elsewhere.example/v1\nOUTREACH_PORT=1\n")
+    assert load(environ={}).port == 3000
+    assert load(environ={}).workspace().base_url == ""
