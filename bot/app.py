@@ -32,7 +32,7 @@ from bot.http.oauth_pages import OAuthPages
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
-from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
+from bot.http.webhook_secrets import FORGET_SECONDS, Secrets, WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import SlackApps
@@ -78,13 +78,26 @@ class Bot:
     listeners: Listeners | TeamApps
     intake: DeliveryIntake
     socket_mode: SocketMode | None
+    secrets: WebhookSecrets
+
+    @property
+    def must_be_reopened(self) -> tuple[asyncio.Event, ...]:
+        return self.outdated, self.store.database.replaced
 
 
 @asynccontextmanager
 async def open_bot(
-    settings: Settings, *, pace: LeaseTimings | None = None, timeouts: SocketTimeouts | None = None
+    settings: Settings,
+    *,
+    pace: LeaseTimings | None = None,
+    timeouts: SocketTimeouts | None = None,
+    replaced: bool = False,
+    lost: Secrets | None = None,
 ) -> AsyncIterator[Bot]:
-    """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`."""
+    """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`.
+
+    `replaced`: the database was deleted or replaced under the bot that ran before; `lost` are its stored secrets.
+    """
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         if stack.enter_context(sole_owner(settings.database)):
@@ -155,6 +168,7 @@ async def open_bot(
             settings,
             WebhookSubscriptions(store.database, cipher),
             now=time.monotonic,
+            lost=lost,
         )
         await secrets.open()
         beat = await stack.enter_async_context(_heartbeat(store))
@@ -166,6 +180,7 @@ async def open_bot(
             supervisor=supervisor,
             secrets=secrets,
             instance=await store.instance.id(),
+            replaced=replaced,
             socket_mode=socket_mode,
         )
         bodies = BodyReader()
@@ -208,6 +223,7 @@ async def open_bot(
             listeners=listeners,
             intake=intake,
             socket_mode=socket_mode,
+            secrets=secrets,
         )
         await listeners.drain(GRACE)
         await worker.drain(GRACE)

@@ -14,13 +14,16 @@ from typing import Any
 
 import structlog
 import uvicorn
+from sqlalchemy.engine import URL
 
-from bot.app import open_bot
+from bot.app import Bot, open_bot
+from bot.delivery.lost_database import report_replaced
 from bot.http.asgi import Application, RequestGate, unavailable
 from bot.http.bounded_protocol import BoundedProtocol
 from bot.store import LeaseTimings
-from bot.store.db.engine import unreachable
+from bot.store.db.engine import unreachable, unusable
 from bot.telemetry import logs
+from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.database import connection_advice
 from shared.text.parent_watch import wait_for_parent_exit
@@ -81,7 +84,7 @@ async def serve(
 ) -> None:
     """Run until SIGTERM, SIGINT or the parent's end; SIGHUP has the settings read again by `load`.
 
-    A channel of theirs with another id has the bot opened again, too.
+    A channel of theirs with another id has the bot opened again, too, and so has a database file that was replaced.
 
     Raises `RecordsUnavailable`, `OSError` for a taken port.
     """
@@ -97,24 +100,48 @@ async def serve(
         await stack.enter_async_context(_stopping(server))
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload_asked.set)
         serving: asyncio.Task[None] | None = None
+        replaced, lost = False, dict[str, tuple[str, ...]]()
         while serving is None or not serving.done():
-            async with open_bot(settings, pace=pace) as bot:
+            async with _opened(settings, gate, serving, pace=pace, replaced=replaced, lost=lost) as bot:
                 gate.open(bot.web)
+                if replaced:
+                    await report_replaced(settings, bot.store)
                 tune_runtime()
                 if serving is None:
                     serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
                     host, port = listener.getsockname()[:2]
                     log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
                 if changed := await _changed_settings(
-                    settings, load, asked=reload_asked, outdated=bot.outdated, serving=serving
+                    settings, load, asked=reload_asked, again=bot.must_be_reopened, serving=serving
                 ):
                     await gate.close(RELOAD_SECONDS)
+            if replaced := bot.store.database.replaced.is_set():
+                lost = dict(bot.secrets.stored)
             if changed and not serving.done():
                 gc.unfreeze()
-                settings = await _when_reachable(changed, gate, serving)
+                settings = await _when_usable(changed, gate, serving)
                 log.info("settings reloaded", workspaces=list(settings.workspaces))
         await serving
     log.info("stopped")
+
+
+@asynccontextmanager
+async def _opened(
+    settings: Settings, gate: RequestGate, serving: asyncio.Task[None] | None, **options: Any
+) -> AsyncIterator[Bot]:
+    """The bot. While the server runs, one that can't be opened is tried again, and requests get 503."""
+    async with AsyncExitStack() as stack:
+        while True:
+            try:
+                bot = await stack.enter_async_context(open_bot(settings, **options))
+                break
+            except RecordsUnavailable as error:
+                if serving is None or serving.done():
+                    raise
+                log.warning("the database can't be opened", error=str(error))
+                gate.open(unavailable)
+                await asyncio.wait([serving], timeout=DATABASE_RETRY_SECONDS)
+        yield bot
 
 
 async def _changed_settings(
@@ -122,18 +149,18 @@ async def _changed_settings(
     load: Callable[[], Settings] | None,
     *,
     asked: asyncio.Event,
-    outdated: asyncio.Event,
+    again: Sequence[asyncio.Event],
     serving: asyncio.Task[None],
 ) -> Settings | None:
     """Wait for a reload that can be carried out, and return its settings; None: the server has ended."""
     while True:
-        waiting = [asyncio.create_task(event.wait()) for event in (asked, outdated)]
+        waiting = [asyncio.create_task(event.wait()) for event in (asked, *again)]
         await asyncio.wait([serving, *waiting], return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
         if serving.done():
             return None
-        if outdated.is_set():
+        if any(event.is_set() for event in again):
             return settings
         asked.clear()
         if load is None:
@@ -149,15 +176,17 @@ async def _changed_settings(
         log.warning("settings not reloaded: a restart is needed", changed=fixed)
 
 
-async def _when_reachable(settings: Settings, gate: RequestGate, serving: asyncio.Task[None]) -> Settings:
-    reason = await asyncio.to_thread(unreachable, settings.database)
+async def _when_usable(settings: Settings, gate: RequestGate, serving: asyncio.Task[None]) -> Settings:
+    reason = await asyncio.to_thread(unusable, settings.database)
     if reason and not serving.done():
         gate.open(unavailable)
-        await _until_reachable(settings, serving, reason)
+        await _until_works(settings, serving, reason, obstacle=unusable)
     return settings
 
 
-async def _until_reachable(settings: Settings, serving: asyncio.Task[None], reason: str) -> None:
+async def _until_works(
+    settings: Settings, serving: asyncio.Task[None], reason: str, *, obstacle: Callable[[URL], str]
+) -> None:
     """Try again after 1 s, 2 s … 30 s, until the server ends; each reason is logged once, with what to do."""
     pause, logged = DATABASE_RETRY_SECONDS, ""
     while reason and not serving.done():
@@ -167,7 +196,7 @@ async def _until_reachable(settings: Settings, serving: asyncio.Task[None], reas
             logged = reason
         await asyncio.wait([serving], timeout=pause)
         pause = min(2 * pause, LONGEST_DATABASE_RETRY)
-        reason = await asyncio.to_thread(unreachable, settings.database)
+        reason = await asyncio.to_thread(obstacle, settings.database)
 
 
 async def _wait_for_database(settings: Settings, listener: socket.socket) -> bool:
@@ -180,7 +209,7 @@ async def _wait_for_database(settings: Settings, listener: socket.socket) -> boo
     server = Server(server_config(unavailable))
     async with _stopping(server):
         serving = asyncio.create_task(server.serve(sockets=[listener.dup()]))
-        await _until_reachable(settings, serving, reason)
+        await _until_works(settings, serving, reason, obstacle=unreachable)
         if serving.done():
             return False
         server.stop()

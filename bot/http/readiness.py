@@ -41,11 +41,12 @@ class ReadinessProbe:
         secrets: WebhookSecrets,
         supervisor: Supervisor,
         instance: str,
+        replaced: bool = False,
         socket_mode: SocketMode | None = None,
     ) -> None:
         self._store, self._contexts, self._web_api, self._worker = store, contexts, slack, worker
         self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
-        self._instance = instance
+        self._instance, self._replaced = instance, replaced
         self._check: asyncio.Task[tuple[str, float | None, Mapping[str, str]]] | None = None
         self._written_at = float("-inf")
         self._slack = "not checked yet"
@@ -77,6 +78,7 @@ class ReadinessProbe:
         state = {
             "instance": self._instance,
             "database": database,
+            "database_replaced": self._replaced,
             "oldest_unrouted_seconds": unrouted,
             "webhook_secrets": self._secrets.state,
             "slack": self._worker.slack_error or self._slack,

@@ -56,6 +56,11 @@ CUT_OFF = Counter(
     "Connections closed because they were too slow, too large or too many",
     registry=REGISTRY,
 )
+DATABASE_REPLACED = Counter(
+    "outreach_database_replaced",
+    "Times that the database's file was deleted or replaced under the running bot",
+    registry=REGISTRY,
+)
 LOG_DROPPED = Counter(
     "outreach_log_lines_dropped", "Log lines dropped because stdout wasn't read", registry=REGISTRY
 )

@@ -79,6 +79,45 @@ def sibling_url(url: URL, name: str) -> URL:
     return url.set(database=str(path.with_name(f"{path.stem}-{name}{path.suffix}")))
 
 
+class OpenFile:
+    """A SQLite file and its journal as they are at their paths while they are open; in memory there is none."""
+
+    def __init__(self, url: URL) -> None:
+        path = url.database or ":memory:"
+        self._paths = () if path == ":memory:" else (path, f"{path}-wal", f"{path}-shm")
+        self._known = self._found()
+
+    def is_replaced(self) -> bool:
+        """Whether one of the files was deleted or replaced: what is written to it from now on nobody will read.
+
+        Another process that opens the path would see a database without the journal that is used here, and damage it
+        (https://www.sqlite.org/howtocorrupt.html, 2.4).
+        """
+        found = self._found()
+        self._known = tuple(new if old is None else old for old, new in zip(self._known, found, strict=True))
+        return found != self._known
+
+    def remove_stale_journal(self) -> None:
+        """After it is closed: the journal that a replaced file left behind would be read into the new one."""
+        found = self._found()
+        if not found or found[0] == self._known[0]:
+            return
+        for path, old, new in zip(self._paths[1:], self._known[1:], found[1:], strict=True):
+            if old is not None and old == new:
+                Path(path).unlink(missing_ok=True)
+
+    def _found(self) -> tuple[tuple[int, int] | None, ...]:
+        return tuple(map(_identity, self._paths))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
 def open_engine(url: URL, *, pool_size: int = 4) -> sa.Engine:
     """An engine with the settings above; the file and its folder are made when missing, for the owner alone."""
     if url.get_backend_name() != "sqlite":

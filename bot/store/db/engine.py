@@ -36,6 +36,10 @@ class ValuesRefused(RecordsUnavailable):
     """The database works, and refuses what it was given; the same work fails again."""
 
 
+class DatabaseReplaced(RecordsUnavailable):
+    """The file was deleted or replaced under the running program; what was written just now may be in no file."""
+
+
 def blames_values(error: Exception) -> bool:
     """Whether the values of a statement made it fail, and not the connection, the disk or the schema."""
     if isinstance(error, UnicodeError | OverflowError):  # the driver cannot encode a value
@@ -50,9 +54,20 @@ def blames_values(error: Exception) -> bool:
 
 def unreachable(url: URL) -> str:
     """Why the database cannot be connected to; empty when it can."""
+    return _obstacle(url, sa.Connection.close)
+
+
+def unusable(url: URL) -> str:
+    """Why the database cannot be connected to, or why this version can't use it; empty when it can."""
+    return _obstacle(url, lambda connection: migrate.read_state(connection).check())
+
+
+def _obstacle(url: URL, check: Callable[[sa.Connection], None]) -> str:
     try:
-        with database.temporary_engine(url) as engine:
-            engine.connect().close()
+        with database.temporary_engine(url) as engine, engine.connect() as connection:
+            check(connection)
+    except (RecordsUnavailable, OSError) as error:
+        return str(error)
     except sa.exc.SQLAlchemyError as error:
         return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
     return ""
@@ -120,6 +135,10 @@ class Database:
 
     def __init__(self, url: URL, *, clock: Callable[[], float] | None = None) -> None:
         self.is_sqlite = url.get_backend_name() == "sqlite"
+        self._url = url
+        self._file: database.OpenFile | None = None
+        self.replaced = asyncio.Event()
+        """The file was deleted or replaced: the database must be opened again."""
         self.engine = database.open_engine(url)
         self._autocommit = database.autocommit(self.engine)
         self._read_only = self.engine.execution_options(read_only=True)
@@ -130,11 +149,13 @@ class Database:
 
     async def write(self, work: Work[T]) -> T:
         """Run the work in one transaction. Raises `RecordsUnavailable` when the database refuses."""
-        return await self._run(self._writers, lambda: self._write(work))
+        return await self._run(self._writers, lambda: self._checked(lambda: self._write(work)))
 
     async def append(self, work: Work[T]) -> T:
         """Run work of one statement, which is its own transaction. Raises `RecordsUnavailable`."""
-        return await self._run(self._writers, lambda: self._transact(self._autocommit, work))
+        return await self._run(
+            self._writers, lambda: self._checked(lambda: self._transact(self._autocommit, work))
+        )
 
     async def read(self, work: Work[T]) -> T:
         """Run reading work, beside the writers. Raises `RecordsUnavailable`."""
@@ -142,15 +163,26 @@ class Database:
 
     async def run(self, job: Callable[[sa.Engine], T]) -> T:
         """Run a job that opens its own transactions, as the SDK's stores do. Raises `RecordsUnavailable`."""
-        return await self._run(self._writers, lambda: job(self.engine))
+        return await self._run(self._writers, lambda: self._checked(lambda: job(self.engine)))
 
     async def _run(self, pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, job)
+        except DatabaseReplaced:
+            self.replaced.set()
+            raise
         except (sa.exc.SQLAlchemyError, OSError, UnicodeError, OverflowError) as error:
             kind = ValuesRefused if blames_values(error) else RecordsUnavailable
             # The statement and its values stay out of the message: they may hold a lead's words.
             raise kind(f"The bot's database {_reason(error)}.") from error
+
+    def _checked(self, job: Callable[[], T]) -> T:
+        """Run the job, and then see where it wrote: before that, a file could still be replaced unseen."""
+        try:
+            return job()
+        finally:
+            if self._file is not None and self._file.is_replaced():
+                raise DatabaseReplaced("The file of the bot's database was deleted or replaced.")
 
     def _write(self, work: Work[T]) -> T:
         for _ in range(TRIES - 1):
@@ -183,12 +215,19 @@ class Database:
 
     async def migrate(self) -> None:
         """Bring the schema up to date. Raises `RecordsUnavailable`."""
-        await self._run(self._writers, lambda: migrate.upgrade(self.engine))
+        await self._run(self._writers, self._migrate)
+
+    def _migrate(self) -> None:
+        migrate.upgrade(self.engine)
+        if self.is_sqlite:
+            self._file = database.OpenFile(self._url)
 
     async def aclose(self) -> None:
         for pool in (self._writers, self._readers):
             await asyncio.to_thread(pool.shutdown)
         self.engine.dispose()
+        if self._file is not None:
+            self._file.remove_stale_journal()
 
 
 class Repository:
