@@ -29,6 +29,13 @@ def max_connections() -> int:
     return min(MAX_CONNECTIONS, max(soft // 2, soft - RESERVED_FILES))
 
 
+REFUSAL = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+class HeadTooLarge(Exception):
+    """The request line and the headers, or the trailers after a body, are over the bound."""
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's protocol with a deadline for each request, and a bound on heads and connections."""
 
@@ -37,6 +44,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._header_bytes: int | None = 0
         """Bytes of a head that is not complete yet; None afterwards."""
+        self._parsed_bytes = 0
+        """Of the request line and all headers so far, which may come in one read as well as in many."""
+        self._refused = False
         self._idle = True
         self._began = 0.0
 
@@ -80,16 +90,49 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return  # read, though not looked at: a reset would take the answer from the sender
         before = self._header_bytes
         super().data_received(data)
-        if before is not None and self._header_bytes == before:
+        if before is not None and self._header_bytes == before and not self._refused:
+            # A header that isn't whole yet is in the parser alone.
             self._header_bytes = before + len(data)
             if self._header_bytes > MAX_HEADER_BYTES:
-                self.cut_off()
+                self._refuse_head()
+
+    def send_400_response(self, msg: str) -> None:
+        """Also called where a callback of the parser failed."""
+        if self._parsed_bytes > MAX_HEADER_BYTES:
+            self._refuse_head()
+        else:
+            super().send_400_response(msg)
+
+    def _refuse_head(self) -> None:
+        """Answer 431, unless another answer is on its way; whoever goes on sending is cut off at the deadline."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cut_off()
+            return
+        metrics.CUT_OFF.inc()
+        self._refused = True
+        self.transport.write(REFUSAL)
+        self.transport.write_eof()
+
+    def _count(self, size: int) -> None:
+        self._parsed_bytes += size
+        if self._parsed_bytes > MAX_HEADER_BYTES:
+            raise HeadTooLarge
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + len(b": \r\n"))
+        super().on_header(name, value)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._header_bytes, self._idle = 0, False
+        self._header_bytes, self._parsed_bytes, self._idle = 0, 0, False
         if self._deadline is None:
             self._began = self.loop.time()
             self._expect_within(HEADER_SECONDS)
