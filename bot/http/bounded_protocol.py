@@ -109,7 +109,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _refuse_head(self) -> None:
         """Answer 431, unless another answer is on its way; whoever goes on sending is cut off at the deadline."""
-        if self.cycle is not None and not self.cycle.response_complete:
+        cycle: Any = self.cycle  # None before the first request, whatever its annotation says
+        if cycle is not None and not cycle.response_complete:
             self.cut_off()
             return
         metrics.CUT_OFF.inc()

@@ -143,7 +143,9 @@ class Store:
     def _run(self, act: Act[T], *, reads: bool) -> T:
         if self._file is not None and self._file.is_replaced():
             self.close()  # nobody would read what is written there
-            self.notice = "The history's file was deleted or replaced. It continues in the file that is there now."
+            self.notice = (
+                "The history's file was deleted or replaced. It continues in the file that is there now."
+            )
         if self._engine is None:
             self._engine = _open(self._url)
             self._file = OpenFile(self._url) if self._engine.dialect.name == "sqlite" else None

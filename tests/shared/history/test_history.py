@@ -329,7 +329,7 @@ async def test_a_history_whose_file_is_deleted_continues_in_one_that_others_read
         await history.add(snapshot(NOW, score=70), now=NOW)
         assert not history.notice
         for ending in endings:
-            Path(f"{path}{ending}").unlink()
+            path.with_name(f"{path.name}{ending}").unlink()
         await history.add(snapshot(NOW + HOUR, score=60), now=NOW + HOUR)
         assert "deleted or replaced" in history.notice
         async with History(parse_url(f"sqlite:///{path}")) as other:

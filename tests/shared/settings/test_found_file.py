@@ -222,7 +222,7 @@ def test_no_setting_of_a_refused_file_counts(tmp_path: Path, line: str) -> None:
         load(environ=environ)
     assert read_start_settings(config=None, environ=environ, workspace=None) is None
     file.chmod(0o600)
-    assert load(environ=environ)
+    assert load(environ=environ).file == Path("outreach.toml")
     assert read_start_settings(config=None, environ=environ, workspace=None)
 
 
