@@ -27,25 +27,33 @@ def paused(
     names: Sequence[str],
     *,
     undo: str,
+    extended: Sequence[str] = (),
     left: Sequence[str] = (),
     failed: Sequence[str] = (),
     cut: str = "",
     footer: str = "",
 ) -> Card:
-    """What a rule paused, why, and how to undo it."""
-    what = clip(names[0]) if len(names) == 1 else show_number(len(names), "sequence")
+    """What a rule paused, why, and how to undo it. `extended` were paused until earlier."""
+    done = names or extended
+    what = clip(done[0]) if len(done) == 1 else show_number(len(done), "sequence")
     until = ""
     if incident.resumes_at is not None:
         until = f" until {show_time(datetime.fromtimestamp(incident.resumes_at, UTC))}"
-    about = f" of {clip(incident.label)}" if len(names) > 1 and incident.label != "workspace" else ""
+    about = f" of {clip(incident.label)}" if len(done) > 1 and incident.label != "workspace" else ""
     facts = [Fact(label="Sequences", value=_listed(names))] if len(names) > 1 else []
     text = [_sentence(incident.note)]
     if not until:
         text.append(
             "They stay paused until someone resumes them."
-            if len(names) > 1
+            if len(done) > 1
             else "It stays paused until someone resumes it."
         )
+    if extended and until:
+        last = "pause now lasts" if len(extended) == 1 else "pauses now last"
+        text.append(f"Shorter {last}{until}: {_listed(extended)}.")
+    elif extended:
+        resume = "resumes" if len(extended) == 1 else "resume"
+        text.append(f"Already paused, no longer {resume} automatically: {_listed(extended)}.")
     if left:
         text.append(f"Left running because of the rule's limit: {_listed(left)}.")
     if failed:
@@ -53,15 +61,17 @@ def paused(
     if cut:
         text.append(cut)
     return Card(
-        title=f"Guardrail {incident.rule} paused {what}{about}{until}",
+        title=f"Guardrail {incident.rule} paused {what}{about}{until}"
+        if names
+        else f"Guardrail {incident.rule} kept {what}{about} paused{until}",
         tone=Tone.WARN,
         text=tuple(text),
         facts=(*facts, Fact(label="Rule", value=incident.sentence)),
         buttons=(
-            Button(label="Undo", command=f"undo {undo}"),
+            *((Button(label="Undo", command=f"undo {undo}"),) if names else ()),
             Button(label="Test the rule", command=join("guard", "test", incident.rule)),
         ),
-        footer=" · ".join(filter(None, (UNDO_HINT, footer))),
+        footer=" · ".join(filter(None, (UNDO_HINT if names else "", footer))),
     )
 
 

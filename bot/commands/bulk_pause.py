@@ -34,7 +34,7 @@ class BulkPause:
         if touched is None:
             return None
         verb = invocation.command.name
-        if not touched.able:
+        if touched.nothing:
             return bulk.nothing_able(verb, domain=touched.domain)
         buttons = []
         for word, chosen in touched.offers:
@@ -43,14 +43,16 @@ class BulkPause:
                     line=render(invocation),
                     person=person.id,
                     workspace=context.workspace.name,
-                    names=tuple(one.id for one in chosen),
+                    names=touched.names(word),
                 ),
                 seconds=CONFIRM_SECONDS,
             )
-            label = f"{verb.capitalize()} {word} {len(chosen)}" if chosen[1:] else f"{verb.capitalize()} it"
+            label = bulk.confirm_label(verb, touched, word)
+            if chosen:
+                label = f"{label} {len(chosen)}" if chosen[1:] else f"{verb.capitalize()} it"
             buttons.append(Button(label=label, command=f"yes {nonce}", tone=Tone.BAD))
         return replace(
-            bulk.question(invocation, touched),
+            bulk.question(invocation, touched, context=context),
             buttons=(*buttons, Button(label="Cancel", command="no")),
             footer=who_can_confirm(person),
             refused=True,
@@ -58,7 +60,8 @@ class BulkPause:
 
     async def carry_out(self, question: Question, invocation: Invocation, *, context: CommandContext) -> Card:
         """Change exactly these sequences; the change can be undone once."""
-        tally = await bulk.change_each(invocation, question.names, context=context)
+        everything = scope(invocation) == ALL and not question.since  # an Undo means only what it undoes
+        tally = await bulk.change_each(invocation, question.names, context=context, everything=everything)
         card = bulk.result_card(invocation, tally, context=context)
         if card.unchanged:
             return card
@@ -69,7 +72,7 @@ class BulkPause:
             command=question.line or render(invocation),
             result=bulk.result(invocation, tally),
             effect=bulk.effect(invocation, tally),
-            sequences=tally.ids,
+            sequences=tally.touched,
         )
         await need_records(context).record(entry)
         buttons = await self._undo(invocation.command.name, tally, context=context)

@@ -43,8 +43,12 @@ class CommandContexts:
             settings=self.settings,
             problems=partial(self._problems, team),
             team=team,
-            now=lambda: datetime.now(UTC),
+            now=self.now,
         )
+
+    def now(self) -> datetime:
+        """The time by the store's clock, which decides when timers are due."""
+        return datetime.fromtimestamp(self.store.database.clock(), UTC)
 
     def _problems(self, team: str) -> Sequence[str]:
         """The problems that a team may see."""

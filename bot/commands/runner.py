@@ -130,6 +130,7 @@ class CommandRunner:
     ) -> Answer:
         question = counted.question
         assert question is not None
+        context = replace(context, undoes=question.revisions)
         if not bulk_pause.scope(invocation):
             return await self._run(invocation, person, context=context)
         left = tuple(name for name in question.names if name not in counted.moved)

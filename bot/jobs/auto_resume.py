@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -13,14 +13,16 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.store import Store
+from bot.store.alerts.sequence_changes import TimerReplaced
 from bot.store.alerts.timers import DueTimer
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
+from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry, RecordsUnavailable
 from shared.operations.context import CommandContext
-from shared.operations.sequences import resume_one
+from shared.operations.pauses import Busy, Held
 from shared.text.formats import show_number
 from shared.text.tokenize import join
 
@@ -39,6 +41,15 @@ class Tally:
     active: list[DueTimer] = field(default_factory=list)
     """Those that were active before the pause ended: resumed elsewhere, or by a bot that then died."""
     gone: list[DueTimer] = field(default_factory=list)
+
+    def only(self, timers: Sequence[DueTimer]) -> Tally:
+        """Of these timers."""
+        ids = {timer.id for timer in timers}
+
+        def of(some: list[DueTimer]) -> list[DueTimer]:
+            return [timer for timer in some if timer.id in ids]
+
+        return Tally(done=of(self.done), resumed=of(self.resumed), active=of(self.active), gone=of(self.gone))
 
 
 class AutoResume:
@@ -69,6 +80,8 @@ class AutoResume:
 
     async def _resume(self, timers: Sequence[DueTimer], context: CommandContext) -> Tally:
         tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
+        # Before the list: what is changed after this isn't trusted to be as the list says.
+        revisions = await self._store.changes.revisions(context.workspace.name)
         try:
             known = {resume.id: resume for resume in await context.client.list_sequences()}
         except OutreachError as error:
@@ -79,43 +92,67 @@ class AutoResume:
             async with turns:
                 try:
                     sequence = known[timer.timer.key]
-                    await resume_one(sequence, context=context)
+                    was_active = await self._resume_one(timer, sequence, context, revisions)
                 except (NotFound, KeyError):
                     tally.gone.append(timer)
-                except OutreachError as error:
+                except (
+                    TimerReplaced
+                ):  # a person or a guardrail has decided otherwise, or another process does it
+                    return
+                except (OutreachError, RecordsUnavailable) as error:
                     log.warning("sequence not resumed", sequence=timer.timer.key, error=type(error).__name__)
                     return
                 except Exception:  # one that fails must not stop the others
                     log.exception("sequence not resumed", sequence=timer.timer.key)
                     return
                 else:
-                    (tally.active if sequence.status == "active" else tally.resumed).append(timer)
+                    (tally.active if was_active else tally.resumed).append(timer)
                 tally.done.append(timer)
 
         await asyncio.gather(*(resume(timer) for timer in timers))
         return tally
 
+    async def _resume_one(
+        self, timer: DueTimer, sequence: Campaign, context: CommandContext, revisions: Mapping[str, int]
+    ) -> bool:
+        """Resume a sequence whose timer is still ours; returns whether it was active before."""
+        changes = self._store.changes
+        change = await changes.begin(context.workspace.name, sequence.id, status="active", firing=timer)
+        if change is None:
+            raise Busy
+        async with Held(change, changes) as held:
+            was_active = change.undisturbed(revisions) and sequence.status == "active"
+            if not was_active:
+                await held.send(context.client.resume_sequence)
+            await held.end(keep_timer=True, changed=not was_active)  # it is deleted with its announcement
+        return was_active
+
     async def _announce(self, tally: Tally, context: CommandContext, channel: str) -> None:
-        card, workspace = resumed_card(tally), context.workspace.name
-        keys = ", ".join(timer.timer.key for timer in tally.done)
-        await self._store.records.record(
-            AuditEntry(
+        """Delete the timers and tell of them, together: of one that was replaced meanwhile, nothing is said."""
+
+        def tell(ours: Sequence[DueTimer]) -> tuple[AuditEntry, PlannedPost | None]:
+            told = tally.only(ours)
+            card = resumed_card(told)
+            keys = ", ".join(timer.timer.key for timer in ours)
+            entry = AuditEntry(
                 at=context.now(),
                 actor=BOT,
-                workspace=workspace,
+                workspace=context.workspace.name,
                 command="resume: the pause has run out",
                 result=f"{card.title} ({keys})",
                 effect="resumed",
-                sequences=tuple(timer.timer.key for timer in tally.resumed),
+                sequences=tuple(timer.timer.key for timer in told.resumed),
             )
-        )
-        if channel:
-            first = min(tally.done, key=lambda timer: timer.id)
+            if not channel:
+                return entry, None
+            first = min(ours, key=lambda timer: timer.id)
             dedupe = f"note:resume:{first.id}:{first.timer.due_at.timestamp()}"
             note = PlannedPost(
                 dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card), condensed=True
             )
-            await self._store.outbox.plan(workspace, note)
+            return entry, note
+
+        if await self._store.timers.finish(tally.done, tell) and channel:
             self._planned()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 import structlog
 
@@ -27,7 +28,7 @@ from shared.guardrails.activity import HORIZON
 from shared.guardrails.rule import Rule, Scope, subject_key
 from shared.operations import with_workspace
 from shared.operations.context import CommandContext
-from shared.operations.sequences import RESUME_TIMER, pause_one
+from shared.operations.pauses import RESUME_TIMER, Busy, pause_one, read_revisions
 
 RETRY_SECONDS = 5.0
 ATTEMPTS = 20
@@ -36,6 +37,7 @@ TOO_LATE = 3600.0
 SETTLED = 120.0
 """Seconds after a pause from which a list of sequences was surely read later."""
 
+EMPTY: Mapping[str, str] = MappingProxyType({})
 TURNED_OFF = "Guardrails were turned off before it had paused everything."
 
 log = structlog.get_logger("guardrails")
@@ -56,6 +58,8 @@ class Progress:
 
     incident: Incident
     paused: dict[str, str] = field(default_factory=dict)
+    extended: dict[str, str] = field(default_factory=dict)
+    """Those that were paused until earlier."""
     failed: dict[str, OutreachError] = field(default_factory=dict)
     stopped: bool = False
     """It was turned off, or another process has taken over."""
@@ -69,19 +73,21 @@ class GuardrailActs:
 
     async def act(self, claim: Claim, rule: Rule) -> str:
         """Pause the claim's sequences; returns the reason if a suggestion is due instead."""
+        now = self._store.database.clock()
+        resumes_at = now + rule.duration.total_seconds() if rule.duration else None
+        earlier = await self._ending_earlier(claim.workspace, resumes_at)
         try:
             known = await self._contexts.clients[claim.workspace].list_sequences()
         except OutreachError as error:
             log.warning("nothing paused", workspace=claim.workspace, error=type(error).__name__)
             return ""  # nothing was decided: the next check tries again
-        targets = await self._targets(claim, rule, known)
+        targets = await self._targets(claim, rule, known, earlier=earlier)
         if not targets.chosen:
             return targets.why_none
-        now = self._store.database.clock()
         claim = replace(
             claim,
             sequences=tuple(one.id for one in targets.chosen),
-            resumes_at=now + rule.duration.total_seconds() if rule.duration else None,
+            resumes_at=resumes_at,
             at_once=rule.at_once,
             paused_now=frozenset(one.id for one in known if one.status == "paused"),
         )
@@ -92,20 +98,36 @@ class GuardrailActs:
         await self._carry_out(begun.incident, left=[one.label for one in targets.left])
         return ""
 
-    async def _targets(self, claim: Claim, rule: Rule, known: Sequence[Campaign]) -> Targets:
+    async def _ending_earlier(self, workspace: str, resumes_at: float | None) -> frozenset[str]:
+        """The sequences that are paused, and would resume before the rule's pause ends."""
+        timers = await self._store.records.timers(workspace, RESUME_TIMER)
+        return frozenset(
+            timer.key for timer in timers if resumes_at is None or timer.due_at.timestamp() < resumes_at
+        )
+
+    async def _targets(
+        self, claim: Claim, rule: Rule, known: Sequence[Campaign], *, earlier: frozenset[str]
+    ) -> Targets:
+        """What is active, and after that, beyond a single sequence, what is paused until earlier."""
         able = [one for one in known if one.status == "active" and not rule.excepts(one.label)]
+        timed = [
+            one
+            for one in known
+            if one.status == "paused" and one.id in earlier and not rule.excepts(one.label)
+        ]
         if rule.scope is Scope.SEQUENCE:
             chosen = [one for one in able if subject_key(one.label) == claim.subject]
             if len(chosen) > 1:
                 return Targets(why_none="Only a suggestion: several active sequences share this name.")
         elif rule.scope is Scope.DOMAIN:
-            chosen = await self._of_domain(claim, able)
+            chosen = [*await self._of_domain(claim, able), *await self._of_domain(claim, timed)]
         else:
-            chosen = able
+            chosen = [*able, *timed]
         if not chosen:
             return Targets(why_none="Only a suggestion: no active sequence is known to send from there.")
         most = rule.at_once or len(chosen)
-        return Targets(chosen=tuple(chosen[:most]), left=tuple(chosen[most:]))
+        left = tuple(one for one in chosen[most:] if one.status == "active")
+        return Targets(chosen=tuple(chosen[:most]), left=left)
 
     async def _of_domain(self, claim: Claim, able: Sequence[Campaign]) -> list[Campaign]:
         """Those seen on the domain, the ones with most events first: the service does not tell who sends from it."""
@@ -143,21 +165,25 @@ class GuardrailActs:
     async def _carry_out(self, incident: Incident, *, left: Sequence[str] = ()) -> None:
         context = self._context(incident)
         progress = Progress(incident=incident)
+        revisions = await read_revisions(context)
+        earlier = await self._ending_earlier(incident.workspace, incident.resumes_at)
         try:
             known = {one.id: one for one in await context.client.list_sequences()}
             if incident.state == "decided":
                 # What is paused by now was paused by someone else: it is left to them.
                 able = [
-                    name for name in incident.sequences if name in known and known[name].status == "active"
+                    name
+                    for name in incident.sequences
+                    if name in known and (known[name].status == "active" or name in earlier)
                 ]
                 if not await self._store.incidents.acting(incident, able):
                     return None
                 progress.incident = replace(incident, state="acting", sequences=tuple(able))
-            await self._pause(progress, known, context)
+            await self._pause(progress, known, context, revisions=revisions, earlier=earlier)
         except OutreachError as error:
             progress.failed = {incident.label: error}
         incident, paused, failed = progress.incident, progress.paused, progress.failed
-        why = "" if paused else "Someone else had already paused it."
+        why = "" if paused or progress.extended else "Someone else had already paused it."
         if progress.stopped:
             why = TURNED_OFF
         elif failed:
@@ -167,71 +193,123 @@ class GuardrailActs:
                 return await self._store.incidents.postpone(incident, seconds=RETRY_SECONDS)
             doubt = " `sequences paused` shows what it may have paused." if incident.state == "acting" else ""
             why = f"The service did not confirm the pause: {first}{doubt}"
-        return await self._finish(incident, paused, left=left, failed=tuple(failed), why=why)
+        return await self._finish(
+            incident, paused, extended=progress.extended, left=left, failed=tuple(failed), why=why
+        )
 
     async def _pause(
-        self, progress: Progress, known: Mapping[str, Campaign], context: CommandContext
+        self,
+        progress: Progress,
+        known: Mapping[str, Campaign],
+        context: CommandContext,
+        *,
+        revisions: Mapping[str, int] | None,
+        earlier: frozenset[str],
     ) -> None:
         """Pause each that is active. One that is paused is the rule's only if the rule asked for it before."""
-        resumes_at, rule = progress.incident.resumes_at, progress.incident.rule
-        due = None if resumes_at is None else datetime.fromtimestamp(resumes_at, UTC)
+        resumed = await self._resumed_since(progress.incident)
         for name in progress.incident.sequences:
-            if name not in known:
+            if name not in known or name in resumed:
                 continue
             one, asked = known[name], progress.incident.requested
-            if one.status != "active":
+            if one.status != "active" and (name in asked or name not in earlier):
                 if name in asked:
                     progress.paused[name] = one.label
                 continue
-            progress.incident = replace(progress.incident, requested=tuple(dict.fromkeys((*asked, name))))
+            if one.status == "active":
+                requested = tuple(dict.fromkeys((*asked, name)))
+                progress.incident = replace(progress.incident, requested=requested)
             if not await self._store.incidents.requesting(progress.incident):
                 progress.stopped = True
                 return
-            try:
-                await pause_one(one, due_at=due, reason=f"guardrail {rule}", context=context)
-            except OutreachError as error:  # the others are still paused
-                if isinstance(error, (Refused, RateLimited, Unreachable)):  # it is not paused
-                    progress.incident = replace(progress.incident, requested=asked)
-                if not isinstance(error, NotFound):
-                    progress.failed[one.label] = error
-            else:
-                progress.paused[name] = one.label
+            await self._pause_one(progress, one, context, revisions=revisions, asked=asked)
+
+    async def _resumed_since(self, incident: Incident) -> frozenset[str]:
+        """The sequences that somebody has resumed since the incident began: the rule doesn't insist."""
+        changes = await self._store.records.last_changes(incident.workspace, incident.sequences)
+        began = datetime.fromtimestamp(incident.began_at, UTC)
+        return frozenset(name for name, one in changes.items() if one.effect == "resumed" and one.at > began)
+
+    async def _pause_one(
+        self,
+        progress: Progress,
+        one: Campaign,
+        context: CommandContext,
+        *,
+        revisions: Mapping[str, int] | None,
+        asked: Sequence[str],
+    ) -> None:
+        """Pause one, or make its pause longer; `asked` are those that were asked of the service before it."""
+        resumes_at, rule = progress.incident.resumes_at, progress.incident.rule
+        due = None if resumes_at is None else datetime.fromtimestamp(resumes_at, UTC)
+        before = replace(progress.incident, requested=tuple(asked))
+        try:
+            done = await pause_one(
+                one,
+                due_at=due,
+                reason=f"guardrail {rule}",
+                context=context,
+                revisions=revisions,
+                never_shorten=True,
+            )
+        except OutreachError as error:  # the others are still paused
+            if isinstance(error, (Refused, RateLimited, Unreachable, Busy)):  # it is not paused by us
+                progress.incident = before
+            if not isinstance(error, NotFound):
+                progress.failed[one.label] = error
+            return
+        if not done.already:
+            progress.paused[one.id] = one.label
+            return
+        progress.incident = before  # somebody else has paused it
+        if not done.kept:
+            progress.extended[one.id] = one.label
 
     async def _finish(
         self,
         incident: Incident,
         paused: Mapping[str, str],
         *,
+        extended: Mapping[str, str] = EMPTY,
         left: Sequence[str] = (),
         failed: Sequence[str] = (),
         why: str = "",
     ) -> None:
         """Write audit, Undo and message together; only the first process does."""
         footer = footer_of(self._contexts, incident.workspace)
-        names = tuple(paused.values())
+        names, done = tuple(paused.values()), {**paused, **extended}
 
         def draw(undo: str) -> PlannedPost:
-            if paused:
+            if done:
                 cut = "" if failed else why
                 card = cards.paused(
-                    incident, names, undo=undo, left=left, failed=failed, cut=cut, footer=footer
+                    incident,
+                    names,
+                    undo=undo,
+                    extended=tuple(extended.values()),
+                    left=left,
+                    failed=failed,
+                    cut=cut,
+                    footer=footer,
                 )
             else:
                 card = cards.not_paused(incident, why, footer=footer)
             return self._post(incident, card, undo=undo)
 
-        result = f"{', '.join(f'{label} ({name})' for name, label in paused.items())} paused"
+        result = f"{', '.join(f'{label} ({name})' for name, label in done.items())} paused"
         entry = AuditEntry(
             at=datetime.fromtimestamp(self._store.database.clock(), UTC),
             actor=actor_of(incident),
             workspace=incident.workspace,
             command=f"pause: {incident.sentence}",
-            result=result if paused else f"failed: {why}",
-            effect="paused" if paused else "failed",
-            sequences=tuple(paused),
+            result=result if done else f"failed: {why}",
+            effect="paused" if done else "failed",
+            sequences=tuple(done),
         )
-        state = "done" if paused else "failed"
-        if await self._store.incidents.finish(incident, entry, paused=tuple(paused), draw=draw, state=state):
+        state = "done" if done else "failed"
+        if await self._store.incidents.finish(
+            incident, entry, paused=tuple(paused), extended=tuple(extended), draw=draw, state=state
+        ):
             self._planned()
 
     def _post(self, incident: Incident, card: Card, *, undo: str) -> PlannedPost:
@@ -256,12 +334,9 @@ class GuardrailActs:
             at, active = seen.get(one.workspace, (0.0, frozenset()))
             if at < one.began_at + SETTLED:
                 continue
-            for name in active.intersection(one.sequences):
-                timers = await self._store.records.timers(one.workspace, RESUME_TIMER)
-                if any(
-                    timer.key == name and timer.payload.get("by") == actor_of(one).name for timer in timers
-                ):
-                    await self._store.records.cancel_timer(one.workspace, RESUME_TIMER, name)
+            if one.resumes_at is not None:
+                names = active.intersection(one.sequences)
+                await self._store.timers.release(one.workspace, names, due_at=one.resumes_at)
 
 
 _LIMITS = {

@@ -13,6 +13,7 @@ from bot.store.alerts.confirmations import Confirmations
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.incidents import Incidents
 from bot.store.alerts.reminders import Reminders
+from bot.store.alerts.sequence_changes import SequenceChanges
 from bot.store.alerts.spikes import Spikes
 from bot.store.alerts.subjects import Subjects
 from bot.store.alerts.timers import Timers
@@ -40,6 +41,7 @@ class Store:
         self.acknowledgements = Acknowledgements(database)
         self.alerts = Alerts(database)
         self.arrivals = Arrivals(database)
+        self.changes = SequenceChanges(database)
         self.confirmations = Confirmations(database)
         self.dead_letters = DeadLetters(database)
         self.deliveries = Deliveries(database)

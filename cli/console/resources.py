@@ -42,6 +42,10 @@ class _Unopened:
     def guardrails(self) -> _Unopened:
         return self
 
+    @property
+    def changes(self) -> _Unopened:
+        return self
+
     def __getattr__(self, name: str) -> Any:
         async def refuse(*_arguments: object, **_named: object) -> None:
             raise RecordsUnavailable(self._reason)

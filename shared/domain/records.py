@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
 from shared.domain.guard_records import GuardRecords
+from shared.domain.sequence_changes import SequenceChanges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +187,8 @@ class Records(Protocol):
 
     @property
     def guardrails(self) -> GuardRecords: ...
+    @property
+    def changes(self) -> SequenceChanges: ...
     async def bot_is_running(self) -> bool: ...
     async def summary(self, workspace: str) -> AlertsSummary: ...
     async def open_replies(self, workspace: str) -> Sequence[OpenReply]: ...

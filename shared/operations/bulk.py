@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from collections.abc import Sequence as Sequences
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
@@ -13,11 +14,20 @@ from shared.api.models import Sequence
 from shared.commands import Invocation, render
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import Effect, RecordsUnavailable
+from shared.domain.records import Effect, RecordsUnavailable, Timer
+from shared.domain.sequence_changes import UNDER_WAY
 from shared.operations import sequences
 from shared.operations.context import CommandContext
 from shared.operations.outcome import Outcome, need_records
-from shared.operations.sequences import due_at_of, pause_one, resume_one, sequence_table
+from shared.operations.pauses import (
+    RESUME_TIMER,
+    Changed,
+    ends_earlier,
+    pause_one,
+    read_revisions,
+    resume_one,
+)
+from shared.operations.sequences import due_at_of, sequence_table
 from shared.text.formats import show_number, show_time
 
 ALL, DOMAIN = "all", "domain:"
@@ -33,14 +43,23 @@ class Tally:
     """The sequences by result."""
 
     changed: list[Sequence] = field(default_factory=list)
+    extended: list[Sequence] = field(default_factory=list)
+    """Those that were paused until earlier."""
     already: int = 0
+    moved: int = 0
+    """Those that an Undo left as they are, because somebody changed them since."""
     gone: int = 0
     failed: list[str] = field(default_factory=list)
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Of those that were changed."""
+        """Of those that were paused or resumed."""
         return tuple(one.id for one in self.changed)
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """Of those that were changed in any way."""
+        return tuple(one.id for one in (*self.changed, *self.extended))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,14 +70,30 @@ class Touched:
     """None where all those on the domain are as the command would make them."""
     seen: tuple[Sequence, ...] = ()
     domain: str = ""
+    timed: tuple[Sequence, ...] = ()
+    """Those that are paused and would resume before the pause ends."""
+    timed_seen: tuple[Sequence, ...] = ()
 
     @property
     def offers(self) -> tuple[tuple[str, tuple[Sequence, ...]], ...]:
         """The choices offered; the first is what the line says."""
         if not self.domain:
             return (("all", self.able),)
-        these = (("these", self.seen),) if self.seen else ()
-        return these if len(self.seen) == len(self.able) else (*these, ("all", self.able))
+        these = (("these", self.seen),) if self.seen or self.timed_seen else ()
+        return these if these and len(self.seen) == len(self.able) else (*these, ("all", self.able))
+
+    @property
+    def nothing(self) -> bool:
+        """There is nothing to change."""
+        return not (self.able or self.timed or self.timed_seen)
+
+    def timed_for(self, word: str) -> tuple[Sequence, ...]:
+        """Those whose pause a choice makes longer."""
+        return self.timed_seen if word == "these" else self.timed
+
+    def names(self, word: str) -> tuple[str, ...]:
+        """The ids of everything that a choice changes."""
+        return tuple(one.id for one in (*dict(self.offers)[word], *self.timed_for(word)))
 
 
 def scope(invocation: Invocation) -> str:
@@ -71,12 +106,14 @@ def scope(invocation: Invocation) -> str:
 async def find_touched(invocation: Invocation, context: CommandContext) -> Touched | None:
     """What the line would touch; None: a sequence bears that very name. Raises `OutreachError`, `RecordsUnavailable`."""
     wanted = scope(invocation)
-    known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
+    known, timers = await _list_with_timers(invocation, context)
     if any(wanted == (one.name or "").lower() for one in known):
         return None
+    due_at = due_at_of(invocation, context)
     able = tuple(one for one in known if one.status == STATUS[invocation.command.name])
-    if wanted == ALL or not able:
-        return Touched(able=able)
+    timed = tuple(one for one in known if one.status == "paused" and ends_earlier(timers.get(one.id), due_at))
+    if wanted == ALL or not (able or timed):
+        return Touched(able=able, timed=timed)
     domain = wanted.removeprefix(DOMAIN)
     names = await need_records(context).domain_sequences(
         context.workspace.name, domain, context.now() - LOOK_BACK
@@ -84,7 +121,32 @@ async def find_touched(invocation: Invocation, context: CommandContext) -> Touch
     folded = {name.casefold() for name in names}
     on_domain = [one for one in known if one.label.casefold() in folded]
     seen = tuple(one for one in on_domain if one in able)
-    return Touched(able=able if seen or not on_domain else (), seen=seen, domain=domain)
+    timed_seen = tuple(one for one in on_domain if one in timed)
+    if on_domain and not (seen or timed_seen):
+        return Touched(able=(), domain=domain)
+    return Touched(able=able, seen=seen, domain=domain, timed=timed, timed_seen=timed_seen)
+
+
+async def _list_with_timers(
+    invocation: Invocation, context: CommandContext
+) -> tuple[Sequences[Sequence], Mapping[str, Timer]]:
+    """The sequences and, where the command pauses, the timers that stood before the list or stand after it.
+
+    One that resumes a sequence meanwhile is gone afterwards, and one that is set meanwhile was not there before.
+    """
+    before = await _timers(invocation, context)
+    listed = await context.client.list_sequences(priority=Priority.INTERACTIVE)
+    return listed, {**before, **await _timers(invocation, context)}
+
+
+async def _timers(invocation: Invocation, context: CommandContext) -> Mapping[str, Timer]:
+    if context.records is None or invocation.command.name != "pause":
+        return {}
+    try:
+        timers = await context.records.timers(context.workspace.name, RESUME_TIMER)
+    except RecordsUnavailable:
+        return {}
+    return {timer.key: timer for timer in timers}
 
 
 async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
@@ -102,24 +164,32 @@ async def _many(invocation: Invocation, context: CommandContext) -> Outcome | No
     touched = await find_touched(invocation, context) if scope(invocation) else None
     if touched is None:
         return None
-    if not touched.able:
+    if touched.nothing:
         return Outcome(card=nothing_able(invocation.command.name, domain=touched.domain))
-    word, chosen = touched.offers[0]
+    word = touched.offers[0][0]
     if touched.domain and word == "all":
         verb = invocation.command.name
-        text = (*explanation(verb, touched), f"To {verb} every sequence: `{verb} all`.")
-        return Outcome(card=replace(question(invocation, touched), text=text, refused=True))
+        asked = question(invocation, touched, context=context)
+        text = (*asked.text, f"To {verb} every sequence: `{verb} all`.")
+        return Outcome(card=replace(asked, text=text, refused=True))
     if not (invocation.confirmed or context.confirmed):
         line = render(replace(invocation, values={**invocation.values, "yes": True}))
-        yes = Button(label=f"{invocation.command.name.capitalize()} {word}", command=line, tone=Tone.BAD)
-        return Outcome(card=replace(question(invocation, touched), buttons=(yes,)))
-    tally = await change_each(invocation, [one.id for one in chosen], context=context)
+        yes = Button(label=confirm_label(invocation.command.name, touched, word), command=line, tone=Tone.BAD)
+        return Outcome(card=replace(question(invocation, touched, context=context), buttons=(yes,)))
+    tally = await change_each(
+        invocation, touched.names(word), context=context, everything=scope(invocation) == ALL
+    )
     card = result_card(invocation, tally, context=context)
-    if not (tally.changed or tally.failed):
+    if not (tally.touched or tally.failed):
         return Outcome(card=card)
     return Outcome(
-        card=card, result=result(invocation, tally), effect=effect(invocation, tally), sequences=tally.ids
+        card=card, result=result(invocation, tally), effect=effect(invocation, tally), sequences=tally.touched
     )
+
+
+def confirm_label(verb: str, touched: Touched, word: str) -> str:
+    """The label of the button that confirms a choice."""
+    return f"{verb.capitalize()} {word}" if dict(touched.offers)[word] else "Keep paused"
 
 
 def nothing_able(verb: str, *, domain: str = "") -> Card:
@@ -130,46 +200,80 @@ def nothing_able(verb: str, *, domain: str = "") -> Card:
     return Card(title=f"No {STATUS[verb]} sequences", text=("Nothing was changed.",), refused=True)
 
 
-def question(invocation: Invocation, touched: Touched) -> Card:
+def question(invocation: Invocation, touched: Touched, *, context: CommandContext) -> Card:
     """What would be touched, without its buttons."""
     verb, (word, shown) = invocation.command.name, touched.offers[0]
+    timed = touched.timed_for(word)
+    listed = shown or timed
+    title = (
+        _title(verb, shown, domain=touched.domain, named=word == "these")
+        if shown
+        else f"Keep {show_number(len(timed), 'paused sequence')} paused?"
+    )
+    until = _until(due_at_of(invocation, context), context=context) or " until you resume them"
+    longer = f"{show_number(len(timed), 'paused sequence')} would resume earlier: kept paused{until}."
     return Card(
-        title=_title(verb, shown, domain=touched.domain, named=word == "these"),
+        title=title,
         tone=Tone.WARN,
-        text=explanation(verb, touched),
-        table=replace(sequence_table(list(shown[:SHOWN])), total=len(shown)),
+        text=(*explanation(verb, touched), *((longer,) if timed else ())),
+        table=replace(sequence_table(list(listed[:SHOWN])), total=len(listed)),
     )
 
 
-async def change_each(invocation: Invocation, ids: Sequences[str], *, context: CommandContext) -> Tally:
-    """Pause or resume exactly these."""
-    listed = await context.client.list_sequences(priority=Priority.INTERACTIVE)
+def _until(due_at: datetime | None, *, context: CommandContext) -> str:
+    return f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at else ""
+
+
+async def change_each(
+    invocation: Invocation, ids: Sequences[str], *, context: CommandContext, everything: bool = False
+) -> Tally:
+    """Pause or resume exactly these; with `everything`, also make all other timed pauses last as long."""
+    revisions = await read_revisions(context)
+    listed, timers = await _list_with_timers(invocation, context)
     known = {one.id: one for one in listed}
     verb, due_at = invocation.command.name, due_at_of(invocation, context)
     tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
     reason = str(invocation.values.get("reason") or "")
+    if everything:
+        others = (
+            one.id for one in listed if one.status == "paused" and ends_earlier(timers.get(one.id), due_at)
+        )
+        ids = tuple(dict.fromkeys((*ids, *others)))
 
-    async def change(sequence: Sequence) -> None:
-        if sequence.status != STATUS[verb]:
+    async def change(sequence: Sequence) -> Changed:
+        if verb == "resume":
+            return await resume_one(sequence, context=context, revisions=revisions)
+        return await pause_one(
+            sequence, due_at=due_at, reason=reason, context=context, revisions=revisions, never_shorten=True
+        )
+
+    async def count(sequence: Sequence) -> None:
+        under_way = (revisions or {}).get(sequence.id) == UNDER_WAY
+        longer = sequence.status == "paused" and ends_earlier(timers.get(sequence.id), due_at)
+        if sequence.status != STATUS[verb] and not (under_way or longer):
             tally.already += 1
             return
         async with turns:
             try:
-                if verb == "resume":
-                    await resume_one(sequence, context=context)
-                else:
-                    await pause_one(sequence, due_at=due_at, reason=reason, context=context)
+                done = await change(sequence)
             except (OutreachError, RecordsUnavailable) as error:
                 why = error.message if isinstance(error, OutreachError) else str(error)
                 failed[sequence.id] = f"{clip(sequence.label, length=40)}: {why}"
-            else:
-                changed.add(sequence.id)
+                return
+        if done.moved:
+            tally.moved += 1
+        elif done.kept:
+            tally.already += 1
+        else:
+            (extended if done.already else changed).add(sequence.id)
 
     changed: set[str] = set()
+    extended: set[str] = set()
     failed: dict[str, str] = {}
     tally.gone = sum(name not in known for name in ids)
-    await asyncio.gather(*(change(known[name]) for name in ids if name in known))
+    await asyncio.gather(*(count(known[name]) for name in ids if name in known))
     tally.changed = [known[name] for name in ids if name in changed]
+    tally.extended = [known[name] for name in ids if name in extended]
     tally.failed = [failed[name] for name in ids if name in failed]
     return tally
 
@@ -177,11 +281,16 @@ async def change_each(invocation: Invocation, ids: Sequences[str], *, context: C
 def result(invocation: Invocation, tally: Tally) -> str:
     """For the audit: which were changed."""
     changed = ", ".join(tally.ids)
-    return f"{show_number(len(tally.changed), 'sequence')} {DONE[invocation.command.name]}: {changed}"
+    done = f"{show_number(len(tally.changed), 'sequence')} {DONE[invocation.command.name]}: {changed}"
+    if not tally.extended:
+        return done
+    kept = f"{show_number(len(tally.extended), 'sequence')} kept paused: "
+    kept += ", ".join(one.id for one in tally.extended)
+    return f"{done}; {kept}" if changed else kept
 
 
 def effect(invocation: Invocation, tally: Tally) -> Effect:
-    if not tally.changed:
+    if not tally.touched:
         return "failed"
     return "paused" if invocation.command.name == "pause" else "resumed"
 
@@ -189,20 +298,36 @@ def effect(invocation: Invocation, tally: Tally) -> Effect:
 def result_card(invocation: Invocation, tally: Tally, *, context: CommandContext) -> Card:
     """The result."""
     verb, due_at = invocation.command.name, due_at_of(invocation, context)
-    if not (tally.changed or tally.failed):
+    if not (tally.touched or tally.failed):
         return Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb), unchanged=True)
-    shown = due_at and tally.changed
-    until = f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at and shown else ""
+    until = _until(due_at, context=context) if tally.touched else ""
     reason = str(invocation.values.get("reason") or "")
-    text = (_names(tally.changed), reason and f"Reason: {reason}", *_leftovers(tally, verb))
+    text = (
+        _names(tally.changed) if tally.changed else "",
+        reason and f"Reason: {reason}",
+        _extended(tally, until),
+        *_leftovers(tally, verb),
+    )
     return Card(
         title=_result_title(verb, tally) + until,
         tone=Tone.WARN if tally.failed else Tone.GOOD,
         text=tuple(filter(None, text)),
         data=tuple(
-            {"id": one.id, "name": one.name, "status": DONE[verb].split()[0]} for one in tally.changed
+            {"id": one.id, "name": one.name, "status": DONE[verb].split()[0]}
+            for one in (*tally.changed, *tally.extended)
         ),
     )
+
+
+def _extended(tally: Tally, until: str) -> str:
+    """Which timed pauses end later, or no longer by themselves."""
+    if not tally.extended:
+        return ""
+    names = _names(tally.extended)
+    if until:
+        last = "pause now lasts" if len(tally.extended) == 1 else "pauses now last"
+        return f"Shorter {last}{until}: {names}."
+    return f"Already paused, no longer {'resumes' if len(tally.extended) == 1 else 'resume'} automatically: {names}."
 
 
 def _title(verb: str, touched: Sequences[Sequence], *, domain: str, named: bool) -> str:
@@ -229,6 +354,9 @@ def explanation(verb: str, touched: Touched) -> tuple[str, ...]:
 
 
 def _result_title(verb: str, tally: Tally) -> str:
+    if not tally.changed and tally.extended:
+        verb = "stays" if len(tally.extended) == 1 else "stay"
+        return f"{show_number(len(tally.extended), 'sequence')} {verb} paused"
     if not tally.changed:
         return f"Couldn't {verb} {show_number(len(tally.failed), 'sequence')}"
     return f"{show_number(len(tally.changed), 'sequence')} {'is' if len(tally.changed) == 1 else 'are'} {DONE[verb]}"
@@ -248,4 +376,5 @@ def _leftovers(tally: Tally, verb: str) -> tuple[str, ...]:
         if tally.gone
         else ""
     )
-    return tuple(filter(None, (already, gone, *failed, more)))
+    moved = f"{show_number(tally.moved, 'sequence')} changed later and left as is." if tally.moved else ""
+    return tuple(filter(None, (already, moved, gone, *failed, more)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,6 +71,8 @@ class CommandContext:
     """How many pages are gone through for one lead: the service offers no search, so each is a request."""
     progress: Callable[[int], None] = lambda _count: None
     """Told how many leads a search has looked at."""
+    undoes: Mapping[str, int] = field(default_factory=dict)
+    """Of an Undo: a sequence that was changed more often than this is left as it is."""
     role: Role = Role.ADMIN
     """Who sits at the machine may do everything; Slack says who its people are."""
     permits: Callable[[Command], bool] | None = None

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from shared.api.errors import OutreachError, Uncertain
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
 from shared.commands import Invocation, UsageError, join, parse
@@ -25,16 +24,14 @@ from shared.operations.outcome import (
     refused,
     which_sequence,
 )
+from shared.operations.pauses import FORGOTTEN, RESUME_TIMER, pause_one, read_revisions, resume_one
 from shared.text.formats import show_number, show_time
 
-RESUME_TIMER = "resume"
-"""The kind of timer that resumes a sequence; its key is the sequence's id."""
 AUTOMATIC = "It resumes automatically."
 NO_BOT = (
     "It resumes only while the bot runs, and no bot uses this database. Start it with `outreach bot`. "
     "If it is already running, `outreach doctor` shows which database it uses."
 )
-FORGOTTEN = "It no longer resumes automatically."
 UNDO = "Undo"
 """The label of a button whose command takes back what its card tells."""
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
@@ -141,6 +138,7 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     due_at = due_at_of(invocation, context)
     if due_at is None and values.get("until"):
         return refused(f"“{values['until']}” has passed", "Nothing was paused.", why="the time has passed")
+    revisions = await read_revisions(context)
     found = await find_sequence(values["target"], context=context, greedy=True)
     if not isinstance(found, Resolved):
         return which_sequence(found, invocation)
@@ -152,7 +150,7 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
             f"To pause it without an end: `pause {found.sequence.id}`",
             why=NO_RECORDS,
         )
-    outcome = await _pause(found.sequence, due_at=due_at, reason=reason, context=context)
+    outcome = await _pause(found.sequence, due_at=due_at, reason=reason, context=context, revisions=revisions)
     split = reason and not values["reason"] and outcome.result
     return replace(outcome, result=f"{outcome.result}; reason: {reason}") if split else outcome
 
@@ -172,10 +170,17 @@ def _without_keyword(rest: tuple[str, ...]) -> str:
 
 
 async def _pause(
-    sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext
+    sequence: Sequence,
+    *,
+    due_at: datetime | None,
+    reason: str,
+    context: CommandContext,
+    revisions: Mapping[str, int] | None,
 ) -> Outcome:
-    already = sequence.status == "paused"
-    note = await pause_one(sequence, due_at=due_at, reason=reason, context=context)
+    done = await pause_one(sequence, due_at=due_at, reason=reason, context=context, revisions=revisions)
+    if done.moved:
+        return _changed_later(sequence)
+    already, note = done.already, done.note
     if already and due_at is None and not reason and note != FORGOTTEN:
         return _so_already(sequence, "paused", "Resume", note=note)
     until = f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at else ""
@@ -189,6 +194,15 @@ async def _pause(
         until=due_at,
         button=Button(label="Resume" if already else UNDO, command=join("resume", sequence.id)),
         note=note,
+    )
+
+
+def _changed_later(sequence: Sequence) -> Outcome:
+    label = clip(sequence.label)
+    return refused(
+        "Not undone: it was changed later",
+        f"{label} was changed in the meantime and left as is.",
+        why=f"{label} ({sequence.id}) was changed later",
     )
 
 
@@ -255,73 +269,19 @@ def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Ou
     )
 
 
-async def pause_one(
-    sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext
-) -> str:
-    """Pause it unless it is, until `due_at` where that is given; returns a note on its timer.
-
-    The timer is set before the pause, so that a crash leaves nothing paused forever, and goes with a pause that
-    certainly failed. Raises `OutreachError`, `RecordsUnavailable`.
-    """
-    note = await _plan(sequence, due_at=due_at, reason=reason, context=context)
-    if sequence.status != "paused":
-        await _carry_out(sequence, due_at=due_at, context=context)
-    return note
-
-
-async def _plan(sequence: Sequence, *, due_at: datetime | None, reason: str, context: CommandContext) -> str:
-    if due_at is None:
-        return await _forget_timer(sequence, context=context)
-    payload = {
-        "name": sequence.label,
-        "reason": reason,
-        "by": context.actor.name,
-        "channel": context.actor.channel,
-    }
-    timer = Timer(kind=RESUME_TIMER, key=sequence.id, due_at=due_at, payload=payload)
-    await need_records(context).set_timer(context.workspace.name, timer)
-    return ""
-
-
-async def _forget_timer(sequence: Sequence, *, context: CommandContext) -> str:
-    if context.records is None:
-        return ""
-    try:
-        gone = await context.records.cancel_timer(context.workspace.name, RESUME_TIMER, sequence.id)
-    except RecordsUnavailable:
-        return "It may still resume automatically: the bot's database can't be read."
-    return FORGOTTEN if gone else ""
-
-
-async def _carry_out(sequence: Sequence, *, due_at: datetime | None, context: CommandContext) -> None:
-    try:
-        await context.client.pause_sequence(sequence.id)
-    except Uncertain:
-        raise  # it may be paused: the timer stays
-    except OutreachError:
-        if due_at:
-            await _forget_timer(sequence, context=context)
-        raise
-
-
-async def resume_one(sequence: Sequence, *, context: CommandContext) -> str:
-    """Resume it unless it is active; returns a note on its timer. Raises `OutreachError`."""
-    if sequence.status != "active":
-        await context.client.resume_sequence(sequence.id)
-    # The bot deletes its own timer after it has fired; deleted here, it couldn't report that it fired.
-    return "" if context.actor.face == "bot" else await _forget_timer(sequence, context=context)
-
-
 async def resume(invocation: Invocation, context: CommandContext) -> Outcome:
     """`resume SEQUENCE`."""
+    revisions = await read_revisions(context)
     found = await find_sequence(invocation.values["target"], context=context)
     if not isinstance(found, Resolved):
         return which_sequence(found, invocation)
     sequence = found.sequence
-    note = await resume_one(sequence, context=context)
-    if sequence.status == "active" and note != FORGOTTEN:
+    done = await resume_one(sequence, context=context, revisions=revisions)
+    if done.moved:
+        return _changed_later(sequence)
+    active, note = done.already, done.note
+    if active and note != FORGOTTEN:
         return _so_already(sequence, "active", "Pause", note=note)
-    active = sequence.status == "active"
     return _done(
         sequence,
         "stays active" if active else "is active again",

@@ -31,6 +31,7 @@ from shared.domain.records import (
     Subscription,
     Timer,
 )
+from shared.domain.sequence_changes import UNDER_WAY, ChangeResult, SequenceChange, Status
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.settings import Workspace
@@ -127,6 +128,50 @@ class Service(httpx.AsyncBaseTransport):
 
 
 @dataclass
+class MemoryChanges:
+    """The locks of the sequences, in memory, beside the timers of the same records."""
+
+    records: MemoryRecords
+    counts: Counter[str] = field(default_factory=Counter)
+    locked: set[str] = field(default_factory=set)
+    unanswered: set[str] = field(default_factory=set)
+    """Those of which a request's outcome is unknown."""
+
+    async def revisions(self, workspace: str) -> Mapping[str, int]:
+        self.records.look()
+        return self.counts | dict.fromkeys(self.locked | self.unanswered, UNDER_WAY)
+
+    async def begin(self, workspace: str, sequence: str, *, status: Status) -> SequenceChange | None:
+        self.records.look()
+        if sequence in self.locked:
+            return None
+        self.locked.add(sequence)
+        return SequenceChange(
+            workspace=workspace,
+            sequence=sequence,
+            status=status,
+            token=1,
+            revision=UNDER_WAY if sequence in self.unanswered else self.counts[sequence],
+            timer=self.records.planned.get(("resume", sequence)),
+        )
+
+    async def renew(self, change: SequenceChange) -> bool:
+        return change.sequence in self.locked
+
+    async def end(self, change: SequenceChange, result: ChangeResult) -> bool:
+        self.records.look()
+        self.locked.remove(change.sequence)
+        self.counts[change.sequence] += result.outcome != "unchanged"
+        if result.late or result.outcome == "uncertain":
+            self.unanswered.add(change.sequence)
+        if not result.keep_timer:
+            self.records.planned.pop(("resume", change.sequence), None)
+            if result.timer:
+                self.records.planned["resume", change.sequence] = result.timer
+        return True
+
+
+@dataclass
 class MemoryRecords:
     """The bot's records, in memory; `broken` makes every act raise."""
 
@@ -148,20 +193,23 @@ class MemoryRecords:
     broken: bool = False
     guardrails: MemoryGuardrails = field(default_factory=MemoryGuardrails)
 
+    def __post_init__(self) -> None:
+        self.changes = MemoryChanges(self)
+
     async def bot_is_running(self) -> bool:
-        self._look()
+        self.look()
         return self.bot_runs
 
-    def _look(self) -> None:
+    def look(self) -> None:
         if self.broken:
             raise RecordsUnavailable("the database is gone")
 
     async def summary(self, workspace: str) -> AlertsSummary:
-        self._look()
+        self.look()
         return self.alerts
 
     async def open_replies(self, workspace: str) -> Sequence[OpenReply]:
-        self._look()
+        self.look()
         return self.replies
 
     async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]:
@@ -171,7 +219,7 @@ class MemoryRecords:
         ]
 
     async def last_reply(self, workspace: str, email: str) -> LeadReply | None:
-        self._look()
+        self.look()
         return self.answered.get(email)
 
     async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]:
@@ -181,67 +229,67 @@ class MemoryRecords:
         return [(name, at) for name, at in self.done if at >= since]
 
     async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]:
-        self._look()
+        self.look()
         return self.senders.get(domain, [])
 
     async def last_changes(self, workspace: str, sequences: Sequence[str]) -> Mapping[str, AuditEntry]:
-        self._look()
+        self.look()
         return {name: one for one in self.entries for name in sequences if name in one.sequences}
 
     async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]:
-        self._look()
+        self.look()
         days = (counts for day, counts in self.came.items() if since.date() <= day < until.date())
         return dict(sum((Counter(counts) for counts in days), Counter()))
 
     async def period(self, workspace: str, since: datetime, until: datetime) -> PeriodRecords:
-        self._look()
+        self.look()
         return self.recorded
 
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]:
-        self._look()
+        self.look()
         return sorted((one for one in self.routes if one.channel == channel), key=repr)
 
     async def subscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> None:
-        self._look()
+        self.look()
         self.routes |= set(subscriptions)
 
     async def unsubscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> int:
-        self._look()
+        self.look()
         gone = self.routes & set(subscriptions)
         self.routes -= gone
         return len(gone)
 
     async def digest_at(self, workspace: str, channel: str) -> str | None:
-        self._look()
+        self.look()
         return self.digests.get(channel)
 
     async def set_digest(self, workspace: str, channel: str, at: str | None) -> None:
-        self._look()
+        self.look()
         self.digests.pop(channel, None)
         if at:
             self.digests[channel] = at
 
     async def give_up_channel(self, channel: str) -> None:
-        self._look()
+        self.look()
 
     async def audit(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
-        self._look()
+        self.look()
         return self.entries[::-1][:limit]
 
     async def record(self, entry: AuditEntry) -> None:
-        self._look()
+        self.look()
         self.entries.append(entry)
 
     async def set_timer(self, workspace: str, timer: Timer) -> None:
-        self._look()
+        self.look()
         self.planned[timer.kind, timer.key] = timer
 
     async def cancel_timer(self, workspace: str, kind: str, key: str) -> bool:
-        self._look()
+        self.look()
         return self.planned.pop((kind, key), None) is not None
 
     async def timers(self, workspace: str, kind: str) -> Sequence[Timer]:
-        self._look()
+        self.look()
         return [timer for (known, _), timer in self.planned.items() if known == kind]
 
 

@@ -16,10 +16,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.alerts import undo
+from bot.store.alerts.sequence_changes import revisions_of
 from bot.store.alerts.undo import Question, read_question
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import audit, questions
 from shared.domain.records import AuditEntry
+from shared.domain.sequence_changes import UNDER_WAY
 
 KEPT = 604_800.0
 """Seconds for which an ended question is still known as such."""
@@ -58,7 +60,13 @@ def _ask(tx: Transaction, question: Question, *, seconds: float) -> str:
             workspace=question.workspace,
             person=question.person,
             line=question.line,
-            names=json.dumps({"names": list(question.names), "since": question.since}),
+            names=json.dumps(
+                {
+                    "names": list(question.names),
+                    "since": question.since,
+                    "revisions": dict(question.revisions),
+                }
+            ),
             ends_at=tx.now + seconds,
         )
     )
@@ -68,9 +76,13 @@ def _ask(tx: Transaction, question: Question, *, seconds: float) -> str:
 def keep_undo(tx: Transaction, line: str, names: Sequence[str], *, workspace: str, seconds: float) -> str:
     """Keep an Undo of the newest entry of the workspace's audit, within a transaction; returns its nonce."""
     since = tx.scalar(sa.select(sa.func.max(audit.c.id)).where(audit.c.workspace == workspace)) or 0
-    return _ask(
-        tx, Question(line=line, person="", workspace=workspace, names=names, since=since), seconds=seconds
-    )
+    return _ask(tx, _undo(tx, line, names, workspace=workspace, since=since), seconds=seconds)
+
+
+def _undo(tx: Transaction, line: str, names: Sequence[str], *, workspace: str, since: int) -> Question:
+    known = revisions_of(tx, workspace, names)
+    certain = {name: revision for name, revision in known.items() if revision != UNDER_WAY}
+    return Question(line=line, person="", workspace=workspace, names=names, since=since, revisions=certain)
 
 
 class Confirmations(Repository):
@@ -88,8 +100,7 @@ class Confirmations(Repository):
         """Keep an Undo of what this person has just done to these sequences; returns its nonce."""
         mine = (audit.c.workspace == workspace) & (audit.c.actor_id == person)
         since = tx.scalar(sa.select(sa.func.max(audit.c.id)).where(mine)) or 0
-        back = Question(line=line, person="", workspace=workspace, names=names, since=since)
-        return _ask(tx, back, seconds=seconds)
+        return _ask(tx, _undo(tx, line, names, workspace=workspace, since=since), seconds=seconds)
 
     @reads
     def look(self, tx: Transaction, nonce: str, person: str) -> Answered:

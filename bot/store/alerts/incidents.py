@@ -157,14 +157,16 @@ class Incidents(Repository):
         entry: AuditEntry,
         *,
         paused: Sequence[str],
+        extended: Sequence[str] = (),
         draw: Any,
         state: str = "done",
     ) -> bool:
         """End an act: its entry in the audit, its Undo and its message, together and once; False: another did.
 
-        `draw` makes the post from the nonce of the Undo, which is empty where nothing was paused.
+        `draw` makes the post from the nonce of the Undo, which is empty where nothing was paused. `extended`
+        were paused before, until earlier, and its Undo leaves them so.
         """
-        done = _mine(incident).values(state=state, lease_until=None, sequences=_ids(paused))
+        done = _mine(incident).values(state=state, lease_until=None, sequences=_ids((*paused, *extended)))
         if tx.execute(done).rowcount != 1:
             return False
         tx.execute(sa.insert(audit).values(audit_row(entry)))

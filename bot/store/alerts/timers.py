@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
+from bot.store.alerts.changes import audit_row
+from bot.store.alerts.undo import overtake
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import timers
-from shared.domain.records import Timer
+from bot.store.db.schema import audit, sequence_changes, timers
+from bot.store.queue import outbox
+from bot.store.queue.outbox import PlannedPost
+from shared.domain.records import AuditEntry, Timer
 
+RESUME = "resume"
+"""The kind of timer that ends a pause; its key is the sequence's id."""
 LEASE = 60.0
 """Seconds that a firing may take; afterwards another process tries."""
 AT_ONCE = 300
 """Timers that are leased together, so that what ends together is announced together."""
 
+MOMENT = 0.001
+"""Two times that are closer are the same one: a date is rounded on its way."""
 ORPHANED = 30 * 86_400.0
 """Seconds that a due timer of a workspace that left the settings is kept, should the workspace come back."""
 
@@ -31,6 +39,10 @@ class DueTimer:
     workspace: str
     attempts: int
     timer: Timer
+
+
+Announcement = Callable[[Sequence[DueTimer]], tuple[AuditEntry, PlannedPost | None]]
+"""What is written down and posted of timers that ended together."""
 
 
 class Timers(Repository):
@@ -78,13 +90,75 @@ class Timers(Repository):
     @writes
     def done(self, tx: Transaction, firing: DueTimer) -> bool:
         """Delete a timer that was carried out; False if it was reset in the meantime, or leased by another process."""
-        mine = (timers.c.id == firing.id) & (timers.c.token == firing.token)
-        return tx.execute(sa.delete(timers).where(mine)).rowcount > 0
+        return tx.execute(sa.delete(timers).where(_mine(firing))).rowcount > 0
+
+    @writes
+    def finish(self, tx: Transaction, firings: Sequence[DueTimer], tell: Announcement) -> bool:
+        """Delete those that are still ours, with their entry in the audit and their message; False: none was."""
+        ours = [
+            firing for firing in firings if tx.execute(sa.delete(timers).where(_mine(firing))).rowcount > 0
+        ]
+        if not ours:
+            return False
+        entry, post = tell(ours)
+        tx.execute(sa.insert(audit).values(audit_row(entry)))
+        overtake(tx, entry)
+        if post:
+            outbox.plan(tx, post, workspace=entry.workspace)
+        return True
+
+    @writes
+    def release(self, tx: Transaction, workspace: str, keys: Collection[str], *, due_at: float) -> None:
+        """Delete the timers of a pause that was ended by somebody else; one that was set anew, or is about to be, stays."""
+        locked = sa.select(sequence_changes.c.sequence).where(
+            sequence_changes.c.workspace == workspace, sequence_changes.c.locked_until.is_not(None)
+        )
+        of_the_pause = (
+            (timers.c.workspace == workspace)
+            & (timers.c.kind == RESUME)
+            & timers.c.key.in_(keys)
+            & (sa.func.abs(timers.c.due_at - due_at) < MOMENT)
+        )
+        tx.execute(sa.delete(timers).where(of_the_pause, timers.c.key.not_in(locked)))
 
     @writes
     def postpone(self, tx: Transaction, firing: DueTimer, *, seconds: float) -> None:
-        mine = (timers.c.id == firing.id) & (timers.c.token == firing.token)
-        tx.execute(sa.update(timers).where(mine).values(due_at=tx.now + seconds, lease_until=None))
+        later = {"due_at": tx.now + seconds, "lease_until": None}
+        tx.execute(sa.update(timers).where(_mine(firing)).values(later))
+
+
+def put(tx: Transaction, workspace: str, timer: Timer) -> None:
+    """Set a timer; one of the same kind and key is replaced, and a firing of it under way finishes nothing."""
+    values = {"payload": json.dumps(dict(timer.payload)), "due_at": timer.due_at.timestamp()}
+    # SQLite uses the id of a deleted row again: a token that starts at the time is nobody's of before.
+    new = tx.insert(timers).values(
+        workspace=workspace, kind=timer.kind, key=timer.key, token=int(tx.now * 1000), **values
+    )
+    again = {**values, "lease_until": None, "token": timers.c.token + 1, "attempts": 0}
+    tx.execute(new.on_conflict_do_update(index_elements=["workspace", "kind", "key"], set_=again))
+
+
+def drop(tx: Transaction, workspace: str, kind: str, key: str) -> bool:
+    """Forget a timer; whether there was one."""
+    return tx.execute(sa.delete(timers).where(_named(workspace, kind, key))).rowcount > 0
+
+
+def find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
+    row = tx.execute(sa.select(timers).where(_named(workspace, kind, key))).one_or_none()
+    return None if row is None else read_timer(row)
+
+
+def is_ours(tx: Transaction, firing: DueTimer) -> bool:
+    """Whether a timer that was claimed was neither replaced nor cancelled nor claimed anew."""
+    return tx.scalar(sa.select(timers.c.id).where(_mine(firing))) is not None
+
+
+def _mine(firing: DueTimer) -> sa.ColumnElement[bool]:
+    return (timers.c.id == firing.id) & (timers.c.token == firing.token)
+
+
+def _named(workspace: str, kind: str, key: str) -> sa.ColumnElement[bool]:
+    return (timers.c.workspace == workspace) & (timers.c.kind == kind) & (timers.c.key == key)
 
 
 def _firing(row: sa.Row[tuple[object, ...]]) -> DueTimer:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -25,6 +25,8 @@ class Question:
     names: Sequence[str] = ()
     since: int = 0
     """The audit entry that an Undo reverts; 0 if this isn't an Undo."""
+    revisions: Mapping[str, int] = field(default_factory=dict)
+    """Of an Undo: how often each sequence had been changed when it was offered, where that is certain."""
 
 
 def read_question(row: sa.Row[Any]) -> Question:
@@ -36,6 +38,7 @@ def read_question(row: sa.Row[Any]) -> Question:
         workspace=row.workspace,
         names=tuple(kept["names"]),
         since=int(kept.get("since") or 0),
+        revisions=kept.get("revisions") or {},
     )
 
 

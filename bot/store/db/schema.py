@@ -249,6 +249,22 @@ timers = sa.Table(
 )
 sa.Index("ix_timers_due_at", timers.c.due_at)
 
+sequence_changes = (
+    sa.Table(  # one row for each sequence that was ever changed, locked while somebody changes it
+        "sequence_changes",
+        metadata,
+        text("workspace", primary_key=True),
+        text("sequence", primary_key=True),
+        count("token"),
+        count("revision"),  # how often it was changed, or may have been
+        moment("locked_until"),
+        text("asked"),  # the status that the change under way, or the last one, asks for
+        text("confirmed"),  # the status that the service confirmed last; empty: unknown
+        moment("pause_late_until"),  # until then the service may carry out an unanswered request to pause it
+        moment("resume_late_until"),
+    )
+)
+
 audit = sa.Table(
     "audit",
     metadata,

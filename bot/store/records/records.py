@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -12,7 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.alerts import changes, undo
+from bot.store.alerts import timers as timer_rows
 from bot.store.alerts.guardrails import Guardrails
+from bot.store.alerts.sequence_changes import SequenceChanges
 from bot.store.alerts.timers import read_timer
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
@@ -50,6 +51,10 @@ class CommandRecords(Repository):
     @property
     def guardrails(self) -> Guardrails:
         return Guardrails(self.database)
+
+    @property
+    def changes(self) -> SequenceChanges:
+        return SequenceChanges(self.database)
 
     @reads
     def bot_is_running(self, tx: Transaction) -> bool:
@@ -272,17 +277,13 @@ class CommandRecords(Repository):
 
     @writes
     def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:
-        """Set a timer; one of the same kind and key is replaced, and a firing of it under way finishes nothing."""
-        values = {"payload": json.dumps(dict(timer.payload)), "due_at": timer.due_at.timestamp()}
-        new = tx.insert(timers).values(workspace=workspace, kind=timer.kind, key=timer.key, **values)
-        again = {**values, "lease_until": None, "token": timers.c.token + 1, "attempts": 0}
-        tx.execute(new.on_conflict_do_update(index_elements=["workspace", "kind", "key"], set_=again))
+        """Set a timer in place of one of the same kind and key."""
+        timer_rows.put(tx, workspace, timer)
 
     @writes
     def cancel_timer(self, tx: Transaction, workspace: str, kind: str, key: str) -> bool:
         """Forget a timer; whether there was one."""
-        which = (timers.c.workspace == workspace) & (timers.c.kind == kind) & (timers.c.key == key)
-        return tx.execute(sa.delete(timers).where(which)).rowcount > 0
+        return timer_rows.drop(tx, workspace, kind, key)
 
     @reads
     def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:

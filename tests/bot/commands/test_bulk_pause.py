@@ -91,6 +91,7 @@ async def test_pausing_a_paused_sequence_answers_only_the_person(bot: BotHarness
     (longer,) = await bot.say("pause Q3 founders for 2h", user=seed.CLEO.id)
     assert longer["seen_by"] is None
     assert "stays paused until" in longer["text"]
+    await bot.say("pause Q3 founders", user=seed.CLEO.id)
     (question,) = await bot.say("pause all", user=seed.BEN.id)
     await bot.say("pause Q3 CTO", user=seed.BEN.id)
     await bot.say("pause EMEA agencies", user=seed.BEN.id)

@@ -1,0 +1,155 @@
+"""An account that several processes change at once: a service whose answers a test holds up, and bots on one database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import httpx
+import sqlalchemy as sa
+
+from bot.commands.context import CommandContexts
+from bot.jobs.auto_resume import AutoResume
+from bot.jobs.scheduler import Timers
+from bot.store import Store, open_store
+from shared import settings as shared_settings
+from shared.api.client import OutreachClient
+from shared.commands import parse
+from shared.domain.card import Card
+from shared.domain.records import Actor, Timer
+from shared.operations import run
+from shared.operations.context import CommandContext
+from tests.bot.manual_clock import CHANNEL, ManualClock
+from tests.shared.doubles import NoPacing
+
+BASE = "https://service.test/v1"
+PATIENCE = 0.4
+"""Seconds after which a client gives up."""
+
+
+async def pass_on(_request: Request) -> None:
+    """Hold up nothing."""
+
+
+class Answer(Exception):
+    """Raised by a hook: the service answers with this status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        super().__init__(status)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request that reached the service; `by` is the process that sent it."""
+
+    by: str
+    method: str
+    sequence: str = ""
+    status: str = ""
+
+
+@dataclass(kw_only=True)
+class Remote:
+    """The service: statuses by id; the hooks run before a request takes effect, and between effect and answer."""
+
+    statuses: dict[str, str] = field(default_factory=dict)
+    applied: list[tuple[str, str]] = field(default_factory=list)
+    before: Callable[[Request], Awaitable[None]] = pass_on
+    after: Callable[[Request], Awaitable[None]] = pass_on
+
+
+@dataclass(kw_only=True)
+class Door(httpx.AsyncBaseTransport):
+    """How one process reaches the service."""
+
+    remote: Remote
+    by: str
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return await self._answer(request)
+        except Answer as instead:
+            return httpx.Response(instead.status, json={"error": {"code": "as the test wishes"}})
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        name = unquote(request.url.path.rpartition("/")[2])
+        if request.method == "GET":
+            await self.remote.before(Request(by=self.by, method="GET"))
+            rows = [{"id": one, "name": f"Name of {one}", "status": status} for one, status in
+                    self.remote.statuses.items()]  # fmt: skip
+            await self.remote.after(Request(by=self.by, method="GET"))
+            return httpx.Response(200, json={"data": rows})
+        status = json.loads(request.content)["status"]
+        asked = Request(by=self.by, method="PATCH", sequence=name, status=status)
+        await self.remote.before(asked)
+        if name not in self.remote.statuses:
+            return httpx.Response(404, json={"error": {"code": "not_found"}})
+        self.remote.statuses[name] = status
+        self.remote.applied.append((name, status))
+        await self.remote.after(asked)
+        return httpx.Response(204)
+
+
+@dataclass(kw_only=True)
+class Process:
+    """One bot on the common database."""
+
+    store: Store
+    contexts: CommandContexts
+    timers: Timers
+    clock: ManualClock
+
+    def context(self, person: str = "ann") -> CommandContext:
+        actor = Actor(name=person, id=person.upper(), face="slack", channel=CHANNEL)
+        return self.contexts.at(self.contexts.settings.workspace(), actor)
+
+    async def say(self, line: str, *, person: str = "ann") -> Card:
+        """What a person's line comes to."""
+        return await run(parse(line), self.context(person))
+
+    async def timer(self, name: str) -> Timer | None:
+        """The timer of a sequence."""
+        known = await self.store.records.timers("default", "resume")
+        return next((timer for timer in known if timer.key == name), None)
+
+    async def plan(self, names: Sequence[str], *, seconds: float, by: str = "ben") -> None:
+        """Set the timers of pauses that end in so many seconds."""
+        due_at = datetime.fromtimestamp(self.clock.now, UTC) + timedelta(seconds=seconds)
+        for name in names:
+            payload = {"name": f"Name of {name}", "reason": "", "by": by, "channel": CHANNEL}
+            await self.store.records.set_timer(
+                "default", Timer(kind="resume", key=name, due_at=due_at, payload=payload)
+            )
+
+
+@asynccontextmanager
+async def open_process(
+    url: sa.URL, remote: Remote, clock: ManualClock, folder: Path, *, name: str
+) -> AsyncIterator[Process]:
+    """A process with its own connections to the database and the service."""
+    environ = {
+        "OUTREACH_BASE_URL": BASE,
+        "OUTREACH_API_KEY": "key",
+        "OUTREACH_ALERT_CHANNEL": CHANNEL,
+        "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/unused.db",
+        "XDG_STATE_HOME": str(folder),
+    }
+    client = OutreachClient(
+        base_url=BASE, api_key="key", pacer=NoPacing(), transport=Door(remote=remote, by=name),
+        total_timeout=PATIENCE, jitter=lambda: 0.05,
+    )  # fmt: skip
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(client)
+        store = await stack.enter_async_context(open_store(url, clock=clock))
+        settings = shared_settings.load(environ=environ)
+        contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
+        resuming: Any = AutoResume(store, contexts, planned=lambda: None)
+        timers = Timers(store, {"resume": resuming}, workspaces=["default"])
+        yield Process(store=store, contexts=contexts, timers=timers, clock=clock)

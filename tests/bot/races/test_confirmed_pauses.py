@@ -1,0 +1,209 @@
+"""A confirmed pause stays: timers that are ending meanwhile, slow answers and other processes don't undo it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from shared.api.errors import OutreachError, Uncertain
+from shared.commands import parse
+from shared.domain.sequence_changes import LOCK_SECONDS
+from shared.operations import run
+from tests.bot.manual_clock import ManualClock, arrive
+from tests.bot.races.account import Answer, Process, Remote, Request, open_process
+from tests.waiting import until
+
+ONE = "sq_0001"
+
+
+@pytest.fixture
+async def remote() -> Remote:
+    return Remote()
+
+
+@pytest.fixture
+async def ours(url: sa.URL, remote: Remote, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Process]:
+    async with open_process(url, remote, clock, tmp_path, name="ours") as process:
+        yield process
+
+
+@pytest.fixture
+async def theirs(url: sa.URL, remote: Remote, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Process]:
+    async with open_process(url, remote, clock, tmp_path, name="theirs") as process:
+        yield process
+
+
+async def test_pause_all_holds_while_a_hundred_and_twenty_timers_are_due(
+    ours: Process, theirs: Process, remote: Remote
+) -> None:
+    names = [f"sq_{number:04}" for number in range(120)]
+    remote.statuses = dict.fromkeys(names, "paused")
+    await ours.plan(names, seconds=-1)
+
+    async def slowly(request: Request) -> None:
+        await asyncio.sleep(0.01 if request.method == "PATCH" else 0)
+
+    remote.before = slowly
+    resuming = asyncio.create_task(ours.timers.fire())
+    await until(lambda: len(remote.applied) >= 20)
+    card = await run(parse("pause all"), replace(theirs.context(), confirmed=True))
+    assert "paused" in card.title
+    await resuming
+    await ours.timers.fire()
+    assert set(remote.statuses.values()) == {"paused"}
+    assert await ours.store.records.timers("default", "resume") == []
+
+
+async def test_a_pause_that_is_confirmed_while_its_resumption_is_slow_holds(
+    ours: Process, theirs: Process, remote: Remote
+) -> None:
+    remote.statuses = {ONE: "paused"}
+    await ours.plan([ONE], seconds=-1)
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def hold(request: Request) -> None:
+        if request.status == "active":
+            asked.set()
+            await answered.wait()
+
+    remote.before = hold
+    resuming = asyncio.create_task(ours.timers.fire())
+    await asked.wait()
+    pausing = asyncio.create_task(theirs.say(f"pause {ONE}"))
+    await asyncio.sleep(0.1)
+    answered.set()
+    card = await pausing
+    await resuming
+    assert "paused" in card.title
+    assert remote.statuses == {ONE: "paused"}
+    assert await theirs.timer(ONE) is None
+
+
+async def test_a_resumption_between_a_timer_and_its_pause_leaves_no_pause_without_an_end(
+    ours: Process, theirs: Process, remote: Remote
+) -> None:
+    remote.statuses = {ONE: "active"}
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def hold(request: Request) -> None:
+        if request.status == "paused":
+            asked.set()
+            await answered.wait()
+
+    remote.before = hold
+    pausing = asyncio.create_task(ours.say(f"pause {ONE} for 2h"))
+    await asked.wait()
+    resuming = asyncio.create_task(theirs.say(f"resume {ONE}"))
+    await asyncio.sleep(0.1)
+    answered.set()
+    assert "is paused until" in (await pausing).title
+    assert "active" in (await resuming).title
+    assert remote.statuses == {ONE: "active"}
+    assert await ours.timer(ONE) is None
+
+
+@pytest.mark.parametrize("line", ["pause all", "pause all for 2h"])
+async def test_pause_all_makes_shorter_pauses_last_as_long_and_says_so(
+    ours: Process, remote: Remote, clock: ManualClock, line: str
+) -> None:
+    remote.statuses = {"sq_0001": "active", "sq_0002": "paused", "sq_0003": "paused", "sq_0004": "paused"}
+    await ours.plan(["sq_0002"], seconds=60)
+    await ours.plan(["sq_0003"], seconds=5 * 3600)
+    card = await run(parse(line), replace(ours.context(), confirmed=True))
+    timed = line.endswith("2h")
+    assert card.title.startswith("1 sequence is paused")
+    kept = "Shorter pause now lasts until" if timed else "Already paused, no longer resume automatically: "
+    assert any(text.startswith(kept) and "Name of sq_0002" in text for text in card.text)
+    (entry,) = await ours.store.records.audit("default")
+    assert {"sq_0001", "sq_0002"} <= set(entry.sequences)
+    clock.now += 3600
+    await ours.timers.fire()
+    assert set(remote.statuses.values()) == {"paused"}
+    clock.now += 3601
+    await ours.timers.fire()
+    resumed = {"sq_0001", "sq_0002"} if timed else set()
+    assert {name for name, status in remote.statuses.items() if status == "active"} == resumed
+    longer = await ours.timer("sq_0003")
+    assert (longer is not None) == timed, "a longer pause keeps its own end"
+
+
+async def test_pause_all_over_timed_pauses_alone_asks_and_keeps_them_paused(
+    ours: Process, remote: Remote
+) -> None:
+    remote.statuses = {"sq_0001": "paused", "sq_0002": "paused"}
+    await ours.plan(["sq_0002"], seconds=60)
+    question = await ours.say("pause all")
+    assert question.title == "Keep 1 paused sequence paused?"
+    card = await run(parse("pause all"), replace(ours.context(), confirmed=True))
+    assert card.title == "1 sequence stays paused"
+    assert await ours.timer("sq_0002") is None
+    assert remote.applied == []
+
+
+async def test_a_pause_of_a_domain_leaves_the_timers_of_other_domains(ours: Process, remote: Remote) -> None:
+    remote.statuses = {"sq_0001": "paused", "sq_0002": "paused", "sq_0003": "active"}
+    await ours.plan(["sq_0001", "sq_0002"], seconds=60)
+    body = {"event": "lead.bounced", "lead": {"email": "a@b.example"}, "inbox": "sam@mail.example"}
+    for number, name in enumerate(("sq_0001", "sq_0003"), 1):
+        event = json.dumps({**body, "sequence": f"Name of {name}"}).encode()
+        await arrive(ours.store, event, number=number)
+    card = await run(parse("pause domain:mail.example"), replace(ours.context(), confirmed=True))
+    assert card.title == "1 sequence is paused"
+    assert await ours.timer("sq_0001") is None
+    assert await ours.timer("sq_0002") is not None
+
+
+@pytest.mark.parametrize("ends", ["400", "404"])
+@pytest.mark.parametrize("line", ["pause sq_0001", "pause sq_0001 for 4h"])
+async def test_a_pause_that_fails_leaves_the_earlier_one_with_its_end(
+    ours: Process, remote: Remote, line: str, ends: str
+) -> None:
+    remote.statuses = {ONE: "paused", "sq_0002": "active"}
+    await ours.plan([ONE], seconds=60)
+    before = await ours.timer(ONE)
+
+    async def refuse(request: Request) -> None:
+        if request.method == "PATCH":
+            raise Answer(int(ends))
+        remote.statuses[ONE] = "paused"
+
+    # The list is outdated, so that a request is sent.
+    remote.before = refuse
+    await ours.store.changes.begin("default", ONE, status="active")
+    ours.clock.now += 16
+    with pytest.raises(OutreachError):
+        await ours.say(line)
+    assert await ours.timer(ONE) == before
+
+
+async def test_a_timed_pause_without_an_answer_keeps_its_timer(ours: Process, remote: Remote) -> None:
+    remote.statuses = {ONE: "active"}
+
+    async def cut(request: Request) -> None:
+        if request.method == "PATCH":
+            raise httpx.ReadError("cut")
+
+    remote.after = cut
+    with pytest.raises(Uncertain):
+        await ours.say(f"pause {ONE} for 2h")
+    assert remote.statuses == {ONE: "paused"}
+    assert await ours.timer(ONE) is not None
+
+
+async def test_a_dead_process_delays_the_next_change_by_one_lock_at_most(
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock
+) -> None:
+    remote.statuses = {ONE: "active"}
+    await ours.store.changes.begin("default", ONE, status="active")
+    pausing = asyncio.create_task(theirs.say(f"pause {ONE}"))
+    await asyncio.sleep(0.3)
+    assert not pausing.done()
+    clock.now += LOCK_SECONDS
+    assert (await pausing).title == f"Name of {ONE} is paused"
