@@ -177,6 +177,7 @@ async def open_bot(
             contexts,
             slack,
             worker,
+            intake=intake,
             supervisor=supervisor,
             secrets=secrets,
             instance=await store.instance.id(),

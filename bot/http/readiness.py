@@ -9,6 +9,7 @@ from typing import Any
 
 from bot.commands.context import CommandContexts
 from bot.delivery.worker import DeliveryWorker
+from bot.http.webhook import DeliveryIntake
 from bot.http.webhook_secrets import WebhookSecrets
 from bot.runtime.pacing import visit
 from bot.runtime.supervisor import Supervisor
@@ -38,6 +39,7 @@ class ReadinessProbe:
         slack: WebApi,
         worker: DeliveryWorker,
         *,
+        intake: DeliveryIntake,
         secrets: WebhookSecrets,
         supervisor: Supervisor,
         instance: str,
@@ -48,7 +50,9 @@ class ReadinessProbe:
         self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
         self._instance, self._replaced = instance, replaced
         self._check: asyncio.Task[tuple[str, float | None, Mapping[str, str]]] | None = None
+        self._intake = intake
         self._written_at = float("-inf")
+        self._tried_at, self._trial = float("-inf"), "not tried yet"
         self._slack = "not checked yet"
         self._api = dict.fromkeys(contexts.clients, "not checked yet")
 
@@ -105,6 +109,7 @@ class ReadinessProbe:
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
                 await self._check_writable()
+                await self._check_intake()
                 unrouted = await self._store.deliveries.oldest_unrouted_age()
                 return "ok", unrouted, await self._store.leases.broken()
         except (RecordsUnavailable, TimeoutError) as error:
@@ -115,6 +120,21 @@ class ReadinessProbe:
         if time.monotonic() - self._written_at >= WRITTEN_SECONDS:
             await self._store.arrivals.check()
             self._written_at = time.monotonic()
+
+    async def _check_intake(self) -> None:
+        """After deliveries were refused, see at most once a second whether as much can be written now."""
+        if not self._intake.refused_bytes:
+            return
+        if time.monotonic() - self._tried_at < WRITTEN_SECONDS:
+            raise RecordsUnavailable(self._trial)
+        self._tried_at = time.monotonic()
+        self._trial = "Deliveries could not be stored."
+        try:
+            await self._store.arrivals.try_out(self._intake.refused_bytes)
+        except RecordsUnavailable as error:
+            self._trial = f"Deliveries can't be stored. {error}"
+            raise RecordsUnavailable(self._trial) from error
+        self._intake.refused_bytes = 0
 
     async def update_gauges(self) -> None:
         """Update the gauges, as far as the database responds."""

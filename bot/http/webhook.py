@@ -80,6 +80,8 @@ class DeliveryIntake:
         """Called after each commit."""
         self.count = 0
         """Deliveries stored since the start."""
+        self.refused_bytes = 0
+        """The size of the bodies that could not be stored last; 0 once others were."""
         self._waiting: deque[tuple[Arrival, asyncio.Future[CommitGroup]]] = deque()
         self._numbers = count(randbits(62))  # one after the other, so that the store writes them in one place
         self._answered: list[int] = []
@@ -151,6 +153,7 @@ class DeliveryIntake:
         try:
             await self._store.arrivals.append([a for a, _ in taken], number=group.number, answered=answered)
         except RecordsUnavailable as error:
+            self.refused_bytes = sum(len(arrival.body) for arrival, _ in taken) or self.refused_bytes
             _settle(taken, error)
             log.warning("deliveries not stored", deliveries=len(taken), error=str(error))
             return
@@ -158,6 +161,8 @@ class DeliveryIntake:
             _settle(taken, RecordsUnavailable("the deliveries could not be stored"))
             raise
         self.count += len(taken)
+        if taken:
+            self.refused_bytes = 0
         metrics.BATCH.observe(len(taken))
         _settle(taken, group)
         if taken:

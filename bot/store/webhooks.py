@@ -16,7 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from bot.store.db.engine import Database, Repository, Transaction, reads, writes
+from bot.store.db.engine import Database, Repository, Transaction, probes, reads, writes
 from bot.store.db.installation_schema import webhook_subscriptions
 from shared.api.models import Subscription
 from shared.storage.webhook_file import read_webhook_file
@@ -140,7 +140,7 @@ class WebhookSubscriptions(Repository):
             for row in tx.execute(found)
         )
 
-    @reads
+    @probes
     def secrets(self, tx: Transaction) -> StoredSecrets:
         """Those of all workspaces."""
         secrets: dict[str, tuple[str, ...]] = {}

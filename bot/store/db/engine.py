@@ -146,6 +146,7 @@ class Database:
         self._ask_database = clock is None and not self.is_sqlite
         self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="store")
         self._readers = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+        self._probes = ThreadPoolExecutor(1, thread_name_prefix="store-probe")
 
     async def write(self, work: Work[T]) -> T:
         """Run the work in one transaction. Raises `RecordsUnavailable` when the database refuses."""
@@ -160,6 +161,10 @@ class Database:
     async def read(self, work: Work[T]) -> T:
         """Run reading work, beside the writers. Raises `RecordsUnavailable`."""
         return await self._run(self._readers, lambda: self._transact(self._read_only, work))
+
+    async def probe(self, work: Work[T]) -> T:
+        """The same for what must not wait for a report: health, metrics, webhook secrets."""
+        return await self._run(self._probes, lambda: self._transact(self._read_only, work))
 
     async def run(self, job: Callable[[sa.Engine], T]) -> T:
         """Run a job that opens its own transactions, as the SDK's stores do. Raises `RecordsUnavailable`."""
@@ -223,7 +228,7 @@ class Database:
             self._file = database.OpenFile(self._url)
 
     async def aclose(self) -> None:
-        for pool in (self._writers, self._readers):
+        for pool in (self._writers, self._readers, self._probes):
             await asyncio.to_thread(pool.shutdown)
         self.engine.dispose()
         if self._file is not None:
@@ -257,5 +262,17 @@ def reads(
     @wraps(method)
     async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.database.read(lambda tx: method(self, tx, *args, **kwargs))
+
+    return run
+
+
+def probes(
+    method: Callable[Concatenate[R, Transaction, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Run a method of a repository in a reading transaction that waits for no report."""
+
+    @wraps(method)
+    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.probe(lambda tx: method(self, tx, *args, **kwargs))
 
     return run

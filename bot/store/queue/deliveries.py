@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, reads
+from bot.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, probes
 from bot.store.db.schema import alerts, deliveries, sightings, subscriptions
 from bot.store.queue import adopt, dedupe, outbox, same_reply
 from bot.store.queue.dedupe import PendingDelivery
@@ -58,7 +58,7 @@ class Deliveries(Repository):
         except ValuesRefused:
             return await self.database.write(lambda tx: _route_singly(tx, decide, limit=limit))
 
-    @reads
+    @probes
     def oldest_unrouted_age(self, tx: Transaction) -> float:
         """Seconds that the oldest delivery has waited for the router; 0 when none waits."""
         waiting = sa.select(deliveries.c.received_at).where(deliveries.c.pending)

@@ -7,6 +7,7 @@ row, written after the last one: what is the same delivery is found out later, b
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,9 @@ _INTO = """INSERT INTO deliveries
 _POSTGRESQL = f"""{_INTO}
     SELECT %s, %s, 1, true, dkey, workspace, body, at, at, at
     FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[]) AS new(dkey, workspace, body, at)"""  # noqa: S608 constants alone
+
+_PROBE = sa.Table("write_probe", sa.MetaData(), sa.Column("bytes", sa.LargeBinary))
+"""There only while a write of deliveries is tried out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,23 @@ class Arrivals(Repository):
         number = -int(tx.now * 1e6)  # no batch's, and no other process's
         tx.execute(sa.insert(answers), {"batch": number, "at": tx.now})
         tx.execute(sa.delete(answers).where(answers.c.batch == number))
+
+    async def try_out(self, size: int) -> None:
+        """Write so many bytes, and drop them again: a small write may fit on a disk on which no delivery does.
+
+        Raises `RecordsUnavailable`.
+        """
+        await self.database.write(lambda tx: _write_bytes(tx, size))
+        await self.database.write(_drop_bytes)
+
+
+def _write_bytes(tx: Transaction, size: int) -> None:
+    tx.execute(sa.schema.CreateTable(_PROBE, if_not_exists=True))
+    tx.execute(sa.insert(_PROBE), {"bytes": secrets.token_bytes(size)})  # random: PostgreSQL would pack zeros
+
+
+def _drop_bytes(tx: Transaction) -> None:
+    tx.execute(sa.schema.DropTable(_PROBE, if_exists=True))
 
 
 def insert(tx: Transaction, batch: Sequence[Arrival], *, number: int) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Database, Repository, Transaction, reads, writes
+from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue import slack_limits
 from bot.store.queue.posts import ANSWER, UNSENT, Post, State, load
@@ -115,7 +115,7 @@ class ChannelLeases(Repository):
         waits = [max(seconds, wait) for seconds, wait in due if seconds is not None]
         return Claimed(turns=tuple(turns), next_in=min(waits, default=None))
 
-    @reads
+    @probes
     def broken(self, tx: Transaction) -> dict[str, str]:
         """Channels that reject posts, and what Slack says of each."""
         return broken_channels(tx)

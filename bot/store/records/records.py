@@ -15,7 +15,7 @@ from bot.store.alerts import timers as timer_rows
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.sequence_changes import SequenceChanges
 from bot.store.alerts.timers import read_timer
-from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.engine import Repository, Transaction, probes, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
 from bot.store.instance import last_seen
 from bot.store.queue.outbox import give_up
@@ -89,7 +89,7 @@ class CommandRecords(Repository):
             timers=counts.timers_by_workspace(tx),
         )
 
-    @reads
+    @probes
     def backlogs(self, tx: Transaction) -> Mapping[str, counts.Backlog]:
         """What is not posted yet, by workspace; those with nothing are left out."""
         found: defaultdict[str, counts.Backlog] = defaultdict(counts.Backlog)

@@ -207,7 +207,15 @@ async def test_a_disk_that_is_full_is_503_and_everything_is_taken_afterwards(tmp
         answers = [await bot.deliver(interested(number, pad="p" * 9_000)) for number in range(6)]
         assert 503 in answers
         assert (await bot.get("/healthz"))[0] == 200
+        for _ in range(3):
+            status, body = await bot.get("/readyz")
+            assert (status, "can't be stored" in body) == (503, True), "a small write still fits"
         most[0] = 1_000_000
+
+        async def ready() -> bool:
+            return (await bot.get("/readyz"))[0] == 200
+
+        await until(ready)
         accepted = {n for n, status in enumerate(answers) if status == 200}
         for number in set(range(6)) - accepted:
             assert await bot.deliver(interested(number, pad="p" * 9_000)) == 200

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from bot.http.readiness import CHECK_TIMEOUT
 from shared import settings as shared_settings
+from shared.domain.records import RecordsUnavailable
 from shared.storage.webhook_file import FILE_NAME
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
+from tests.waiting import BOUND
 
 STORED = "whsec-stored-by-the-command"
 
@@ -93,3 +98,39 @@ async def test_a_flood_of_questions_writes_nothing_to_the_database(bot: BotHarne
     answers = await asyncio.gather(*(bot.get(path) for _ in range(asked)))
     assert {status for status, _ in answers} == {200}
     assert writes < asked / 10
+
+
+async def test_probes_and_metrics_wait_for_no_report(bot: BotHarness) -> None:
+    assert bot.running is not None
+    ends = threading.Event()
+    report = asyncio.create_task(bot.running.store.database.read(lambda _tx: ends.wait(BOUND)))
+    try:
+        for path in ("/readyz", "/metrics"):
+            started = time.monotonic()
+            status, _ = await bot.get(path)
+            assert status == 200, path
+            assert time.monotonic() - started < CHECK_TIMEOUT, path
+        assert await deliver(bot, 1, secret="forged") == 401
+        assert not report.done()
+    finally:
+        ends.set()
+        await report
+
+
+async def test_deliveries_that_could_not_be_stored_fail_readiness_until_others_are(bot: BotHarness) -> None:
+    assert bot.running is not None
+    arrivals = bot.running.store.arrivals
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrivals, "append", refuse)
+        patch.setattr(arrivals, "try_out", refuse)
+        assert await bot.deliver(interested(1)) == 503
+        for _ in range(3):
+            status, state = await ready(bot)
+            assert (status, state["ready"]) == (503, False)
+            assert "stored" in state["database"]
+    assert await bot.deliver(interested(1)) == 200
+    assert (await ready(bot))[0] == 200
+
+
+async def refuse(*_: object, **__: object) -> None:
+    raise RecordsUnavailable("the disk is full")
