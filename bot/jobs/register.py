@@ -33,13 +33,13 @@ from bot.jobs.spikes import SpikeWatch
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import DeliverySignals
 from bot.store import Store
-from bot.store.queue import retention
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings
 
 REVIVE_SECONDS = 60.0
 PRUNE_SECONDS = 3600.0
 MOST_PORTIONS = 1000
+DAY = 86_400.0
 
 log = structlog.get_logger("jobs")
 
@@ -90,12 +90,15 @@ async def _revive(store: Store) -> None:
 
 
 async def _prune(store: Store, settings: Settings) -> None:
+    kept = settings.retention
     await store.guardrails.prune()
     if count := await store.timers.forget_orphans(settings.declared_workspaces):
         log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
     for _portion in range(MOST_PORTIONS):
         if not (
-            await store.retention.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)
+            await store.retention.prune(
+                bodies_after=kept.texts_days * DAY, hashes_after=kept.records_days * DAY
+            )
         ).more:
             return
         await asyncio.sleep(0.1)  # the intake goes first

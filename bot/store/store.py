@@ -30,6 +30,7 @@ from bot.store.queue.repaints import Repaints
 from bot.store.queue.retention import Retention
 from bot.store.queue.slack_events import SlackEvents
 from bot.store.records.digests import Digests
+from bot.store.records.erasure import Erasure
 from bot.store.records.records import CommandRecords
 
 
@@ -46,6 +47,7 @@ class Store:
         self.dead_letters = DeadLetters(database)
         self.deliveries = Deliveries(database)
         self.digests = Digests(database)
+        self.erasure = Erasure(database)
         self.found_leads = FoundLeads(database)
         self.guardrails = Guardrails(database)
         self.incidents = Incidents(database)

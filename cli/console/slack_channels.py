@@ -36,7 +36,7 @@ def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
             return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
         from bot.slack.directory import UserDirectory
 
-        async with _web_api(settings) as api:
+        async with open_web_api(settings) as api:
             return await UserDirectory(api.of_team(team) if team else api).find_place(channel)
 
     return find
@@ -49,7 +49,7 @@ async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocat
         return invocation
     from bot.slack.directory import UserDirectory
 
-    async with _web_api(settings) as api:
+    async with open_web_api(settings) as api:
         line = await UserDirectory(api).with_channels(invocation.line)
     if line == invocation.line:
         place = await place_finder(settings)(channel)
@@ -64,7 +64,7 @@ async def with_channel_names(card: Card, settings: Settings) -> Card:
 
     found = channel_names.channels_in(card)
     if found and settings.slack.bot_token and not settings.slack.client_id:
-        async with _web_api(settings) as api:
+        async with open_web_api(settings) as api:
             directory = UserDirectory(api)
             known = {channel: await directory.channel_name(channel) for channel in found}
             names = {channel: f"#{name}" for channel, name in known.items() if name}
@@ -73,16 +73,16 @@ async def with_channel_names(card: Card, settings: Settings) -> Card:
 
 
 @asynccontextmanager
-async def _web_api(settings: Settings) -> AsyncIterator[WebApi]:
+async def open_web_api(settings: Settings) -> AsyncIterator[WebApi]:
+    from bot.slack import web_api
     from bot.slack.teams import Teams
-    from bot.slack.web_api import open_web_api
     from bot.store.db.engine import Database
     from bot.store.slack_teams import SlackTeams
     from bot.store.webhooks import SecretCipher
 
     slack, base = settings.slack, settings.slack.api_url or ""
     if not slack.client_id:
-        async with open_web_api(
+        async with web_api.open_web_api(
             slack.bot_token.get_secret_value() if slack.bot_token else "", base_url=base
         ) as api:
             yield api
@@ -90,7 +90,7 @@ async def _web_api(settings: Settings) -> AsyncIterator[WebApi]:
     database = Database(settings.database)
     try:
         installed = SlackTeams(database, SecretCipher(settings.secret_keys), client_id=slack.client_id)
-        async with open_web_api("", base_url=base, token_of=Teams(installed).token) as api:
+        async with web_api.open_web_api("", base_url=base, token_of=Teams(installed).token) as api:
             yield api
     finally:
         await database.aclose()

@@ -176,6 +176,17 @@ def database(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="with status: print JSON")
 
 
+def forget(parser: ArgumentParser) -> None:
+    parser.add_argument("address", metavar="ADDRESS", help="the person's email address")
+    parser.add_argument(
+        "--slack",
+        action="store_true",
+        help="also delete the messages about the person that the bot posted in Slack",
+    )
+    parser.add_argument("--yes", action="store_true", help="don't ask for confirmation")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
 def webhooks(parser: ArgumentParser) -> None:
     parser.add_argument(
         "action",

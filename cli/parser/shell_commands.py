@@ -99,6 +99,14 @@ _ALL = (
         usage="status | backup FILE | restore FILE | upgrade",
     ),
     Program(
+        name="forget",
+        summary="Erase a person from everything that the bot stored",
+        entry="cli.commands.forget:run",
+        options=program_options.forget,
+        examples=("forget ada@acme.example", "forget ada@acme.example --slack --yes"),
+        usage="ADDRESS [--slack] [--yes] [--json]",
+    ),
+    Program(
         name="webhooks",
         summary="Subscribe to the service's events, store the secrets for the bot, and remove old ones",
         entry="cli.commands.webhooks:run",

@@ -25,6 +25,7 @@ from shared.settings.sections import (
     GuardrailSection,
     LinksSection,
     ReportSection,
+    RetentionSection,
     Roles,
     RoutesSection,
     SlackSettings,
@@ -120,6 +121,11 @@ class Settings(WorkspaceSection):
         AlertsSection(),
         "When to remind about an interested reply that isn't claimed, or isn't marked done (off: never), "
         "and how many bounces or opt-outs at once count as a spike.",
+    )
+    retention: RetentionSection = setting(
+        RetentionSection(),
+        "For how many days the bot keeps what leads wrote (texts), and addresses, claims and the audit log (records). "
+        "A repeated delivery is recognized as long as its record is kept.",
     )
     links: LinksSection = setting(
         LinksSection(),

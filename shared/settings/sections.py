@@ -250,6 +250,21 @@ class AlertsSection(Section):
     spike_percent: of.Percent = setting(5, example=5)
 
 
+class RetentionSection(Section):
+    """`[retention]`."""
+
+    texts_days: Annotated[int, Field(ge=1, le=3650)] = setting(30, example=30)
+    records_days: Annotated[int, Field(ge=7, le=3650)] = setting(90, example=90)
+
+    @model_validator(mode="after")
+    def _texts_go_first(self) -> Self:
+        if self.texts_days > self.records_days:
+            raise ValueError(
+                "texts_days must not exceed records_days: a record without its text comes after the text."
+            )
+        return self
+
+
 class LinksSection(Section):
     """`[links]`."""
 

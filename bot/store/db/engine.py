@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -240,6 +240,11 @@ class Repository:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+
+
+def portions(values: Sequence[T], size: int = 500) -> Sequence[Sequence[T]]:
+    """Cut what a statement names into parts: engines limit its length, and a running bot waits for each."""
+    return [values[at : at + size] for at in range(0, len(values), size)]
 
 
 def writes(

@@ -286,7 +286,9 @@ known_leads = (
         "known_leads",
         metadata,
         text("workspace", primary_key=True),
-        text("lead", primary_key=True),
+        text("lead", primary_key=True),  # sha256 of the address; empty: the first look has been taken
         moment("candidate_since"),  # without an alert since then; NULL: no news
+        moment("seen_at"),  # when the service last listed it, to about a day; NULL: kept
     )
 )
+partial_index("ix_known_leads_seen_at", known_leads.c.seen_at, where=known_leads.c.seen_at.is_not(None))

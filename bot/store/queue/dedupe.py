@@ -19,6 +19,9 @@ from bot.store.db.schema import alerts, answers, arrivals, deliveries
 from bot.store.queue.insert import alert_id
 from shared.domain.records import Subscription
 
+ERASED = "erased"
+"""The problem of a delivery whose person was erased: sent again, it must not bring them back."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingDelivery:
@@ -73,10 +76,11 @@ def gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     found = [_same(rows, known.get(key)) for key, rows in by_key.items()]
     _put_away(tx, found, surplus={row.id for row in arrived} - {one.first.id for one in found})
     answered_batches = _answered(tx, {one.moments[-2][1] for one in found if one.later})
+    erased = {row.dkey for row in known.values() if row.problem == ERASED}
     return [
         _merged(one, by_key[one.first.dkey][-1].body, answered_batches)
         for one in found
-        if one.later or not one.there
+        if (one.later or not one.there) and one.first.dkey not in erased
     ]
 
 
@@ -98,7 +102,7 @@ def came(*, limit: int) -> sa.Select[Any]:
 def there(keys: Collection[bytes]) -> sa.Select[Any]:
     """Those that were looked at before, locked in one order for all processes."""
     return (
-        sa.select(*_ARRIVED, alerts.c.id.label("known"))
+        sa.select(*_ARRIVED, deliveries.c.problem, alerts.c.id.label("known"))
         .outerjoin(alerts, alerts.c.delivery_id == deliveries.c.id)
         .where(deliveries.c.dkey.in_(keys), sa.not_(deliveries.c.pending))
         .order_by(deliveries.c.dkey)

@@ -11,13 +11,16 @@ from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Repository, Transaction, writes
+from bot.store.db.engine import Repository, Transaction, portions, writes
 from bot.store.db.schema import alerts, deliveries, known_leads
+from bot.store.queue.adopt import lead_key
 from bot.store.queue.insert import Arrival
 
 _BEGUN = ""
 """The row that says that a first look has been taken."""
 INTERESTED = "reply.interested"
+NOTED = 86_400.0
+"""Seconds after which it is written down again that a lead is still listed."""
 
 
 class FoundLeads(Repository):
@@ -28,11 +31,11 @@ class FoundLeads(Repository):
         self, tx: Transaction, workspace: str, bodies: Mapping[str, bytes], *, grace: float
     ) -> tuple[int, int]:
         """Store a found delivery for each lead that is news; returns how many, and how many candidates remain."""
-        known = _known(tx, workspace)
+        known = _known(tx, workspace, sorted(bodies))
         if _BEGUN not in known:
             _remember(tx, workspace, [_BEGUN, *bodies], since=None)
             return 0, 0
-        unknown = {lead for lead in bodies if known.get(lead, 0.0) is not None}
+        unknown = {lead for lead in bodies if lead not in known or known[lead] is not None}
         announced = _announced(tx, workspace, unknown)
         _remember(tx, workspace, sorted(announced), since=None)
         ripe = sorted(
@@ -46,30 +49,47 @@ class FoundLeads(Repository):
         return len(ripe), len(unknown - announced) - len(ripe)
 
 
-def _known(tx: Transaction, workspace: str) -> dict[str, float | None]:
-    query = sa.select(known_leads.c.lead, known_leads.c.candidate_since)
-    rows = tx.execute(query.where(known_leads.c.workspace == workspace))
-    return {row.lead: row.candidate_since for row in rows}
+def _known(tx: Transaction, workspace: str, leads: Sequence[str]) -> dict[str, float | None]:
+    """Since when each lead is a candidate, None: no news; of those that are listed, which are noted as seen."""
+    c, found = known_leads.c, dict[str, float | None]()
+    for chunk in portions([_BEGUN, *leads]):
+        keys = {_key(lead): lead for lead in chunk}
+        mine = (c.workspace == workspace) & c.lead.in_(keys)
+        rows = tx.execute(sa.select(c.lead, c.candidate_since, c.seen_at).where(mine)).all()
+        found |= {keys[row.lead]: row.candidate_since for row in rows}
+        stale = [row.lead for row in rows if row.lead and (row.seen_at or 0.0) < tx.now - NOTED]
+        if stale:
+            seen = sa.update(known_leads).where(c.workspace == workspace, c.lead.in_(stale))
+            tx.execute(seen.values(seen_at=tx.now))
+    return found
+
+
+def _key(lead: str) -> str:
+    return lead_key(lead) if lead else _BEGUN
 
 
 def _announced(tx: Transaction, workspace: str, leads: set[str]) -> set[str]:
     mine = (alerts.c.workspace == workspace) & (alerts.c.kind == INTERESTED)
     found: set[str] = set()
-    for chunk in _chunks(sorted(leads)):
+    for chunk in portions(sorted(leads)):
         query = sa.select(alerts.c.email).where(mine, alerts.c.email.in_(chunk))
         found |= set(tx.execute(query).scalars())
     return found
-
-
-def _chunks(leads: Sequence[str], size: int = 500) -> Sequence[Sequence[str]]:
-    return [leads[at : at + size] for at in range(0, len(leads), size)]
 
 
 def _remember(tx: Transaction, workspace: str, leads: Sequence[str], *, since: float | None) -> None:
     if not leads:
         return
     new = tx.insert(known_leads)
-    rows = [{"workspace": workspace, "lead": lead, "candidate_since": since} for lead in leads]
+    rows = [
+        {
+            "workspace": workspace,
+            "lead": _key(lead),
+            "candidate_since": since,
+            "seen_at": tx.now if lead else None,
+        }
+        for lead in leads
+    ]
     tx.execute(
         new.on_conflict_do_update(
             index_elements=["workspace", "lead"], set_={"candidate_since": new.excluded.candidate_since}

@@ -14,16 +14,14 @@ from bot.store.db.schema import (
     audit,
     channel_leases,
     deliveries,
+    known_leads,
     posts,
+    questions,
     sightings,
 )
 from bot.store.queue.posts import ANSWER, UNSENT, State
 from shared.storage.database import long_statements
 
-BODIES = 30 * 86_400.0
-"""Seconds that what leads wrote is kept."""
-HASHES = 90 * 86_400.0
-"""Seconds that a delivery is known again; the sender gives up after one day."""
 AT_ONCE = 2_000
 """Rows that one transaction forgets, so that the intake never waits long."""
 
@@ -47,7 +45,7 @@ class Retention(Repository):
 
     @writes
     def prune(self, tx: Transaction, *, bodies_after: float, hashes_after: float) -> Pruned:
-        """Forget one portion of what is older than so many seconds."""
+        """Forget one portion of what is older than so many seconds: what leads wrote, and all that is recorded of them."""
         with long_statements(tx.connection, STATEMENT_SECONDS):
             bodies = _forget_words(tx, before=tx.now - bodies_after)
             gone = _forget_deliveries(tx, before=tx.now - hashes_after)
@@ -62,6 +60,8 @@ class Retention(Repository):
                 )
                 old = sa.select(first.c[key.name]).where(first.c.at < tx.now - hashes_after)
                 logged.append(tx.execute(sa.delete(table).where(key.in_(old))).rowcount)
+            logged.append(_forget_known_leads(tx, before=tx.now - hashes_after))
+            logged.append(_forget_questions(tx, before=tx.now - bodies_after))
             said = _forget_messages(tx, before=tx.now - bodies_after, spikes=tx.now - hashes_after)
         return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone, said, *logged})
 
@@ -94,6 +94,20 @@ def _forget_deliveries(tx: Transaction, *, before: float) -> int:
     tx.execute(sa.delete(posts).where(posts.c.alert_id.in_(names)))
     tx.execute(sa.delete(alerts).where(alerts.c.delivery_id.in_(ids)))
     return tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids))).rowcount
+
+
+def _forget_known_leads(tx: Transaction, *, before: float) -> int:
+    """Those that the service has long ceased to list as interested: listed again, they are news."""
+    c = known_leads.c
+    old = sa.select(c.workspace, c.lead).where(c.seen_at < before).order_by(c.seen_at).limit(AT_ONCE)
+    return tx.execute(sa.delete(known_leads).where(sa.tuple_(c.workspace, c.lead).in_(old))).rowcount
+
+
+def _forget_questions(tx: Transaction, *, before: float) -> int:
+    """Of `remove`, they name a lead."""
+    c = questions.c
+    old = sa.select(c.id).where(c.ends_at < before).order_by(c.ends_at).limit(AT_ONCE)
+    return tx.execute(sa.delete(questions).where(c.id.in_(old))).rowcount
 
 
 def _forget_messages(tx: Transaction, *, before: float, spikes: float) -> int:

@@ -12,7 +12,6 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store.db.schema import deliveries
-from bot.store.queue import retention
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
@@ -136,7 +135,7 @@ async def test_an_alert_of_a_channel_archived_for_31_days_is_posted_with_its_rep
     store = bot.running.store
     month_ago = sa.update(deliveries).values(received_at=deliveries.c.received_at - 31 * 86_400)
     await store.database.write(lambda tx: tx.execute(month_ago))
-    await store.retention.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)
+    await store.retention.prune(bodies_after=30 * 86_400.0, hashes_after=90 * 86_400.0)
     await bot.control("channel", channel=CHANNEL, archived=False)
     await bot.try_again(CHANNEL)
     await bot.until_posted(2)

@@ -214,7 +214,7 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
 
 async def test_retention_reads_one_portion_at_a_time(agency: Store) -> None:
     with plans(agency.database.engine) as wrong:
-        await agency.retention.prune(bodies_after=retention.BODIES, hashes_after=retention.HASHES)
+        await agency.retention.prune(bodies_after=30 * DAY, hashes_after=90 * DAY)
     portion = (
         f"reads {retention.AT_ONCE} rows"  # of PostgreSQL; SQLite reads so many in the table's own order
     )

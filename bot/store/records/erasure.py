@@ -1,0 +1,193 @@
+"""Erases a person: everything that was stored of an address, whether posted, waiting or only recorded."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Repository, Transaction, portions, reads, writes
+from bot.store.db.schema import (
+    alerts,
+    audit,
+    channel_leases,
+    deliveries,
+    known_leads,
+    posts,
+    questions,
+    timers,
+)
+from bot.store.queue.adopt import address, lead_key
+from bot.store.queue.dedupe import ERASED
+
+REDACTED = "(erased)"
+K = TypeVar("K", int, str)
+AT_ONCE = 500
+"""Bodies that are read together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostedMessage:
+    """A message in Slack about the person; `shared` with other people's alerts, as in a storm's thread."""
+
+    channel: str
+    ts: str
+    shared: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """Where a person is in the database; ids of rows."""
+
+    email: str
+    alerts: tuple[str, ...] = ()
+    deliveries: tuple[int, ...] = ()
+    posts: tuple[int, ...] = ()
+    questions: tuple[str, ...] = ()
+    timers: tuple[int, ...] = ()
+    audit: tuple[int, ...] = ()
+    known: int = 0
+    """In how many workspaces the person is remembered as interested."""
+    messages: tuple[PostedMessage, ...] = ()
+
+    def __bool__(self) -> bool:
+        found = (self.alerts, self.deliveries, self.posts, self.questions, self.timers, self.audit)
+        return any(found) or self.known > 0
+
+
+class Erasure(Repository):
+    """Find and erase what is stored of a person. Other rows, and the hashes of deliveries, stay as they are."""
+
+    @reads
+    def find(self, tx: Transaction, email: str) -> Traces:
+        """What there is; reads every row with text, so it takes a while where the database is large."""
+        email = address(email)
+        of_person = sa.select(alerts.c.id, alerts.c.delivery_id).where(alerts.c.email == email)
+        own = tx.execute(of_person).all()
+        names = tuple(row.id for row in own)
+        mine = _Mentions(email, names)
+        bodies = mine.ids(tx, deliveries.c.id, deliveries.c.body)
+        noted = {*_ids_of(tx, posts.c.id, posts.c.alert_id, names), *mine.ids(tx, posts.c.id, posts.c.note)}
+        heads = set(tx.scalars(sa.select(channel_leases.c.storm).where(channel_leases.c.storm != 0)))
+        known = sa.select(sa.func.count()).where(known_leads.c.lead == lead_key(email))
+        return Traces(
+            email=email,
+            alerts=names,
+            deliveries=tuple(sorted({*(row.delivery_id for row in own), *bodies})),
+            posts=tuple(sorted(noted - heads)),
+            questions=tuple(sorted(mine.ids(tx, questions.c.id, questions.c.line, questions.c.names))),
+            timers=tuple(sorted(mine.ids(tx, timers.c.id, timers.c.payload, timers.c.key))),
+            audit=tuple(sorted(mine.ids(tx, audit.c.id, audit.c.command, audit.c.result))),
+            known=tx.scalar(known) or 0,
+            messages=_messages(tx, noted),
+        )
+
+    async def erase(self, traces: Traces) -> None:
+        """Erase it in portions; doing it again after a crash finishes it."""
+        for some in portions(traces.posts):
+            await self._erase_posts(some)
+        for names in portions(traces.alerts):
+            await self._delete(alerts.c.id, names)
+        for some in portions(traces.deliveries):
+            await self._erase_bodies(some)
+        for names in portions(traces.questions):
+            await self._delete(questions.c.id, names)
+        for some in portions(traces.timers):
+            await self._erase_reasons(some)
+        for some in portions(traces.audit):
+            await self._erase_lines(some)
+        await self._delete(known_leads.c.lead, [lead_key(traces.email)])
+
+    @writes
+    def _delete(self, tx: Transaction, key: sa.Column[str], values: Sequence[str]) -> None:
+        tx.execute(sa.delete(key.table).where(key.in_(values)))
+
+    @writes
+    def _erase_posts(self, tx: Transaction, ids: Sequence[int]) -> None:
+        """Delete them, and have the messages that they share with others drawn anew, without them."""
+        gone = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(ids), posts.c.ts != "").distinct()
+        shared = sa.tuple_(posts.c.channel, posts.c.ts).in_(gone) & posts.c.id.not_in(ids)
+        tx.execute(sa.update(posts).where(shared).values(repaint_at=tx.now, version=posts.c.version + 1))
+        tx.execute(sa.delete(posts).where(posts.c.id.in_(ids)))
+
+    @writes
+    def _erase_bodies(self, tx: Transaction, ids: Sequence[int]) -> None:
+        """The hash stays: the same delivery, sent again, must not bring the person back."""
+        other = deliveries.alias()
+        known = (other.c.dkey == deliveries.c.dkey) & (
+            sa.not_(other.c.pending) | (other.c.id < deliveries.c.id)
+        )
+        repeats = deliveries.c.pending & sa.exists().where(known)
+        tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(ids), repeats))
+        erased = sa.update(deliveries).where(deliveries.c.id.in_(ids))
+        tx.execute(erased.values(body=None, pending=False, problem=ERASED))
+
+    @writes
+    def _erase_reasons(self, tx: Transaction, ids: Sequence[int]) -> None:
+        """Keep the timer: a pause must end, whatever its reason said."""
+        tx.execute(sa.update(timers).where(timers.c.id.in_(ids)).values(payload="{}"))
+
+    @writes
+    def _erase_lines(self, tx: Transaction, ids: Sequence[int]) -> None:
+        """Who did something and when stays."""
+        tx.execute(sa.update(audit).where(audit.c.id.in_(ids)).values(command=REDACTED, result=REDACTED))
+
+
+class _Mentions:
+    """Rows whose text names the person: by address, or by the id of one of their alerts."""
+
+    def __init__(self, email: str, names: Collection[str]) -> None:
+        self._words = (email, *names)
+        # Not ada@x.example in lada@x.example, nor in ada@x.example.org.
+        any_of = "|".join(map(re.escape, self._words))
+        self._whole = re.compile(rf"(?<![\w.+%-])(?:{any_of})(?![\w-]|\.\w)", re.IGNORECASE)
+
+    def ids(self, tx: Transaction, key: sa.Column[K], *texts: sa.Column[Any]) -> set[K]:
+        found: set[K] = set()
+        for text in texts:
+            if isinstance(text.type, sa.LargeBinary):
+                found |= self._in_bodies(tx, key, text)
+                continue
+            for words in portions(self._words):
+                like = sa.or_(
+                    *(sa.func.lower(text).contains(word.lower(), autoescape=True) for word in words)
+                )
+                rows = tx.execute(sa.select(key.label("id"), text.label("text")).where(like))
+                found |= {row.id for row in rows if self._whole.search(row.text)}
+        return found
+
+    def _in_bodies(self, tx: Transaction, key: sa.Column[K], body: sa.Column[Any]) -> set[K]:
+        """Of those without an alert, which names the person already: not yet routed, or unreadable."""
+        unread = sa.select(key.label("id"), body.label("body")).where(
+            body.is_not(None), ~sa.exists().where(alerts.c.delivery_id == deliveries.c.id)
+        )
+        found: set[K] = set()
+        for row in tx.execute(unread.execution_options(yield_per=AT_ONCE)):
+            if self._whole.search(bytes(row.body).decode("utf-8", "replace")):
+                found.add(row.id)
+        return found
+
+
+def _ids_of(tx: Transaction, key: sa.Column[int], column: sa.Column[str], values: Sequence[str]) -> set[int]:
+    return {
+        found for some in portions(values) for found in tx.scalars(sa.select(key).where(column.in_(some)))
+    }
+
+
+def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...]:
+    places: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    for some in portions(sorted(ids)):
+        mine = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(some), posts.c.ts != "")
+        there = sa.select(posts.c.id, posts.c.channel, posts.c.ts).where(
+            sa.tuple_(posts.c.channel, posts.c.ts).in_(mine.distinct())
+        )
+        for row in tx.execute(there):
+            places[row.channel, row.ts].add(row.id)
+    return tuple(
+        PostedMessage(channel=channel, ts=ts, shared=not known <= set(ids))
+        for (channel, ts), known in sorted(places.items())
+    )

@@ -1,0 +1,179 @@
+"""What is stored of people ends: by its age, and when they ask for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from bot.store import Store, open_store
+from bot.store.alerts.undo import Question
+from bot.store.db.columns import metadata
+from bot.store.queue.insert import Arrival
+from bot.store.queue.outbox import PlannedPost
+from bot.store.records.erasure import REDACTED
+from shared.domain.records import AuditEntry, Timer
+from tests.bot.harness import interested
+from tests.bot.manual_clock import ANN, ManualClock, arrive, post_all, routes
+
+DAY = 86_400.0
+ADDRESS = "ada1@acme.example"
+WORDS = "call me on 555 0147"
+PERSONAL = {
+    "deliveries": "texts after `texts_days`, the rest after `records_days`",
+    "alerts": "with their delivery",
+    "posts": "alerts with their delivery; notes, which quote leads, after `texts_days`",
+    "known_leads": "a hash; `records_days` after the service last listed the lead",
+    "questions": "after `texts_days`",
+    "timers": "when they are due",
+    "audit": "after `records_days`",
+}
+"""The tables with texts of leads, or that name them, and what removes those."""
+IMPERSONAL = {
+    *(
+        "arrivals",
+        "answers",
+        "alembic_version",
+        "bot_processes",
+        "channel_leases",
+        "digests",
+    ),
+    *(
+        "guardrails",
+        "guardrail_samples",
+        "guardrail_switches",
+        "guardrail_turns",
+        "guardrail_incidents",
+        "instance",
+    ),
+    *(
+        "moved_channels",
+        "releases",
+        "sequence_changes",
+        "sightings",
+        "slack_bots",
+        "slack_events",
+        "slack_installations",
+    ),
+    *("slack_limits", "slack_oauth_states", "slack_team_workspaces", "spikes", "subscriptions"),
+    "webhook_subscriptions",
+}
+"""Those with counts, settings and Slack's own ids, none of which names a lead."""
+
+
+@pytest.fixture
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as opened:
+        yield opened
+
+
+async def everything(store: Store) -> str:
+    """The text of all rows of all tables."""
+
+    def read(connection: sa.Connection) -> str:
+        rows = [connection.execute(sa.select(table)).all() for table in metadata.sorted_tables]
+        return "\n".join(str(value) for some in rows for row in some for value in row)
+
+    return await store.database.read(lambda tx: read(tx.connection))
+
+
+async def leave_traces(store: Store, clock: ManualClock) -> None:
+    """A person in every place that can name one; of two others nothing may be lost."""
+    await store.found_leads.compare("default", {"before@x.example": b"{}"}, grace=60)
+    await store.found_leads.compare("default", {ADDRESS: b"{}"}, grace=60)
+    await arrive(store, interested(1, reply=WORDS), interested(2), interested(11))
+    await post_all(store, clock)
+    first = interested(1, reply=f"{WORDS}, again")
+    await arrive(store, first, b'{"no event of": "Ada1@ACME.example"}', number=2)
+    await store.arrivals.append([Arrival(workspace="default", body=first, at=clock())], number=3, answered=())
+    note = PlannedPost(dedupe="n", channel="C1", kind="note", note=json.dumps({"title": f"Remind {ADDRESS}"}))
+    await store.outbox.plan("default", note)
+    due = datetime.fromtimestamp(clock(), UTC) + timedelta(days=1)
+    timer = Timer(kind="resume", key="sq_1", due_at=due, payload={"reason": f"because {ADDRESS} asked"})
+    await store.records.set_timer("default", timer)
+    entry = AuditEntry(
+        at=datetime.fromtimestamp(clock(), UTC),
+        actor=ANN,
+        workspace="default",
+        command=f"remove {ADDRESS}",
+        result="removed",
+    )
+    await store.records.record(entry)
+    await store.records.record(replace(entry, command="remove lada1@acme.example"))
+    asked = Question(line=f"remove {ADDRESS}", person="U1", workspace="default", names=(ADDRESS,))
+    await store.confirmations.ask(asked, seconds=600.0)
+
+
+def test_every_table_says_what_removes_its_personal_data() -> None:
+    assert {table.name for table in metadata.sorted_tables} - IMPERSONAL == set(PERSONAL)
+
+
+async def test_an_erased_person_is_in_no_table(store: Store, clock: ManualClock) -> None:
+    await leave_traces(store, clock)
+    assert ADDRESS in await everything(store)
+    traces = await store.erasure.find("Ada1@ACME.example ")
+    assert len(traces.messages) >= 1
+    await store.erasure.erase(traces)
+    left = await everything(store)
+    for word in (ADDRESS, "Ada1@ACME", WORDS):
+        assert word not in left.replace("lada1@acme.example", "")
+    assert not await store.erasure.find(ADDRESS)
+
+
+async def test_other_people_and_timers_stay(store: Store, clock: ManualClock) -> None:
+    await leave_traces(store, clock)
+    await store.erasure.erase(await store.erasure.find(ADDRESS))
+    left = await everything(store)
+    for word in ("ada2@acme.example", "ada11@acme.example", "lada1@acme.example", "sq_1", REDACTED):
+        assert word in left
+    assert len(await store.records.timers("default", "resume")) == 1
+
+
+async def test_a_delivery_sent_again_does_not_bring_an_erased_person_back(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1, reply=WORDS))
+    await store.arrivals.append(
+        [Arrival(workspace="default", body=interested(1, reply="waiting"), at=clock())], number=2, answered=()
+    )
+    await store.erasure.erase(await store.erasure.find(ADDRESS))
+    for number, words in enumerate((WORDS, "waiting"), start=3):
+        await arrive(store, interested(1, reply=words), number=number)
+    assert await post_all(store, clock) == []
+    assert ADDRESS not in await everything(store)
+
+
+async def test_a_new_event_of_an_erased_person_is_news(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1))
+    await post_all(store, clock)
+    await store.erasure.erase(await store.erasure.find(ADDRESS))
+    await arrive(store, interested(1, reply="a new reply"), number=2)
+    assert len(await post_all(store, clock)) == 1
+
+
+async def test_nothing_of_a_person_is_left_after_the_retention(store: Store, clock: ManualClock) -> None:
+    await leave_traces(store, clock)
+    await store.deliveries.route(routes().decide)
+    await post_all(store, clock)
+    clock.now += 91 * DAY
+    for due in await store.timers.claim(["resume"], ["default"]):
+        await store.timers.done(due)
+    while (await store.retention.prune(bodies_after=30 * DAY, hashes_after=90 * DAY)).more:
+        pass
+    left = await everything(store)
+    assert ADDRESS not in left
+    assert WORDS not in left
+
+
+async def test_a_lead_that_is_still_listed_stays_known(store: Store, clock: ManualClock) -> None:
+    lead = {ADDRESS: b"{}"}
+    await store.found_leads.compare("default", lead, grace=60)
+    for _day in range(100):
+        clock.now += DAY
+        assert await store.found_leads.compare("default", lead, grace=60) == (0, 0)
+        await store.retention.prune(bodies_after=30 * DAY, hashes_after=90 * DAY)
+    assert ADDRESS not in await everything(store)

@@ -1,0 +1,104 @@
+"""`outreach forget`: a person is erased from the bot's database after a yes, and the answer says what remains."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from bot.alerts.routing import Routes
+from bot.store import Store, open_store
+from bot.store.queue.insert import Arrival
+from bot.store.queue.outcomes import Sent
+from sandbox.slack.server import SlackStandIn
+from sandbox.slack.state import seed
+from shared.settings import load
+from shared.storage.database import parse_url
+from tests.bot.harness import interested
+from tests.cli.conftest import Shell
+
+ADDRESS = "ada1@acme.example"
+
+
+def with_store(shell: Shell, act: Callable[[Store], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        async with open_store(load().database) as store:
+            return await act(store)
+
+    return asyncio.run(run())
+
+
+async def _post(store: Store, ts: str) -> None:
+    """Two replies, posted: the person's under this timestamp."""
+    at = store.database.clock()
+    batch = [Arrival(workspace="default", body=interested(n), at=at + n) for n in (1, 2)]
+    await store.arrivals.append(batch, number=1, answered=())
+    await store.deliveries.route(Routes(alert_channels={"default": seed.ALERTS}).decide)
+    lease = (await store.leases.claim(limit=1)).turns[0]
+    await store.outcomes.settle(lease, Sent(ts=ts))
+
+
+@pytest.fixture
+def forgetting(offline: Shell) -> Shell:
+    with_store(offline, lambda store: _post(store, "1795011030.000100"))
+    return offline
+
+
+def test_without_a_terminal_it_asks_for_yes_and_erases_nothing(forgetting: Shell) -> None:
+    refused = forgetting.run("forget", ADDRESS)
+    assert (refused.code, refused.out) == (1, "")
+    assert "--yes" in refused.err
+    assert with_store(forgetting, lambda store: store.erasure.find(ADDRESS))
+
+
+def test_a_person_is_erased_and_the_rest_is_named(forgetting: Shell) -> None:
+    done = forgetting.run("forget", "ADA1@acme.example", "--yes", "--json")
+    assert done.code == 0
+    (found,) = done.data
+    assert (found["alerts"], found["complete"], found["slack_messages_left"]) == (1, True, 1)
+    assert not with_store(forgetting, lambda store: store.erasure.find(ADDRESS))
+    assert with_store(forgetting, lambda store: store.erasure.find("ada2@acme.example"))
+    again = forgetting.run("forget", ADDRESS, "--yes")
+    assert again.code == 0
+    assert "Nothing is stored" in again.out
+
+
+def test_the_audit_has_who_erased_and_no_address(forgetting: Shell) -> None:
+    forgetting.run("forget", ADDRESS, "--yes")
+    (entry,) = forgetting.run("audit", "--json").data
+    assert entry["command"] == "forget"
+    assert "ada1" not in str(entry)
+
+
+@pytest.mark.parametrize("wrong", ["ada", "@acme.example", "ada@", "ada @acme.example", ""])
+def test_what_is_no_address_is_wrong_usage(forgetting: Shell, wrong: str) -> None:
+    assert forgetting.run("forget", wrong, "--yes").code == 2
+
+
+def test_messages_in_slack_are_deleted_on_demand(offline: Shell) -> None:
+    async def run() -> tuple[int, list[str]]:
+        async with SlackStandIn(0, "http://127.0.0.1:9") as slack:
+            offline.set("SLACK_API_URL", slack.announcement["slack_api_url"])
+            offline.set("SLACK_BOT_TOKEN", slack.announcement["slack_bot_token"])
+            channel = slack.workspace.world.channels[seed.ALERTS]
+            posted = await _posted_in(slack, offline)
+            code = await asyncio.to_thread(offline.run, "forget", ADDRESS, "--slack", "--yes", "--json")
+            assert posted not in channel.messages
+            return code.code, [str(row) for row in code.data]
+
+    code, (row,) = asyncio.run(run())
+    assert code == 0
+    assert "'slack_messages_deleted': 1" in row
+
+
+async def _posted_in(slack: SlackStandIn, shell: Shell) -> str:
+    from bot.slack.web_api import open_web_api
+
+    known = slack.announcement
+    async with open_web_api(known["slack_bot_token"], base_url=known["slack_api_url"]) as api:
+        answer = await api.call("chat.postMessage", channel=seed.ALERTS, text="Ada 1 is interested")
+    async with open_store(parse_url(f"sqlite:///{shell.home / 'state' / 'outreach.db'}")) as store:
+        await _post(store, str(answer["ts"]))
+    return str(answer["ts"])
