@@ -98,7 +98,8 @@ def _reason(fault: Exception) -> str:
 @contextlib.asynccontextmanager
 async def open_context(settings: Settings, workspace: Workspace) -> AsyncIterator[CommandContext]:
     """What a command run from a shell reads and changes."""
-    from shared.operations.context import CommandContext, local_zone, open_client
+    from shared.domain.local_zone import local_zone
+    from shared.operations.context import CommandContext, open_client
 
     async with open_client(settings, workspace) as client, open_records(settings) as records:
         yield CommandContext(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
 from shared.commands.table import Command, Role
 from shared.domain.records import Actor, Records
-from shared.domain.recurrence import find_zone
 from shared.settings import Settings, Workspace
 from shared.storage.rate_budget import SharedBudget, budget_key
 from shared.text.slack_ids import split_id
@@ -114,15 +111,6 @@ def setting_hint(argument: str) -> str:
         return "If it has moved, set OUTREACH_BASE_URL to its new address."
     section, _, name = argument.removeprefix("fields.").partition(".")
     return f'Set its path in outreach.toml under [fields.{section}]: {name} = "path.to.it"'
-
-
-def local_zone() -> tzinfo:
-    """The zone of the machine: of $TZ, of /etc/localtime, or as far from UTC as it is now."""
-    named = find_zone(os.environ.get("TZ", "").removeprefix(":"))
-    if named is not None:
-        return named
-    linked = str(Path("/etc/localtime").resolve()).partition("zoneinfo/")[2]
-    return (find_zone(linked) if linked else None) or datetime.now().astimezone().tzinfo or UTC
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from textual.app import App
 from textual.worker import Worker
 
 from shared.domain.card import Tone
+from shared.domain.local_zone import local
 from shared.text.sanitize import visible
 from tui.app.own_errors import OwnError
 from tui.feed.pending_changes import Confirmation
@@ -186,7 +187,7 @@ class Presenter:
 
     def _dim_at_night(self) -> None:
         """Dim a wall at night, unless another theme was chosen or something is wrong."""
-        hour = self._ui.now().astimezone().hour
+        hour = local(self._ui.now()).hour
         night = (hour >= NIGHT_FROM or hour < NIGHT_UNTIL) and not self._is_in_trouble()
         self._ui.app.theme = "dimmed" if night and self.day_theme == "night" else self.day_theme
 

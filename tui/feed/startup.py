@@ -218,7 +218,8 @@ class ServiceFeed:
 
         Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
         """
-        from shared.operations.context import CommandContext, local_zone
+        from shared.domain.local_zone import local_zone
+        from shared.operations.context import CommandContext
 
         is_shared = await asyncio.to_thread(has_bot_database, settings)
         with contextlib.suppress(TimeoutError):

@@ -12,6 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from shared.api.models import Lead
 from shared.domain import evidence, totals
 from shared.domain.card import Tone
+from shared.domain.local_zone import local
 from shared.text import formats
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
@@ -274,7 +275,7 @@ INTERESTED = (
 def _replied(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
     if line.reply is None:
         return (("–", Ink.FAINT),)
-    return ((line.reply.received_at.astimezone().strftime("%d %b %H:%M"), Ink.TEXT),)
+    return ((local(line.reply.received_at).strftime("%d %b %H:%M"), Ink.TEXT),)
 
 
 def _claimed(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
@@ -302,7 +303,7 @@ RECORDED = (
 
 
 def _when(line: ChangeLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((line.at.astimezone().strftime("%a %H:%M"), Ink.MUTED),)
+    return ((local(line.at).strftime("%a %H:%M"), Ink.MUTED),)
 
 
 def _what(line: ChangeLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:

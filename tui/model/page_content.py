@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from shared.api.models import StatsRow
 from shared.domain import evidence, forecast, health, totals
 from shared.domain.card import Card, Fact, Tone
+from shared.domain.local_zone import local
 from shared.domain.records import InterestedReply, LeadReply
 from shared.text.formats import show_count
 from tui.model.board import Board
@@ -236,7 +237,7 @@ def card_of(line: Line) -> Card:
     if isinstance(line, StatsLine):
         return Card(title=line.name, tone=line.tone, facts=_counts(line.stats))
     if isinstance(line, ChangeLine):
-        text = (line.text, f"Seen at {line.at.astimezone():%d %b %H:%M:%S}.")
+        text = (line.text, f"Seen at {local(line.at):%d %b %H:%M:%S}.")
         return Card(title=line.subject, tone=line.tone, text=text)
     return Card(title=line.key, tone=line.tone, text=(line.words,))
 
@@ -268,7 +269,7 @@ def _lead(key: str, board: Board) -> Page | None:
 def _reply_facts(reply: InterestedReply) -> tuple[Fact, ...]:
     claimed = reply.claimed_by
     return (
-        Fact(label="Replied", value=f"{reply.received_at.astimezone():%d %b %H:%M}"),
+        Fact(label="Replied", value=f"{local(reply.received_at):%d %b %H:%M}"),
         Fact(label="Sequence", value=reply.sequence or "unknown"),
         Fact(label="Claimed by", value=claimed or "unclaimed", tone=Tone.INFO if claimed else Tone.WARN),
     )
@@ -303,7 +304,7 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
 
 def _lately(subject: str, changes: Sequence[ChangeLine]) -> str:
     seen = [change for change in changes if change.subject == subject][:5]
-    return "\n".join(f"{change.at.astimezone():%d %b %H:%M}  {change.text}" for change in seen)
+    return "\n".join(f"{local(change.at):%d %b %H:%M}  {change.text}" for change in seen)
 
 
 def limit_facts(sends: Sequence[int | None], limit: int | None) -> tuple[Fact, ...]:

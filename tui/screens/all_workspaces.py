@@ -14,6 +14,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from shared.domain.card import Tone
+from shared.domain.local_zone import local
 from shared.text.formats import show_number
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import AlarmNotice
@@ -167,7 +168,7 @@ class AllWorkspacesScreen(SafeScreen[None]):
             (" OUTREACH ", Ink.STRONG),
             (f" {show_number(len(lines), 'workspace')}", Ink.ACCENT),
         ]
-        clock: Piece = (now.astimezone().strftime("   %H:%M:%S "), Ink.TEXT)
+        clock: Piece = (local(now).strftime("   %H:%M:%S "), Ink.TEXT)
         self.top.set_text(left, [*heartbeat(beats, glyphs=self._glyphs), clock])
         self.banner.show(None, now=now, alarm=alarm)
         if self.is_wall:

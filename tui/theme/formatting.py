@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from shared.domain.local_zone import local
 from shared.text.formats import UNKNOWN, show_exact_span
 
 
@@ -27,5 +28,5 @@ def ago(moment: datetime | None, *, now: datetime) -> str:
 
 
 def moment(at: datetime, *, now: datetime) -> str:
-    local, today = at.astimezone(), now.astimezone()
-    return local.strftime("%H:%M" if local.date() == today.date() else "%d %b %H:%M")
+    here = local(at)
+    return here.strftime("%H:%M" if here.date() == local(now).date() else "%d %b %H:%M")

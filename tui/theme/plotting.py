@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from shared.domain.health import Thresholds
+from shared.domain.local_zone import local
 from tui.theme import formatting
 from tui.theme.palette import Glyphs, Ink, Piece
 
@@ -172,7 +173,7 @@ def _times(plot: Plot, columns: int) -> list[Piece]:
     line = [" "] * (GUTTER + columns)
     quarters = next((every for every in (1, 2) if columns * every // 4 >= LABEL), 4)
     for quarter in range(0, 4, quarters):
-        label = (plot.start + (plot.end - plot.start) * quarter / 4).astimezone().strftime(plot.times)
+        label = local(plot.start + (plot.end - plot.start) * quarter / 4).strftime(plot.times)
         start = GUTTER + columns * quarter // 4
         line[start : start + len(label)] = label
     line[GUTTER + columns - 3 :] = "now"

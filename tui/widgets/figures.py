@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from shared.domain import evidence
+from shared.domain.local_zone import local
 from shared.domain.workspace_verdict import InboxCounts
 from shared.text.formats import show_count
 from tui.model.board import Figure
@@ -68,7 +69,7 @@ def compared(figure: Figure, *, now: datetime) -> list[Piece]:
     """`380 by 14:32 last Mon`: the same hour of the last comparable day."""
     if figure.compared is None or figure.compared_at is None:
         return []
-    at = figure.compared_at.astimezone()
+    at = local(figure.compared_at)
     day = "yesterday" if now - at < timedelta(days=2) else at.strftime("last %a")
     return [(f"{show_count(figure.compared)} by {at:%H:%M} {day}", Ink.MUTED)]
 

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from shared.api.http.rate_limit import BudgetState
 from shared.domain.card import Tone
 from shared.domain.failures import which_failed
+from shared.domain.local_zone import local
 from shared.domain.workspace_verdict import InboxCounts
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
@@ -80,7 +81,7 @@ class TopLine(TextLine):
                 ("   ", Ink.FAINT),
             ]
         zone = " %Z " if width >= 100 else " "
-        right.append((now.astimezone().strftime(f"%H:%M:%S{zone}"), Ink.TEXT))
+        right.append((local(now).strftime(f"%H:%M:%S{zone}"), Ink.TEXT))
         self.set_text(left, right)
 
 
