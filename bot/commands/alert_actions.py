@@ -23,6 +23,7 @@ from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
+from shared.domain.wall_clock import instant
 from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
@@ -205,15 +206,13 @@ def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tz
 
 def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None:
     """The time meant by `1h`, `morning`, `afternoon`, `tomorrow`, `monday` or Unix seconds; None if it isn't in the future."""
-    local, now = (
-        now.astimezone(zone),
-        now.astimezone(UTC),
-    )  # durations are added in UTC, without clock changes
+    # Durations are added in UTC, without clock changes.
+    now, today = now.astimezone(UTC), now.astimezone(zone).date()
     presets = {
-        "morning": datetime.combine(local.date(), MORNING, zone),
-        "afternoon": datetime.combine(local.date(), AFTERNOON, zone),
-        "tomorrow": datetime.combine(local.date() + timedelta(days=1), MORNING, zone),
-        "monday": datetime.combine(local.date() + timedelta(days=7 - local.weekday()), MORNING, zone),
+        "morning": instant(today, MORNING, zone),
+        "afternoon": instant(today, AFTERNOON, zone),
+        "tomorrow": instant(today + timedelta(days=1), MORNING, zone),
+        "monday": instant(today + timedelta(days=7 - today.weekday()), MORNING, zone),
     }
     until = presets.get(given) or _morning_of(given, zone)
     if until is None and (length := parse_duration(given)):
@@ -226,8 +225,8 @@ def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None
 def _morning_of(given: str, zone: tzinfo) -> datetime | None:
     """Nine in the morning of a day such as `2026-12-01`."""
     try:
-        return datetime.combine(date.fromisoformat(given), MORNING, zone) if "-" in given else None
-    except ValueError:
+        return instant(date.fromisoformat(given), MORNING, zone) if "-" in given else None
+    except (ValueError, OverflowError):  # the last day of the calendar ends beyond it
         return None
 
 

@@ -15,6 +15,7 @@ from shared.operations import bulk
 from shared.operations.bulk import ALL, Tally, scope
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.operations.sequences import end_problem
 
 __all__ = ["UNDO_SECONDS", "BulkPause", "scope"]
 
@@ -33,6 +34,8 @@ class BulkPause:
         touched = await bulk.find_touched(invocation, context)
         if touched is None:
             return None
+        if problem := end_problem(invocation, context):
+            return problem.card
         verb = invocation.command.name
         if touched.nothing:
             return bulk.nothing_able(verb, domain=touched.domain)
@@ -60,6 +63,8 @@ class BulkPause:
 
     async def carry_out(self, question: Question, invocation: Invocation, *, context: CommandContext) -> Card:
         """Change exactly these sequences; the change can be undone once."""
+        if problem := end_problem(invocation, context):  # it passed while the question stood
+            return problem.card
         everything = scope(invocation) == ALL and not question.since  # an Undo means only what it undoes
         tally = await bulk.change_each(invocation, question.names, context=context, everything=everything)
         card = bulk.result_card(invocation, tally, context=context)

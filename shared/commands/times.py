@@ -13,13 +13,21 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from shared.domain.recurrence import MORNING, WEEKDAYS, parse_time, parse_weekday
+from shared.domain.wall_clock import occurrences
 
-TOMORROW = "tomorrow"
+TODAY, TOMORROW, YESTERDAY = "today", "tomorrow", "yesterday"
+NEAR_DAYS = {YESTERDAY: -1, TODAY: 0, TOMORROW: 1}
 DAYS = tuple(day.removesuffix("s") for day in WEEKDAYS)
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-LONGEST_MOMENT = 5
+LEAP_CYCLE = 8
+"""Years between two leap days, at most: 1896 and 1904."""
+LONGEST_MOMENT = 6
 """Words."""
-_FILLERS = frozenset({"at", "on", "next"})
+NEXT = "next"
+_FILLERS = frozenset({"at", "on", NEXT})
+LEAP_DAY = (2, 29)
+YEARS = range(1970, 9999)
+"""Of dates that have an instant in every zone."""
 RANGES = ("today", "yesterday", "this week", "last week", "this month", "last month")
 """Ranges of days that have a name."""
 
@@ -29,36 +37,68 @@ class Moment:
     """A day, a time of day, or both."""
 
     day: str = ""
-    """`monday`, `tomorrow` or `2026-12-01`; empty: the next such time."""
+    """`monday`, `tomorrow` or `2026-12-01`; empty: any day."""
     month_day: tuple[int, int] | None = None
     """Of a date without its year."""
     at: time | None = None
+    not_today: bool = False
+    """`next monday`, said on a Monday."""
 
     def __str__(self) -> str:
         day = f"{self.month_day[1]} {MONTHS[self.month_day[0] - 1]}" if self.month_day else self.day
-        return " ".join(filter(None, (day, f"{self.at:%H:%M}" if self.at else "")))
+        return " ".join(
+            filter(None, (NEXT if self.not_today else "", day, f"{self.at:%H:%M}" if self.at else ""))
+        )
 
     def after(self, now: datetime, *, zone: tzinfo = UTC) -> datetime | None:
-        """The first such moment after now, at nine where no time is given; in UTC. None: it has passed."""
-        local = now.astimezone(zone)
-        for day in self._days(local.date()):
-            found = datetime.combine(day, self.at or MORNING, zone).astimezone(UTC)
-            if found > now.astimezone(UTC):
-                return found
-        return None
+        """The first such moment after now, at nine where no time is given; in UTC.
 
-    def _days(self, today: date) -> Sequence[date]:
+        None: it has passed, or this year and the next don't have the day.
+        """
+        today, at = now.astimezone(zone).date(), self.at or MORNING
+        found = (moment for day in self._days_from(today) for moment in occurrences(day, at, zone))
+        return next((moment for moment in found if moment > now), None)
+
+    def before(self, now: datetime, *, zone: tzinfo = UTC) -> datetime | None:
+        """The latest such moment that isn't after now, at midnight where no time is given; in UTC. None: none was."""
+        today, at = now.astimezone(zone).date(), self.at or time.min
+        found = (moment for day in self._days_until(today) for moment in reversed(occurrences(day, at, zone)))
+        return next((moment for moment in found if moment <= now), None)
+
+    def nearest_dates(self, now: datetime, *, zone: tzinfo = UTC) -> tuple[date, date] | None:
+        """The days around a leap day that neither this year nor the next has ahead; None for any other moment."""
+        today = now.astimezone(zone).date()
+        if self.month_day != LEAP_DAY or any(day >= today for day in self._days_from(today)):
+            return None
+        year = today.year + (today >= date(today.year, 2, 28))
+        return date(year, 2, 28), date(year, 3, 1)
+
+    def _days_from(self, today: date) -> Sequence[date]:
+        """The days that may be meant, the nearest first."""
         if self.month_day:
-            years = (today.year, today.year + 1)
-            return [found for year in years if (found := _date(year, *self.month_day))]
-        if not self.day:
-            return [today, today + timedelta(days=1)]
-        if self.day == TOMORROW:
-            return [today + timedelta(days=1)]
+            return [day for year in range(2) if (day := _date(today.year + year, *self.month_day))]
         if self.day in DAYS:
-            ahead = (DAYS.index(self.day) - today.weekday()) % 7 or 7
-            return [today + timedelta(days=ahead)]
-        return [date.fromisoformat(self.day)]
+            ahead = (DAYS.index(self.day) - today.weekday()) % 7
+            days = [today + timedelta(days=ahead), today + timedelta(days=ahead + 7)]
+            return [day for day in days if day > today or not self.not_today]
+        # Where clocks go back over midnight, the last minutes of yesterday come again.
+        return self._named_days(today, around=(-1, 0, 1, 2))
+
+    def _days_until(self, today: date) -> Sequence[date]:
+        """The days that may be meant, the latest first."""
+        if self.month_day:
+            years = range(today.year, max(today.year - LEAP_CYCLE, 1) - 1, -1)
+            return [day for year in years if (day := _date(year, *self.month_day))]
+        if self.day in DAYS:
+            ago = (today.weekday() - DAYS.index(self.day)) % 7
+            return [today - timedelta(days=ago), today - timedelta(days=ago + 7)]
+        # Where clocks go back over midnight, the first minutes of tomorrow have been already.
+        return self._named_days(today, around=(1, 0, -1))
+
+    def _named_days(self, today: date, *, around: Sequence[int]) -> Sequence[date]:
+        if self.day in NEAR_DAYS:
+            return [today + timedelta(days=NEAR_DAYS[self.day])]
+        return [date.fromisoformat(self.day)] if self.day else [today + timedelta(days=n) for n in around]
 
 
 def read_moment(words: Sequence[str]) -> tuple[Moment, int] | None:
@@ -72,6 +112,7 @@ def read_moment(words: Sequence[str]) -> tuple[Moment, int] | None:
 def _moment(words: list[str]) -> Moment | None:
     if words[-1] in {"am", "pm"} and words[1:]:
         words = [*words[:-2], "".join(words[-2:])]
+    not_today = NEXT in words
     words = [word for word in words if word not in _FILLERS]
     at = parse_time(words[-1]) if words and re.search(r"[:.]|[ap]m$", words[-1]) else None
     if at is not None:
@@ -80,18 +121,22 @@ def _moment(words: list[str]) -> Moment | None:
         return Moment(at=at) if at is not None else None
     if len(words) == 2 and (month_day := _month_day(*words)):
         return Moment(month_day=month_day, at=at)
-    return Moment(day=day, at=at) if len(words) == 1 and (day := _day(words[0])) else None
+    if len(words) == 3 and (month_day := _month_day(*words[:2])):
+        year, (month, number) = words[2], month_day
+        day = _day(f"{year}-{month:02}-{number:02}")
+    else:
+        day = _day(words[0]) if len(words) == 1 else ""
+    return Moment(day=day, at=at, not_today=not_today and day in DAYS) if day else None
 
 
 def _day(word: str) -> str:
-    if word == TOMORROW:
+    if word in NEAR_DAYS:
         return word
     if (weekday := parse_weekday(word)) is not None:
         return DAYS[weekday]
-    try:
-        return date.fromisoformat(word).isoformat() if re.fullmatch(r"\d{4}-\d\d-\d\d", word) else ""
-    except ValueError:
-        return ""
+    found = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", word)
+    day = _date(*map(int, found.groups())) if found else None
+    return day.isoformat() if day and day.year in YEARS else ""
 
 
 def _month_day(one: str, other: str) -> tuple[int, int] | None:
@@ -113,7 +158,7 @@ def _date(year: int, month: int, day: int) -> date | None:
 
 def nearest_moment(word: str) -> str:
     """The likely meaning of a day that isn't valid."""
-    near = difflib.get_close_matches(word.lower()[:40], (*DAYS, TOMORROW), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word.lower()[:40], (*DAYS, TOMORROW, TODAY), n=1, cutoff=0.6)
     return near[0] if near else ""
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from shared.domain.records import Subscription
 from shared.domain.recurrence import find_zone
+from shared.domain.wall_clock import instant, last_instant
 
 DEFAULT_EVENTS = ("reply.interested", "domain.paused")
 """Events that an alert channel gets without a subscription."""
@@ -22,15 +23,21 @@ class QuietHours:
     zone: str = "UTC"
 
     def ends_after(self, now: datetime) -> datetime | None:
-        """When the quiet that `now` falls into is over; None: it is not quiet."""
-        local = now.astimezone(find_zone(self.zone) or UTC)
-        clock = local.time()
-        over_midnight = self.start > self.end
-        within = self.start <= clock or clock < self.end if over_midnight else self.start <= clock < self.end
-        if not within:
+        """When the quiet that `now` falls into is over; None: it is not quiet.
+
+        A start or end that the clocks show twice: quiet from its first occurrence, until its last one.
+        """
+        if self.start == self.end:
             return None
-        day = local.date() + timedelta(days=int(over_midnight and clock >= self.start))
-        return datetime.combine(day, self.end, local.tzinfo).astimezone(UTC)
+        zone, until = find_zone(self.zone) or UTC, now
+        today, over_midnight = now.astimezone(zone).date(), self.start > self.end
+        for offset in range(-2, 2):
+            day = today + timedelta(days=offset)
+            begins = instant(day, self.start, zone)
+            ends = last_instant(day + timedelta(days=over_midnight), self.end, zone)
+            if begins <= until < ends:
+                until = ends
+        return None if until == now else until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

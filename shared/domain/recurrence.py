@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
+
+from shared.domain.wall_clock import instant
 
 WEEKDAYS = ("mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays")
 MORNING = time(9)
@@ -32,20 +34,18 @@ class Recurrence:
 
     def last_before(self, now: datetime) -> datetime:
         """The newest moment, not after `now`, at which it was due; in UTC."""
-        today = now.astimezone(find_zone(self.zone) or UTC).date()
-        days = (today - timedelta(days=back) for back in range(9))
-        due = (
-            datetime.combine(day, self.at, find_zone(self.zone) or UTC) for day in days if self._is_on(day)
-        )
-        return next(moment.astimezone(UTC) for moment in due if moment <= now)
+        return next(moment for moment in self._moments(now, range(1, -10, -1)) if moment <= now)
 
     def next_after(self, now: datetime) -> datetime:
         """The first moment after `now` at which it is due; in UTC."""
+        return next(moment for moment in self._moments(now, range(-1, 10)) if moment > now)
+
+    def _moments(self, now: datetime, offsets: range) -> Iterator[datetime]:
+        """Those of the days at these distances from today. Where clocks go back over midnight, tomorrow has begun before."""
         zone = find_zone(self.zone) or UTC
         today = now.astimezone(zone).date()
-        days = (today + timedelta(days=ahead) for ahead in range(9))
-        due = (datetime.combine(day, self.at, zone) for day in days if self._is_on(day))
-        return next(moment.astimezone(UTC) for moment in due if moment > now)
+        days = (today + timedelta(days=offset) for offset in offsets)
+        return (instant(day, self.at, zone) for day in days if self._is_on(day))
 
     def _is_on(self, day: date) -> bool:
         return self.weekday is None or day.weekday() == self.weekday

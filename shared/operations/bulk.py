@@ -27,7 +27,7 @@ from shared.operations.pauses import (
     read_revisions,
     resume_one,
 )
-from shared.operations.sequences import due_at_of, sequence_table
+from shared.operations.sequences import due_at_of, end_problem, sequence_table
 from shared.text.formats import show_number, show_time
 
 ALL, DOMAIN = "all", "domain:"
@@ -151,7 +151,11 @@ async def _timers(invocation: Invocation, context: CommandContext) -> Mapping[st
 
 async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     """`pause SEQUENCE`, `pause all`, `pause domain:acme.com`."""
-    return await _many(invocation, context) or await sequences.pause(invocation, context)
+    return (
+        end_problem(invocation, context)
+        or await _many(invocation, context)
+        or await sequences.pause(invocation, context)
+    )
 
 
 async def resume(invocation: Invocation, context: CommandContext) -> Outcome:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
 from shared.commands import Invocation, UsageError, join, parse
 from shared.commands.arguments import clip
 from shared.commands.resolve import Resolved
-from shared.commands.times import Moment
+from shared.commands.times import LEAP_DAY, Moment
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
 from shared.domain.records import AuditEntry, RecordsUnavailable, Timer
 from shared.operations.context import CommandContext
@@ -136,8 +136,6 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
     """`pause SEQUENCE [for 2h] [reason …]`."""
     values = invocation.values
     due_at = due_at_of(invocation, context)
-    if due_at is None and values.get("until"):
-        return refused(f"“{values['until']}” has passed", "Nothing was paused.", why="the time has passed")
     revisions = await read_revisions(context)
     found = await find_sequence(values["target"], context=context, greedy=True)
     if not isinstance(found, Resolved):
@@ -156,12 +154,25 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
 
 
 def due_at_of(invocation: Invocation, context: CommandContext) -> datetime | None:
-    """When a timed pause ends; None if it isn't timed, or the time has passed."""
+    """When a timed pause ends; None if it isn't timed, or has an `end_problem`."""
     duration: timedelta | None = invocation.values.get("duration")
     until: Moment | None = invocation.values.get("until")
     if until:
         return until.after(context.now(), zone=context.zone)
     return context.now() + duration if duration else None
+
+
+def end_problem(invocation: Invocation, context: CommandContext) -> Outcome | None:
+    """Why a pause can't end when it should: the time has passed, or the day doesn't exist. None if it can."""
+    until: Moment | None = invocation.values.get("until")
+    if until is None or due_at_of(invocation, context):
+        return None
+    if dates := until.nearest_dates(context.now(), zone=context.zone):
+        before, after = dates
+        hint = f"Use `until {before}` or `until {after}`."
+        title = f"{before.year} has no {date(2000, *LEAP_DAY):%-d %B}"
+        return refused(title, "Nothing was paused.", hint, why="the date doesn't exist")
+    return refused(f"“{until}” has passed", "Nothing was paused.", why="the time has passed")
 
 
 def _without_keyword(rest: tuple[str, ...]) -> str:

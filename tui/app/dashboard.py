@@ -17,6 +17,7 @@ from textual.driver import Driver
 from textual.message import Message
 from textual.worker import Worker, WorkerState
 
+from shared.domain.local_zone import local_zone
 from shared.text.sanitize import visible
 from tui.app.commands import Commands
 from tui.app.navigation import Navigation
@@ -261,7 +262,9 @@ class DashboardApp(ErrorBoundary, App[int]):
             return
         on_wall = self.screen is self.wall
         idle = on_wall or self.screen is self.board_screen
-        if idle and self_restart.is_due(self._restart_at, began=self._started_at, now=self.now()):
+        if idle and self_restart.is_due(
+            self._restart_at, began=self._started_at, now=self.now(), zone=local_zone()
+        ):
             theme_name = self.presenter.day_theme if on_wall else self.theme
             alarms = {one.workspace: list(map(to_plain, one.alarms)) for one in self.workspaces.all}
             self.restart_state = RestartState(wall=on_wall, theme=theme_name, alarms=alarms)

@@ -7,13 +7,14 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from typing import Self
 
+from shared.commands.times import read_moment
 from shared.domain.card import Card, Column, Row, Table, Tone
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.recurrence import parse_time
+from shared.domain.local_zone import local, local_zone
 from shared.text.formats import show_span
 from tui.app.presenter import Presenter, Ui
 from tui.feed.history_access import HistoryAccess
@@ -54,7 +55,7 @@ class ReplayControl:
     def _seek(self, text: str | None) -> None:
         if not text or not text.strip():
             return
-        wanted = parse_moment(text, now=self._ui.now())
+        wanted = parse_moment(text, now=self._ui.now(), zone=local_zone())
         if wanted is None:
             self._ui.app.notify(
                 f"“{text.strip()}” isn't a time in the past.", severity="warning", markup=False
@@ -155,7 +156,7 @@ class Replay:
 
     def words(self, now: datetime) -> str:
         """`REPLAY 14:02:05, 3 h ago (gap of 40 min before)`."""
-        mode = f"REPLAY {formatting.moment(self.at, now=now)}{self.at.astimezone().strftime(':%S')}, {formatting.ago(self.at, now=now)}"
+        mode = f"REPLAY {formatting.moment(self.at, now=now)}{local(self.at).strftime(':%S')}, {formatting.ago(self.at, now=now)}"
         about = [f"gap of {show_span(gap)} {where}" for gap, where in self._gaps() if gap > GAP]
         about += ["history starts here"] if self.place == 0 else []
         about += ["latest poll"] if self.place == len(self.moments) - 1 else []
@@ -192,39 +193,14 @@ UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days
 MOST = 30
 
 
-def parse_moment(text: str, *, now: datetime) -> datetime | None:
-    """`14:02` (the last one), `yesterday 9:00`, `21 Nov 14:02`, `3h`; None if it isn't a time in the past."""
+def parse_moment(text: str, *, now: datetime, zone: tzinfo) -> datetime | None:
+    """The latest `14:02`, `yesterday 9:00`, `21 Nov 14:02`, `monday`, or `3h` ago; None if it isn't a time in the past."""
     typed = text.strip().lower().removesuffix(" ago").removeprefix("-").strip()
     if span := re.fullmatch(r"(\d{1,4}) ?([mhd])[a-z]*", typed):
         return now - int(span[1]) * UNITS[span[2]]
-    local = now.astimezone()
-    *day, clock = typed.split() or [""]
-    at = parse_time(clock) if ":" in clock or "." in clock else None
-    if at is None:
-        return None
-    found = _day(" ".join(day), local)
-    if found is None:
-        return None
-    wanted = found.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
-    if not day and wanted > local:
-        wanted -= timedelta(days=1)
-    return wanted if wanted <= local else None
-
-
-def _day(words: str, local: datetime) -> datetime | None:
-    if words in {"", "today"}:
-        return local
-    if words == "yesterday":
-        return local - timedelta(days=1)
-    for form in ("%d %b %Y", "%b %d %Y", "%Y-%m-%d"):
-        try:
-            day = datetime.strptime(  # noqa: DTZ007 # only its date is used, where the reader is
-                words if form[0:2] == "%Y" else f"{words} {local.year}", form
-            )
-        except ValueError:
-            continue
-        return local.replace(year=day.year, month=day.month, day=day.day)
-    return None
+    words = typed.split()
+    found, read = read_moment(words) or (None, 0)
+    return found.before(now, zone=zone) if found and read == len(words) else None
 
 
 def difference_card(lines: Sequence[ChangeLine], *, since: datetime, now: datetime) -> Card:

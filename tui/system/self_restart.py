@@ -10,8 +10,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, time, timedelta
+from datetime import datetime, time, timedelta, tzinfo
 from typing import Any, NoReturn, Self
+
+from shared.domain.wall_clock import instant
 
 VARIABLE = "OUTREACH_DASHBOARD_RESUMES"
 CODE = 75
@@ -51,14 +53,12 @@ def parse_time(text: str) -> time | None:
         return None
 
 
-def is_due(at: time | None, *, began: datetime, now: datetime) -> bool:
-    """Whether the hour has come, where the reader is, since the process began; both times are aware."""
+def is_due(at: time | None, *, began: datetime, now: datetime, zone: tzinfo) -> bool:
+    """Whether the hour has come in the zone since the process began; once a day, also where clocks show it twice."""
     if at is None or now - began < LEAST:
         return False
-    local = now.astimezone()
-    today = local.replace(hour=at.hour, minute=at.minute, second=at.second, microsecond=0)
-    latest = today if today <= local else today - timedelta(days=1)
-    return began < latest
+    today = now.astimezone(zone).date()
+    return any(began < instant(today - timedelta(days=ago), at, zone) <= now for ago in (-1, 0, 1, 2))
 
 
 def restart(state: RestartState, *, words: Sequence[str] = sys.orig_argv) -> NoReturn:

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 
 from shared.commands.times import days_of
 from shared.domain.snapshot import DEFAULT_RANGE
+from shared.domain.wall_clock import instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Range:
     def moments(self, zone: tzinfo) -> tuple[datetime, datetime]:
         """When its first day begins, and when its last one has ended."""
         after = self.end + timedelta(days=1)
-        return datetime.combine(self.start, time.min, zone), datetime.combine(after, time.min, zone)
+        return instant(self.start, time.min, zone), instant(after, time.min, zone)
 
     @property
     def ends(self) -> tuple[date, date] | tuple[None, None]:

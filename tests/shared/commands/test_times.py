@@ -27,6 +27,10 @@ BERLIN = ZoneInfo("Europe/Berlin")
         ("1 dec", "2026-12-01 09:00"),
         ("March 3rd", "2027-03-03 09:00"),
         ("2026-12-24 08:30", "2026-12-24 08:30"),
+        ("24 dec 2027 08:30", "2027-12-24 08:30"),
+        ("friday 18:00", "2026-11-20 18:00"),
+        ("next friday 18:00", "2026-11-27 18:00"),
+        ("today 18:00", "2026-11-20 18:00"),
     ],
 )
 def test_a_moment_is_the_next_one_in_the_readers_zone(typed: str, meant: str) -> None:
@@ -36,6 +40,52 @@ def test_a_moment_is_the_next_one_in_the_readers_zone(typed: str, meant: str) ->
     assert at is not None
     assert f"{at.astimezone(BERLIN):%Y-%m-%d %H:%M}" == meant
     assert read_moment(str(found[0]).split()) == (found[0], len(str(found[0]).split()))
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("monday 9:00", "2026-11-23 09:00"),
+        ("monday", "2026-11-23 09:00"),
+        ("monday 6:00", "2026-11-30 06:00"),
+        ("next monday 9:00", "2026-11-30 09:00"),
+    ],
+)
+def test_a_weekday_is_today_while_its_time_is_ahead(typed: str, meant: str) -> None:
+    found = read_moment(typed.split())
+    assert found
+    at = found[0].after(datetime(2026, 11, 23, 6, 30, tzinfo=BERLIN), zone=BERLIN)
+    assert at == datetime.fromisoformat(meant).replace(tzinfo=BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("now", "meant"),
+    [
+        ("2027-11-20", "2028-02-29"),
+        ("2027-03-01", "2028-02-29"),
+        ("2028-02-29 08:00", "2028-02-29"),
+        ("2095-11-20", "2096-02-29"),
+    ],
+)
+def test_a_leap_day_is_the_next_one_within_a_year(now: str, meant: str) -> None:
+    moment, at = Moment(month_day=(2, 29)), datetime.fromisoformat(now).replace(tzinfo=UTC)
+    assert moment.after(at) == datetime.fromisoformat(f"{meant} 09:00").replace(tzinfo=UTC)
+    assert moment.nearest_dates(at) is None
+
+
+@pytest.mark.parametrize(
+    ("now", "year"), [("2026-11-20", 2027), ("2026-02-01", 2026), ("2028-03-01", 2029), ("2099-05-01", 2100)]
+)
+def test_a_leap_day_that_the_year_lacks_has_its_nearest_dates(now: str, year: int) -> None:
+    moment, at = Moment(month_day=(2, 29)), datetime.fromisoformat(now).replace(tzinfo=UTC)
+    assert moment.after(at) is None
+    assert moment.nearest_dates(at) == (date(year, 2, 28), date(year, 3, 1))
+
+
+@pytest.mark.parametrize("typed", ["9999-12-31", "0001-01-01", "31 dec 9999"])
+def test_a_date_without_an_instant_in_every_zone_is_no_moment(typed: str) -> None:
+    found = read_moment(typed.split())
+    assert found is None or not found[0].day
 
 
 def test_a_past_day_is_refused() -> None:

@@ -112,6 +112,22 @@ async def test_a_pause_until_a_day_that_has_passed_changes_nothing(harness: Comm
     assert "has passed" in card.title
 
 
+async def test_a_pause_until_a_leap_day_names_the_nearest_dates(harness: CommandHarness) -> None:
+    card = await harness.say("pause sq_1 until 29 feb")
+    assert card.refused
+    assert card.title == "2027 has no 29 February"
+    assert card.text == ("Nothing was paused.", "Use `until 2027-02-28` or `until 2027-03-01`.")
+
+
+async def test_pausing_all_until_a_day_that_has_passed_changes_nothing(harness: CommandHarness) -> None:
+    for one in harness.service.sequences:
+        one["status"] = "active"
+    for line in ("pause all until 2020-01-01", "pause all until 2020-01-01 --yes"):
+        card = await harness.say(line)
+        assert "has passed" in card.title
+        assert {one["status"] for one in harness.service.sequences} == {"active"}
+
+
 async def test_status_counts_unclaimed_replies(harness: CommandHarness) -> None:
     waiting = replace(records(harness).alerts, unclaimed=3, oldest_unclaimed_at=NOW - timedelta(minutes=12))
     records(harness).alerts = waiting

@@ -110,13 +110,13 @@ async def test_an_alarm_goes_off_at_the_edge_and_not_for_what_was_already_so(clo
 def test_the_quiet_hour_comes_once_a_day_and_not_for_the_young() -> None:
     began = datetime(2026, 3, 2, 12, tzinfo=UTC)
     at = time(4)
-    assert not is_due(at, began=began, now=began + timedelta(hours=15, minutes=59))
-    assert is_due(at, began=began, now=began + timedelta(hours=16))
-    assert is_due(at, began=began, now=began + timedelta(days=3)), "it was asleep at the hour"
+    assert not is_due(at, began=began, now=began + timedelta(hours=15, minutes=59), zone=UTC)
+    assert is_due(at, began=began, now=began + timedelta(hours=16), zone=UTC)
+    assert is_due(at, began=began, now=began + timedelta(days=3), zone=UTC), "it was asleep at the hour"
     young = datetime(2026, 3, 3, 3, 30, tzinfo=UTC)
-    assert not is_due(at, began=young, now=young + timedelta(minutes=40))
-    assert not is_due(None, began=began, now=began + timedelta(days=3))
-    assert not is_due(at, began=began, now=began - timedelta(days=2)), "a clock that stepped back"
+    assert not is_due(at, began=young, now=young + timedelta(minutes=40), zone=UTC)
+    assert not is_due(None, began=began, now=began + timedelta(days=3), zone=UTC)
+    assert not is_due(at, began=began, now=began - timedelta(days=2), zone=UTC), "a clock that stepped back"
 
 
 @pytest.mark.parametrize(("text", "found"), [("04:00", time(4)), ("25:00", None), ("", None), ("noon", None)])

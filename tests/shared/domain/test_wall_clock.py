@@ -1,0 +1,219 @@
+"""Everything that happens at a time of day happens once, never early, never twice, whatever the clocks do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from shared.commands.times import DAYS, Moment
+from shared.domain.alert_settings import QuietHours
+from shared.domain.recurrence import Recurrence
+from shared.domain.wall_clock import instant, last_instant, occurrences
+from tests.shared.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
+from tui.app.replay_control import parse_moment
+from tui.system.self_restart import is_due
+
+STEP = timedelta(minutes=20)
+SECOND = timedelta(seconds=1)
+AROUND = 200
+"""Days before a change and after it."""
+SAMPLED = sampled_changes()
+
+
+def shown(at: datetime, zone: ZoneInfo) -> datetime:
+    return at.astimezone(zone).replace(tzinfo=None, fold=0)
+
+
+def showings(day: date, at: time, change: ClockChange) -> list[datetime]:
+    """When the clock shows a time near a change: worked out from its two offsets."""
+    wall = datetime.combine(day, at, UTC)
+    candidates = sorted({wall - shift for shift in change.offsets})
+    return [moment for moment in candidates if shown(moment, change.zone) == wall.replace(tzinfo=None)]
+
+
+def is_meant(moment: datetime, at: time, zone: ZoneInfo) -> bool:
+    """The clock shows this time, or has just skipped it."""
+    here, before = shown(moment, zone), shown(moment - SECOND, zone)
+    skipped = offset(moment, zone) != offset(moment - SECOND, zone) and here - before > SECOND
+    days = (before.date() + n * DAY for n in range(3))
+    return here.time() == at or (skipped and any(before < datetime.combine(day, at) < here for day in days))
+
+
+def steps(change: ClockChange, *, hours: int = 27) -> Iterator[datetime]:
+    """Moments around a change, close together near it; one of them is the change itself."""
+    for hour in range(-hours, hours + 1):
+        if -3 <= hour < 3:
+            yield from (change.at + hour * HOUR + n * STEP for n in range(3))
+        elif hour % 2:
+            yield change.at + hour * HOUR
+
+
+def check_instants(change: ClockChange) -> None:
+    for at in change.times:
+        for back in range(-3, 4):
+            day = shown(change.at, change.zone).date() + back * DAY
+            expected, found = showings(day, at, change), occurrences(day, at, change.zone)
+            if expected:
+                assert list(found) == expected
+            else:
+                assert found == (change.at,)
+            assert (instant(day, at, change.zone), last_instant(day, at, change.zone)) == (
+                found[0],
+                found[-1],
+            )
+
+
+def check_digests(change: ClockChange) -> None:
+    zone = change.zone.key
+    for at in change.times:
+        for weekday in (None, shown(change.at - SECOND, change.zone).weekday()):
+            recurrence = Recurrence(at=at, zone=zone, weekday=weekday)
+            days = AROUND if (at, weekday) == (change.times[2], None) else 9
+            due = recurrence.next_after(change.at - days * DAY)
+            dates = set[date]()
+            while due < change.at + days * DAY:
+                following = recurrence.next_after(due)
+                assert is_meant(due, at, change.zone)
+                assert recurrence.last_before(due) == recurrence.last_before(following - SECOND) == due
+                assert recurrence.next_after(following - SECOND) == following
+                dates.add(due.astimezone(change.zone).date())
+                gap = following - due
+                length = 1 if weekday is None else 7
+                assert timedelta(days=length - 1) <= gap < timedelta(days=length + 1, hours=3)
+                due = following
+            # 24 hours were skipped twice, and with them one date
+            assert len(dates) >= (days * 2 // length) - 2
+
+
+def check_quiet_hours(change: ClockChange) -> None:
+    first, skipped, middle, after, _ = change.times
+    for start, end in (
+        (time(22), middle),
+        (middle, time(9)),
+        (first, after),
+        (after, skipped),
+        (middle, first),
+    ):
+        quiet = QuietHours(start=start, end=end, zone=change.zone.key)
+        before: datetime | None = None
+        for now in steps(change):
+            ends = quiet.ends_after(now)
+            clock = shown(now, change.zone).time()
+            by_clock = start <= clock < end if start <= end else clock >= start or clock < end
+            assert ends or not by_clock, "never early"
+            if ends:
+                assert ends > now
+                assert is_meant(ends, end, change.zone)
+                assert quiet.ends_after(ends) is None, "over once"
+                assert quiet.ends_after(ends - SECOND) == ends
+            if before and now < before:
+                assert ends == before, "neither released and quiet again, nor put off"
+            before = ends
+
+
+def check_until(change: ClockChange) -> None:
+    for at in change.times:
+        moment = Moment(at=at)
+        for now in steps(change):
+            due, back = moment.after(now, zone=change.zone), moment.before(now, zone=change.zone)
+            assert due
+            assert back
+            assert back <= now < due
+            assert is_meant(due, at, change.zone)
+            assert is_meant(back, at, change.zone)
+            assert moment.after(due - SECOND, zone=change.zone) == due
+            assert moment.before(due - SECOND, zone=change.zone) == back
+            days = [shown(now, change.zone).date() + n * DAY for n in range(-2, 3)]
+            near = [one for day in days for one in showings(day, at, change)]
+            assert not any(back < one < due for one in near), "the nearest"
+
+
+def check_days(change: ClockChange) -> None:
+    """Over 400 days: a weekday, a date, and a date of the past."""
+    at = change.times[2]
+    for ahead in range(-AROUND, AROUND, 7):
+        now = change.at + ahead * DAY - 5 * HOUR
+        today = shown(now, change.zone).date()
+        weekday = Moment(day=DAYS[(today.weekday() + ahead) % 7], at=at)
+        day = today + (ahead % 23) * DAY
+        dated = Moment(month_day=(day.month, min(day.day, 28)), at=at)
+        for moment in (weekday, dated):
+            due, back = moment.after(now, zone=change.zone), moment.before(now, zone=change.zone)
+            assert due
+            assert back
+            assert back <= now < due
+            assert is_meant(due, at, change.zone)
+            assert is_meant(back, at, change.zone)
+        assert weekday.after(now, zone=change.zone) == min(
+            one
+            for n in range(-1, 9)
+            if (today + n * DAY).weekday() == (today.weekday() + ahead) % 7
+            for one in occurrences(today + n * DAY, at, change.zone)
+            if one > now
+        )
+
+
+def check_refresh(change: ClockChange) -> None:
+    for at in change.times:
+        started = began = change.at - 40 * HOUR
+        restarts = []
+        for now in (started + n * STEP for n in range(80 * 3)):
+            if is_due(at, began=began, now=now, zone=change.zone):
+                restarts.append(now)
+                began = now
+        days = (shown(change.at, change.zone).date() + n * DAY for n in range(-4, 5))
+        due = (instant(day, at, change.zone) for day in days)
+        late = (max(one, started + HOUR) for one in due if started < one <= started + 80 * HOUR - STEP)
+        assert restarts == sorted({started - (started - one) // STEP * STEP for one in late})
+
+
+def check_replay(change: ClockChange) -> None:
+    for at in change.times:
+        for now in steps(change, hours=5):
+            found = parse_moment(f"{at:%H:%M}", now=now, zone=change.zone)
+            assert found
+            assert found <= now
+            assert is_meant(found, at, change.zone)
+            day = found.astimezone(change.zone).date()
+            if shown(found, change.zone) == datetime.combine(day, at):
+                assert parse_moment(f"{day} {at:%H:%M}", now=now, zone=change.zone) == found
+                assert parse_moment(f"{day:%d %b} {at:%H:%M}", now=now, zone=change.zone) == found
+
+
+CHECKS: tuple[Callable[[ClockChange], None], ...] = (
+    check_instants,
+    check_digests,
+    check_quiet_hours,
+    check_until,
+    check_days,
+    check_refresh,
+    check_replay,
+)
+
+
+def failing(check: Callable[[ClockChange], None], changes: Iterable[ClockChange]) -> list[str]:
+    found = []
+    for change in changes:
+        try:
+            check(change)
+        except AssertionError as error:
+            found.append(f"{change}: {error}")
+    return found
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_it_happens_once_and_never_early_around_each_kind_of_change(
+    check: Callable[[ClockChange], None],
+) -> None:
+    assert len(SAMPLED) > 30
+    assert failing(check, SAMPLED) == []
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_it_happens_once_and_never_early_around_every_change(check: Callable[[ClockChange], None]) -> None:
+    assert failing(check, every_change()) == []
