@@ -192,6 +192,7 @@ async def open_bot(
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,
             update_gauges=readiness.update_gauges,
+            details_apart=settings.details_address is not None,
         )
         scheduler = JobScheduler(supervisor)
         register.add_jobs(

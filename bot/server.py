@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL
 
 from bot.app import Bot, open_bot
 from bot.delivery.lost_database import report_replaced
-from bot.http.asgi import Application, RequestGate, unavailable
+from bot.http.asgi import Application, RequestGate, on_details_address, unavailable
 from bot.http.bounded_protocol import BoundedProtocol
 from bot.store import LeaseTimings
 from bot.store.db.engine import unreachable, unusable
@@ -38,7 +38,7 @@ nginx keeps them for 60 s (https://nginx.org/en/docs/http/ngx_http_upstream_modu
 """
 RELOAD_SECONDS = 10.0
 """How long requests under way may hold up a reload of the settings."""
-NOT_RELOADED = ("host", "port", "database", "log_level")
+NOT_RELOADED = ("host", "port", "metrics_listen", "database", "log_level")
 DATABASE_RETRY_SECONDS, LONGEST_DATABASE_RETRY = 1.0, 30.0
 """Seconds between tries to reach the database: at first, and at most."""
 SWITCH_SECONDS = 0.0005
@@ -98,6 +98,7 @@ async def serve(
         gate, reload_asked = RequestGate(), asyncio.Event()
         server = Server(server_config(gate))
         await stack.enter_async_context(_stopping(server))
+        await stack.enter_async_context(_details_served(settings, gate))
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload_asked.set)
         serving: asyncio.Task[None] | None = None
         replaced, lost = False, dict[str, tuple[str, ...]]()
@@ -123,6 +124,25 @@ async def serve(
                 log.info("settings reloaded", workspaces=list(settings.workspaces))
         await serving
     log.info("stopped")
+
+
+@asynccontextmanager
+async def _details_served(settings: Settings, gate: RequestGate) -> AsyncIterator[None]:
+    """Serve metrics and the detailed /readyz on their own address, if there is one. Raises `OSError` for a taken port."""
+    address = settings.details_address
+    if address is None:
+        yield
+        return
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    with socket.create_server(address, family=family) as listener:
+        server = Server(server_config(on_details_address(gate)))
+        serving = asyncio.create_task(server.serve(sockets=[listener]), name="details")
+        log.info("metrics and details of readiness are served", url=settings.details_url)
+        try:
+            yield
+        finally:
+            server.stop()
+            await serving
 
 
 @asynccontextmanager

@@ -49,7 +49,8 @@ an alarm runs, so start the program in a folder of your own, or name the file.
 _METRICS = """\
 # Metrics
 
-Made by `make docs` from `bot/telemetry/metrics.py`. The bot answers `GET /metrics` with these, in Prometheus' text format.
+Made by `make docs` from `bot/telemetry/metrics.py`. The bot answers `GET /metrics` with these, in Prometheus' text format,
+on its port or on `OUTREACH_METRICS_LISTEN`.
 `deploy/monitoring` has rules and a Grafana dashboard for them.
 
 | metric | type | labels | |

@@ -78,6 +78,21 @@ def test_the_image_has_the_users_and_paths_that_the_manifests_expect() -> None:
     assert f"OUTREACH_STATE_DIR={min(mounts - {'/tmp'})}" in image
 
 
+def test_prometheus_asks_where_the_details_are() -> None:
+    unit = (DEPLOY / "systemd/outreach-bot.service").read_text()
+    image = (DEPLOY / "container/Containerfile").read_text()
+    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes/outreach.yaml").read_text()))
+    (pod,) = [one["spec"]["template"] for one in documents if one["kind"] == "Deployment"]
+    scraped = yaml.safe_load((DEPLOY / "monitoring/prometheus.yml").read_text())["scrape_configs"]
+    address = scraped[0]["static_configs"][0]["targets"][0]
+    port = address.partition(":")[2]
+    assert f"OUTREACH_METRICS_LISTEN={address}\n" in unit
+    assert f"OUTREACH_METRICS_LISTEN=0.0.0.0:{port}\n" in image
+    assert pod["metadata"]["annotations"]["prometheus.io/port"] == port
+    (service,) = [one for one in documents if one["kind"] == "Service"]
+    assert [entry["targetPort"] for entry in service["spec"]["ports"]] == ["http"]
+
+
 def test_the_unit_of_the_dashboard_gives_it_the_console_that_it_draws_on() -> None:
     """Textual's Linux driver draws on stderr."""
     unit = (DEPLOY / "systemd/outreach-dashboard@.service").read_text()

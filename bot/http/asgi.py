@@ -18,6 +18,7 @@ from bot.telemetry import metrics
 
 WEBHOOKS = "/webhooks/outreach"
 SLACK = "/slack/events"
+DETAILS = "outreach.details"
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -36,24 +37,37 @@ class AsgiApp:
         default_workspace: str,
         readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
         update_gauges: Callable[[], Awaitable[None]],
+        details_apart: bool = False,
     ) -> None:
+        """`details_apart`: what names workspaces and channels is on an address of its own, see `on_details_address`."""
         self._receiver, self._slack, self._default = receiver, slack, default_workspace
         self._installing = installing
         self._readiness, self._update_gauges = readiness, update_gauges
-        self._pages = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
+        self._details = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
+        plain = {"/healthz": self._healthz, "/readyz": self._plain_readyz}
+        self._pages = plain if details_apart else self._details
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         path, method = scope["path"], scope["method"]
+        if scope.get(DETAILS):
+            await self._page(self._details, path, method, send)
+            return
         if path.startswith(WEBHOOKS) and path[len(WEBHOOKS) : len(WEBHOOKS) + 1] in {"", "/"}:
             await self._deliver(scope, receive, send)
         elif path == SLACK and self._slack is not None:
             await (self._slack(scope, receive, send) if method == "POST" else answer(send, 405))
         elif path in {INSTALL, REDIRECT} and self._installing is not None:
             await (self._installing(scope, receive, send) if method == "GET" else answer(send, 405))
-        elif path in self._pages:
-            await (self._pages[path](send) if method in {"GET", "HEAD"} else answer(send, 405))
+        else:
+            await self._page(self._pages, path, method, send)
+
+    async def _page(
+        self, pages: Mapping[str, Callable[[Send], Awaitable[None]]], path: str, method: str, send: Send
+    ) -> None:
+        if path in pages:
+            await (pages[path](send) if method in {"GET", "HEAD"} else answer(send, 405))
         else:
             await answer(send, 404)
 
@@ -66,6 +80,11 @@ class AsgiApp:
     async def _healthz(self, send: Send) -> None:
         await answer(send, 200, b"ok\n")
 
+    async def _plain_readyz(self, send: Send) -> None:
+        ready, _ = await self._readiness()
+        body = json.dumps({"ready": ready}).encode()
+        await answer(send, 200 if ready else 503, body, content_type=b"application/json")
+
     async def _readyz(self, send: Send) -> None:
         ready, state = await self._readiness()
         body = json.dumps({"ready": ready, **state}, default=str).encode()
@@ -75,6 +94,15 @@ class AsgiApp:
         await self._update_gauges()
         body = generate_latest(metrics.REGISTRY)
         await answer(send, 200, body, content_type=b"text/plain; version=0.0.4; charset=utf-8")
+
+
+def on_details_address(application: Application) -> Application:
+    """The application as it answers on the address for metrics: with details, and without anything else."""
+
+    async def marked(scope: Scope, receive: Receive, send: Send) -> None:
+        await application({**scope, DETAILS: True}, receive, send)
+
+    return marked
 
 
 async def unavailable(scope: Scope, receive: Receive, send: Send) -> None:

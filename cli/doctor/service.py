@@ -74,7 +74,7 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
 
     Only forged signatures are sent: a delivery with a good one would be stored and shown in `status`.
     """
-    own = f"http://{settings.host}:{settings.port}"
+    own = settings.details_url
     database = await _look(settings)
     try:
         in_file = await asyncio.to_thread(read_webhook_file, settings.state_dir / FILE_NAME)

@@ -222,7 +222,7 @@ async def _way_in(slack: SlackSettings) -> Finding:
 
 
 async def _connection(settings: Settings) -> Finding:
-    check, own = "Slack connection", f"http://{settings.host}:{settings.port}/readyz"
+    check, own = "Slack connection", f"{settings.details_url}/readyz"
     try:
         timeout = aiohttp.ClientTimeout(total=SECONDS)
         async with aiohttp.ClientSession(timeout=timeout) as http, http.get(own) as answer:

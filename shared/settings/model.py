@@ -83,6 +83,13 @@ class Settings(WorkspaceSection):
     port: Annotated[int, Field(ge=0, le=65535)] = setting(
         3000, "The port on which the bot listens. 0 picks a free one.", variable="OUTREACH_PORT", example=3000
     )
+    metrics_listen: of.HostPort | None = setting(
+        None,
+        "A separate address for /metrics and the detailed /readyz, which name workspaces and channels. /readyz on the "
+        "bot's port then only says whether it is ready. Default: both on the bot's port.",
+        variable="OUTREACH_METRICS_LISTEN",
+        example="127.0.0.1:3001",
+    )
     poll_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = setting(
         30, "How often the dashboard polls, in seconds.", variable="OUTREACH_POLL_SECONDS", example=30
     )
@@ -222,6 +229,17 @@ class Settings(WorkspaceSection):
         if path and is_file and self.database_url and self.state_folder is None:
             return Path(path).resolve().parent
         return self._own_folder
+
+    @property
+    def details_address(self) -> tuple[str, int] | None:
+        """Where /metrics and the detailed /readyz are; None: on the bot's port."""
+        address = of.parse_host_port(self.metrics_listen or "")
+        return address if address != (self.host, self.port) else None
+
+    @property
+    def details_url(self) -> str:
+        host, port = self.details_address or (self.host, self.port)
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     @property
     def budget_database(self) -> URL:

@@ -63,6 +63,14 @@ def _web_address(text: str) -> str:
     return text
 
 
+def parse_host_port(text: str) -> tuple[str, int] | None:
+    """Host and port of `HOST:PORT` or `[IPv6]:PORT`; None for anything else."""
+    found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:\[\]/@]+)):([0-9]{1,5})", text.strip(), re.ASCII)
+    if found is None or not 1 <= int(found[3]) <= 65_535:
+        return None
+    return found[1] or found[2], int(found[3])
+
+
 def _lead_page(text: str) -> str:
     """An address with `{email}` in it, in the path or the query, where it is quoted."""
     text = text.strip()
@@ -143,6 +151,14 @@ BaseUrl = Annotated[
     WebAddress,
     AfterValidator(lambda text: text.rstrip("/")),
     _check(lambda text: text.endswith("/v1"), "does not end in /v1.", "Add the version: https://HOST/v1"),
+]
+HostPort = Annotated[
+    str,
+    _check(
+        parse_host_port,
+        "is not an address with a port.",
+        "Write HOST:PORT, like 127.0.0.1:3001 or [::1]:3001.",
+    ),
 ]
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
 File = Folder

@@ -1,0 +1,101 @@
+"""What names clients and channels is told on an address of its own, if there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from bot import server
+from bot.telemetry import logs
+from shared.settings import SettingsError, load
+from tests.bot.harness import HASTE, BotHarness, free_port, interested, open_harness
+from tests.waiting import BOUND, until
+
+
+@asynccontextmanager
+async def served(bot: BotHarness, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
+    """The bot's server inside this test."""
+    stopped: list[server.Server] = []
+    monkeypatch.setattr(server, "tune_runtime", lambda: None)  # of the whole process, as are its logs
+    monkeypatch.setattr(logs, "set_up", lambda _level: None)
+    stopping = server._stopping
+
+    @asynccontextmanager
+    async def noted(one: server.Server) -> AsyncIterator[None]:
+        stopped.append(one)
+        async with stopping(one):
+            yield
+
+    monkeypatch.setattr(server, "_stopping", noted)
+    serving = asyncio.create_task(server.serve(load(environ=bot.environ), pace=HASTE))
+
+    async def answers() -> bool:
+        assert not serving.done() or serving.result()
+        with contextlib.suppress(aiohttp.ClientConnectionError):
+            return (await bot.get("/readyz"))[0] == 200
+        return False
+
+    try:
+        await until(answers)
+        yield
+    finally:
+        for one in stopped:
+            one.stop()
+        await asyncio.wait_for(serving, BOUND)
+
+
+async def test_details_are_on_their_own_address_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    async with open_harness(tmp_path, OUTREACH_METRICS_LISTEN=f"127.0.0.1:{port}") as bot:
+        inside = replace(bot, port=port)
+        async with served(bot, monkeypatch):
+            assert await bot.get("/readyz") == (200, '{"ready": true}')
+            assert (await bot.get("/metrics"))[0] == 404
+            assert (await bot.get("/healthz"))[0] == (await inside.get("/healthz"))[0] == 200
+            status, body = await inside.get("/readyz")
+            assert (status, list(json.loads(body)["workspaces"])) == (200, ["default"])
+            assert 'workspace="default"' in (await inside.get("/metrics"))[1]
+            assert await inside.deliver(interested(1)) == 404
+            assert await bot.deliver(interested(1)) == 200
+            await bot.until_posted(1)
+
+
+async def test_without_an_address_of_their_own_details_are_on_the_bots_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_harness(tmp_path) as bot, served(bot, monkeypatch):
+        assert "workspaces" in json.loads((await bot.get("/readyz"))[1])
+        assert 'workspace="default"' in (await bot.get("/metrics"))[1]
+
+
+@pytest.mark.parametrize(
+    "address", ["3001", ":3001", "127.0.0.1", "127.0.0.1:0", "::1:3001", "a b:1", "h:65536"]
+)
+def test_an_address_without_host_or_port_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match="OUTREACH_METRICS_LISTEN is not an address with a port"):
+        load(environ={"OUTREACH_METRICS_LISTEN": address})
+
+
+@pytest.mark.parametrize(
+    ("address", "url"),
+    [
+        ("127.0.0.1:3001", "http://127.0.0.1:3001"),
+        ("[::1]:3001", "http://[::1]:3001"),
+        ("metrics.internal:3001", "http://metrics.internal:3001"),
+        ("127.0.0.1:3000", "http://127.0.0.1:3000"),
+    ],
+)
+def test_the_address_of_details(address: str, url: str) -> None:
+    settings = load(environ={"OUTREACH_METRICS_LISTEN": address})
+    assert settings.details_url == url
+    assert (settings.details_address is None) == (address == "127.0.0.1:3000")
