@@ -10,12 +10,15 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+
+from tests.processes import end_process, kill, running
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
@@ -24,17 +27,11 @@ PROGRAM = (sys.executable, "-P", "-m", "outreach_ops")
 class Demo:
     """A running `outreach demo --headless`, as a script sees it: by its first line and over HTTP."""
 
-    def __init__(self, *words: str, program: Sequence[str] = PROGRAM, folder: Path = ROOT) -> None:
-        self.process = subprocess.Popen(
-            [*program, "demo", "--headless", *words],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout
-        self.announced: dict[str, Any] = json.loads(self.process.stdout.readline())
-        self.family = psutil.Process(self.process.pid).children(recursive=True)
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout
+        self.announced: dict[str, Any] = json.loads(process.stdout.readline())
+        self.family = psutil.Process(process.pid).children(recursive=True)
 
     def service(self, path: str) -> Any:
         """GET from the service's own API, with the account's key."""
@@ -90,11 +87,22 @@ class Demo:
         return self.process.returncode, out
 
 
+@contextmanager
+def headless_demo(*words: str, program: Sequence[str] = PROGRAM, folder: Path = ROOT) -> Iterator[Demo]:
+    """A demo, which ends with the block: with its children too, whatever became of it."""
+    command = [*program, "demo", "--headless", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with running(command, number=signal.SIGINT, cwd=folder, **pipes) as process:
+        demo = Demo(process)
+        try:
+            yield demo
+        finally:
+            end_process(process, number=signal.SIGINT)
+            kill(demo.family)
+
+
 @pytest.fixture(scope="module")
 def demo() -> Iterator[Demo]:
     """One headless demo for a module's tests."""
-    running = Demo()
-    try:
-        yield running
-    finally:
-        running.end()
+    with headless_demo() as demo:
+        yield demo

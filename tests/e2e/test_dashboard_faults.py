@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.e2e.test_dashboard_terminal import Sandbox, Screen
+from tests.e2e.test_dashboard_terminal import Sandbox, Screen, open_sandbox
 
 pytestmark = pytest.mark.e2e
 
@@ -26,15 +26,12 @@ def shown(
     words: str = "",
 ) -> Iterator[tuple[Sandbox, Screen]]:
     """A sandbox and a dashboard before it."""
-    sandbox = Sandbox(scenario, database=database)
-    try:
+    with open_sandbox(scenario, database=database) as sandbox:
         screen = Screen(sandbox, folder=folder, size=size, words=words)
         try:
             yield sandbox, screen
         finally:
             screen.close()
-    finally:
-        sandbox.end()
 
 
 def test_a_slow_service_is_shown_and_the_keys_still_work(tmp_path: Path, account: str) -> None:
@@ -97,8 +94,7 @@ def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path, acco
 
 @pytest.mark.parametrize("kind", ["TERM=linux", "TERM=xterm-16color", "NO_COLOR=1", "LC_ALL=C PYTHONUTF8=0"])
 def test_poorer_terminals_show_the_same_words(tmp_path: Path, account: str, kind: str) -> None:
-    sandbox = Sandbox(database=account)
-    try:
+    with open_sandbox(database=account) as sandbox:
         screen = Screen(sandbox, folder=tmp_path, environ=dict(pair.split("=") for pair in kind.split()))
         try:
             message = screen.until("at risk|healthy")
@@ -109,8 +105,6 @@ def test_poorer_terminals_show_the_same_words(tmp_path: Path, account: str, kind
             assert psutil.Process(screen.pid).is_running()
         finally:
             screen.close()
-    finally:
-        sandbox.end()
 
 
 def test_a_window_that_is_drawn_about_wildly_ends_up_right(tmp_path: Path, account: str) -> None:

@@ -11,11 +11,14 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+
+from tests.processes import running
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).parents[2]
@@ -24,18 +27,9 @@ ROOT = Path(__file__).parents[2]
 class Sandbox:
     """The embedded service as its own process, standing still in time."""
 
-    def __init__(self, scenario: str = "calm-week", *, database: str = "") -> None:
-        words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
-        words += ["--database", database] if database else []
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "outreach_ops", *words],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self.process.stdout
-        self.announcement: dict[str, Any] = json.loads(self.process.stdout.readline())
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        self.announcement: dict[str, Any] = json.loads(process.stdout.readline())
         self.key = self.announcement["api_keys"]["acme"]
 
     def sequences(self) -> list[dict[str, Any]]:
@@ -58,10 +52,16 @@ class Sandbox:
         )
         urllib.request.urlopen(request, timeout=10).close()
 
-    def end(self) -> None:
-        """End it as Ctrl-C does."""
-        self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=20)
+
+@contextmanager
+def open_sandbox(scenario: str = "calm-week", *, database: str = "") -> Iterator[Sandbox]:
+    """A sandbox that ends with the block, as by Ctrl-C."""
+    words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
+    words += ["--database", database] if database else []
+    command = [sys.executable, "-P", "-m", "outreach_ops", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with running(command, number=signal.SIGINT, cwd=ROOT, **pipes) as process:
+        yield Sandbox(process)
 
 
 class Screen:
@@ -90,8 +90,12 @@ class Screen:
         given = [f"{name}={value}" for name, value in settings.items()]
         command = ["env", *given, sys.executable, "-P", "-m", "outreach_ops", "dashboard", *words.split()]
         self._tmux("-f", "/dev/null", "new-session", "-d", *command)
-        self.resize(*size)
-        self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))
+        try:
+            self.resize(*size)
+            self.pid = int(self._tmux("display-message", "-p", "#{pane_pid}"))
+        except BaseException:
+            self.close()
+            raise
 
     def _tmux(self, *words: str) -> str:
         # The snapshot plugin fixes the size of every terminal by these two.
@@ -128,10 +132,8 @@ class Screen:
 
 @pytest.fixture
 def sandbox(account: str) -> Iterator[Sandbox]:
-    opened = Sandbox(database=account)
-    yield opened
-    if opened.process.poll() is None:
-        opened.end()
+    with open_sandbox(database=account) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -197,13 +199,10 @@ def test_a_terminal_that_is_taken_away_leaves_no_process(screen: Screen) -> None
 
 
 def test_an_empty_account_is_shown_as_empty(tmp_path: Path) -> None:
-    sandbox = Sandbox("empty")
-    try:
+    with open_sandbox("empty") as sandbox:
         screen = Screen(sandbox, folder=tmp_path, size=(100, 30))
         try:
             shown = screen.until("No inboxes are connected")
             assert "healthy" not in shown, "nothing is well where nothing is"
         finally:
             screen.close()
-    finally:
-        sandbox.end()

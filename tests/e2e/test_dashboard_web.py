@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, WebSocket, expect, sync_playwright
 
 from tests.e2e.browser import chromium
+from tests.processes import running
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(150)]
@@ -36,19 +37,10 @@ def serving(folder: Path, *, port: int) -> Iterator[Iterator[str]]:
         "OUTREACH_STATE_DIR": str(folder),
     }
     words = ["dashboard", "--web", "--port", str(port)]
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "outreach_ops", *words],
-        cwd=ROOT,
-        env=environ,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    try:
+    command = [sys.executable, "-P", "-m", "outreach_ops", *words]
+    with running(command, number=signal.SIGINT, cwd=ROOT, env=environ, stdout=subprocess.PIPE) as process:
+        assert process.stdout
         yield (re.findall(r"http://\S+", line)[0] for line in process.stdout)
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
 
 
 @pytest.fixture

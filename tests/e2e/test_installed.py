@@ -17,7 +17,8 @@ import aiohttp
 import pytest
 
 from cli.commands.version import read_commit
-from tests.e2e.conftest import ROOT, Demo
+from tests.e2e.conftest import ROOT, headless_demo
+from tests.processes import running
 
 pytestmark = pytest.mark.e2e
 
@@ -87,12 +88,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 @pytest.fixture(scope="module")
 def account(installed: Installed) -> Iterator[dict[str, str]]:
     """The settings of an account that the installed sandbox serves."""
-    with subprocess.Popen(
+    with running(
         [installed.outreach, "sandbox", "--speed", "0"],
         cwd=installed.folder,
         env=installed.environ,
         stdout=subprocess.PIPE,
-        text=True,
     ) as sandbox:
         assert sandbox.stdout
         announced = json.loads(sandbox.stdout.readline())
@@ -100,13 +100,12 @@ def account(installed: Installed) -> Iterator[dict[str, str]]:
             "OUTREACH_BASE_URL": announced["base_url"],
             "OUTREACH_API_KEY": announced["api_keys"]["acme"],
         }
-        sandbox.terminate()
 
 
 def test_the_headless_demo_runs(installed: Installed) -> None:
-    demo = Demo("--for", "8", program=(installed.outreach,), folder=installed.folder)
-    commands = [process.cmdline() for process in demo.family]
-    code, summary = demo.wait_for_exit()
+    with headless_demo("--for", "8", program=(installed.outreach,), folder=installed.folder) as demo:
+        commands = [process.cmdline() for process in demo.family]
+        code, summary = demo.wait_for_exit()
     assert code == 0, summary
     assert all(command[1:4] == ["-P", "-m", "outreach_ops"] for command in commands)
     assert len(commands) == 2
@@ -119,23 +118,21 @@ def test_a_snapshot_of_the_dashboard_is_printed(installed: Installed, account: d
 
 
 async def test_a_browser_sees_the_dashboard(installed: Installed, account: dict[str, str]) -> None:
-    process = await asyncio.create_subprocess_exec(
-        installed.outreach, "dashboard", "--web", "--port", "0",
-        cwd=installed.folder, env={**installed.environ, **account}, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdout
-    line = (await process.stdout.readline()).decode()
-    address = next(word for word in line.split() if word.startswith("http"))
-    try:
+    with running(
+        [installed.outreach, "dashboard", "--web", "--port", "0"],
+        cwd=installed.folder,
+        env={**installed.environ, **account},
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        line = await asyncio.to_thread(process.stdout.readline)
+        address = next(word for word in line.split() if word.startswith("http"))
         jar = aiohttp.CookieJar(unsafe=True)  # else it keeps no cookie of an address in numbers
         async with asyncio.timeout(40), aiohttp.ClientSession(cookie_jar=jar) as browser:
             async with browser.get(address) as page:
                 assert page.status == 200
             async with browser.ws_connect(f"{address.partition('?')[0]}ws?width=160&height=48") as tab:
                 await _until_shown(tab, b"healthy")
-    finally:
-        process.terminate()
-        await process.wait()
 
 
 async def _until_shown(tab: aiohttp.ClientWebSocketResponse, words: bytes) -> None:

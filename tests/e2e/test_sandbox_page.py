@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from tests.bot.harness import free_port
 from tests.docs_blocks import blocks
 from tests.e2e.conftest import PROGRAM
+from tests.processes import running
 
 pytestmark = pytest.mark.e2e
 
@@ -22,10 +24,9 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def announced(tmp_path: Path) -> Iterator[dict[str, Any]]:
     words = [*PROGRAM, "sandbox", "--port", "0", "--slack-port", "0", "--speed", "60"]
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+    with running(words, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         assert process.stdout
         yield json.loads(process.stdout.readline())
-        process.terminate()
 
 
 def typed(text: str) -> list[str]:
@@ -48,7 +49,7 @@ def test_the_session_and_the_receiver_of_the_page_work(announced: dict[str, Any]
     ran = []
     setup = [line for line in lines if line.startswith(("V1=", "api()"))]
     receiving: subprocess.Popen[str] | None = None
-    try:
+    with ExitStack() as started:
         for line in (line for line in lines if line not in setup):
             script = "\n".join([*setup, line])
             for shown, real in filled.items():
@@ -64,14 +65,10 @@ def test_the_session_and_the_receiver_of_the_page_work(announced: dict[str, Any]
                     filled[f"{kind}_…"] = found[1]
             if "secret" in answer:
                 program = receiver.replace("whsec_…", answer["secret"]).replace("9000", str(port))
-                receiving = subprocess.Popen(
-                    [sys.executable, "-uc", program], stdout=subprocess.PIPE, text=True
+                receiving = started.enter_context(
+                    running([sys.executable, "-uc", program], stdout=subprocess.PIPE)
                 )
         assert ran[-1].endswith("/control/time")
         assert receiving is not None
         assert receiving.stdout
         assert json.loads(receiving.stdout.readline())["event"] == "reply.interested"
-    finally:
-        if receiving is not None:
-            receiving.kill()
-            receiving.communicate()

@@ -27,7 +27,11 @@ class Terminal:
     def __init__(self, command: str, *, folder: Path) -> None:
         self._socket = str(folder / "tmux")
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "160", "-y", "50", command)
-        self.pid = int(self.tmux("display-message", "-p", "#{pane_pid}"))
+        try:
+            self.pid = int(self.tmux("display-message", "-p", "#{pane_pid}"))
+        except BaseException:
+            self.close()
+            raise
 
     def tmux(self, *words: str) -> str:
         # The snapshot plugin fixes the size of every terminal by these two.
@@ -120,8 +124,10 @@ def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
 def test_a_terminal_that_is_taken_away_ends_the_demo(tmp_path: Path) -> None:
     command = f"cd {shlex.quote(str(ROOT))} && exec {shlex.quote(sys.executable)} -P -m outreach_ops demo"
     terminal = Terminal(command, folder=tmp_path)
-    expect_seen(terminal, "[0-9]+ healthy")
-    family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]
-    terminal.close()
+    try:
+        expect_seen(terminal, "[0-9]+ healthy")
+        family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]
+    finally:
+        terminal.close()
     _, alive = psutil.wait_procs(family, timeout=20)
     assert alive == []

@@ -1,0 +1,49 @@
+"""Processes that end with the test that started them, also when it fails, and leave no open pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+END_SECONDS = 30
+
+
+@contextmanager
+def running(
+    command: Sequence[str | Path], *, number: int = signal.SIGTERM, **options: Any
+) -> Iterator[subprocess.Popen[str]]:
+    """Start a program, and end it with this signal if it still runs at the end of the block."""
+    process = subprocess.Popen(command, text=True, **options)
+    try:
+        yield process
+    finally:
+        end_process(process, number=number)
+
+
+def end_process(process: subprocess.Popen[str], *, number: int = signal.SIGTERM) -> None:
+    """End it, with what it has started and does not end itself, and close its pipes. One that has ended may come too."""
+    family: list[psutil.Process] = []
+    if process.poll() is None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(number)
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    kill(family)
+    with process:  # closes the pipes, and waits
+        pass
+
+
+def kill(processes: Sequence[psutil.Process]) -> None:
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
