@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,18 @@ def running(
         yield process
     finally:
         end_process(process, number=number)
+
+
+@asynccontextmanager
+async def running_async(*command: str | Path, **options: Any) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start a program, and kill it if it still runs at the end of the block."""
+    process = await asyncio.create_subprocess_exec(*command, **options)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
 
 
 def end_process(process: subprocess.Popen[str], *, number: int = signal.SIGTERM) -> None:

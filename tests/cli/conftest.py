@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from anyio.from_thread import start_blocking_portal
 
 from cli.main import main
 from sandbox.embedded import Sandbox, SandboxOptions
+from tests.processes import running
 from tests.rate_limit import lift_rate_limit
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +45,7 @@ class Shell:
     def __init__(self, home: Path, capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
         self.home = home
         self._capsys = capsys
+        self._started = ExitStack()
         self.set = patch.setenv
         self.unset = patch.delenv
 
@@ -55,15 +58,18 @@ class Shell:
         return Run(code, output.out, output.err)
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
-        """In its own process, to be stopped, killed or piped."""
+        """In its own process, to be stopped, killed or piped; it ends with the test at the latest."""
         pipes: dict[str, Any] = {
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
         }
-        return subprocess.Popen(
-            [*PROGRAM, *words], cwd=ROOT, env=dict(os.environ), text=True, **{**pipes, **options}
-        )
+        options = {**pipes, **options}
+        command = [*PROGRAM, *words]
+        return self._started.enter_context(running(command, cwd=ROOT, env=dict(os.environ), **options))
+
+    def close(self) -> None:
+        self._started.close()
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +86,9 @@ def sandbox(seeded_database: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture
-def offline(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+def offline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Shell]:
     """A shell whose settings lead nowhere: for what needs no service."""
     for name in [n for n in os.environ if n.startswith(("OUTREACH_", "SLACK_"))]:
         monkeypatch.delenv(name)
@@ -94,7 +102,9 @@ def offline(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     lift_rate_limit(monkeypatch)
-    return Shell(tmp_path, capsys, monkeypatch)
+    opened = Shell(tmp_path, capsys, monkeypatch)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

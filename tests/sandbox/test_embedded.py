@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from sandbox.embedded import Sandbox, SandboxOptions
+from tests.processes import running_async
 
 KEYS = {
     "base_url",
@@ -59,10 +60,10 @@ async def test_however_often_it_is_asked_to_end_it_ends_in_order(times: int) -> 
     pipe = asyncio.subprocess.PIPE
     command = [str(Path(sys.executable).with_name("outreach")), "sandbox", "--scenario", "empty"]
     command += ["--port", "0", "--slack-port", "0"]
-    running = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
-    assert running.stdout is not None
-    await running.stdout.readline()
-    for _ in range(times):
-        running.send_signal(signal.SIGINT)
-    _, complaints = await asyncio.wait_for(running.communicate(), 20)
-    assert (running.returncode, complaints) == (0, b"")
+    async with running_async(*command, stdout=pipe, stderr=pipe) as running:
+        assert running.stdout is not None
+        await running.stdout.readline()
+        for _ in range(times):
+            running.send_signal(signal.SIGINT)
+        _, complaints = await asyncio.wait_for(running.communicate(), 20)
+        assert (running.returncode, complaints) == (0, b"")

@@ -8,6 +8,7 @@ import pty
 import select
 import signal
 import subprocess
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
 from shared.text import parent_watch
 from tests.cli.conftest import PROGRAM, ROOT, Shell
+from tests.processes import running
 
 PATIENCE = 20
 
@@ -132,18 +134,20 @@ def _until(terminal: int, text: str) -> str:
     return seen
 
 
-def _sandbox(*words: str, **options: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*PROGRAM, "sandbox", "--scenario", "empty", *words],
-        cwd=ROOT, env=options.pop("env", environment()), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options,
-    )  # fmt: skip
+def _sandbox(**options: Any) -> AbstractContextManager[subprocess.Popen[str]]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    settings = {"cwd": ROOT, "env": environment(), **pipes, **options}
+    return running([*PROGRAM, "sandbox", "--scenario", "empty"], **settings)
 
 
 @pytest.mark.e2e
 def test_the_sandbox_announces_itself_in_one_line_and_ends_when_asked() -> None:
-    process = _sandbox()
-    assert process.stdout
-    announced = json.loads(process.stdout.readline())
+    with _sandbox() as process:
+        assert process.stdout
+        announced = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (0, "", "")
     assert announced["base_url"].endswith("/v1")
     assert {
         "api_keys",
@@ -153,21 +157,19 @@ def test_the_sandbox_announces_itself_in_one_line_and_ends_when_asked() -> None:
         "slack_bot_token",
         "slack_signing_secret",
     } <= set(announced)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out, err) == (0, "", "")
 
 
 @pytest.mark.e2e
 def test_the_sandbox_ends_with_the_process_that_holds_its_lifeline() -> None:
-    process = _sandbox(env=environment(**{parent_watch.VARIABLE: "1"}), stdin=subprocess.PIPE)
-    assert process.stdout
-    assert process.stdin
-    json.loads(process.stdout.readline())
-    process.stdin.close()
-    process.stdin = None
-    assert process.communicate(timeout=PATIENCE)[1] == ""
-    assert process.returncode == 0
+    held = environment(**{parent_watch.VARIABLE: "1"})
+    with _sandbox(env=held, stdin=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdin
+        json.loads(process.stdout.readline())
+        process.stdin.close()
+        process.stdin = None
+        assert process.communicate(timeout=PATIENCE)[1] == ""
+        assert process.returncode == 0
 
 
 def test_a_port_in_use_is_reported(sandbox: dict[str, Any], offline: Shell) -> None:

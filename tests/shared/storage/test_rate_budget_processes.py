@@ -19,6 +19,7 @@ from shared.api import Priority
 from shared.api.http.rate_limit import BURST
 from shared.storage import budget_rows
 from shared.storage.rate_budget import SharedBudget
+from tests.processes import running_async
 from tests.shared.api.scripted_server import ScriptedServer, worst_second
 from tests.shared.storage.budget_processes import ROOT, SLOT, worker
 
@@ -44,10 +45,10 @@ async def test_several_processes_together_keep_the_limit_and_a_person_comes_firs
 
 async def test_a_killed_process_wastes_few_slots(tmp_path: Path, server: ScriptedServer) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
-    doomed = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", DOOMED, str(url), server.base_url, cwd=ROOT
-    )
-    async with SharedBudget(url, key="k") as budget:
+    async with (
+        running_async(sys.executable, "-c", DOOMED, str(url), server.base_url, cwd=ROOT) as doomed,
+        SharedBudget(url, key="k") as budget,
+    ):
         async with asyncio.timeout(10):
             while budget.state().waiting < 5:
                 await asyncio.sleep(0.02)
