@@ -16,6 +16,7 @@ from bot.jobs import (
     guardrail_samples,
     guardrails,
     history_sampler,
+    late_requests,
     reconcile,
     reminders,
     spikes,
@@ -26,6 +27,7 @@ from bot.jobs.digests import Digests
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch, Permitted
 from bot.jobs.history_sampler import HistorySampler
+from bot.jobs.late_requests import LateRequests
 from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
@@ -59,6 +61,8 @@ def add_jobs(
         store, {"resume": AutoResume(store, contexts, planned=planned)}, workspaces=contexts.clients
     )
     scheduler.every(TIMER_SECONDS, timers.fire, name="timers")
+    late = LateRequests(store, contexts)
+    scheduler.every(late_requests.EVERY, late.sweep, name="late requests")
     reminding = Reminders(
         store, settings.alert_policy, settings.routes, planned=planned, link=settings.links.lead
     )

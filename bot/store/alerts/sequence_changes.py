@@ -55,8 +55,12 @@ class SequenceChanges(Repository):
         *,
         status: Status,
         firing: DueTimer | None = None,
+        if_confirmed: bool = False,
     ) -> SequenceChange | None:
-        """As in the protocol; raises `TimerReplaced` where the timer that is `firing` is no longer ours."""
+        """As in the protocol; raises `TimerReplaced` where the timer that is `firing` is no longer ours.
+
+        `if_confirmed`: None also where another status was confirmed last.
+        """
         tx.execute(tx.insert_once(sequence_changes).values(workspace=workspace, sequence=sequence))
         which = _which(workspace, sequence)
         row = tx.execute(sa.select(sequence_changes).where(which).with_for_update()).one()
@@ -64,6 +68,8 @@ class SequenceChanges(Repository):
         if firing and not timer_rows.is_ours(tx, firing):
             raise TimerReplaced
         if row.locked_until is not None and tx.now < row.locked_until <= tx.now + LOCK_SECONDS:
+            return None
+        if if_confirmed and row.confirmed != status:
             return None
         values: dict[Any, Any] = {
             "token": c.token + 1,

@@ -12,12 +12,15 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
+from bot.commands.bulk_pause import BulkPause
+from bot.jobs.late_requests import LateRequests
+from bot.store.alerts.sequence_changes import LATE_SECONDS
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
 from shared.domain.sequence_changes import LOCK_SECONDS
 from shared.operations import run
-from tests.bot.manual_clock import ManualClock, arrive
-from tests.bot.races.account import Answer, Process, Remote, Request, open_process
+from tests.bot.manual_clock import HOUR, ManualClock, arrive
+from tests.bot.races.account import Answer, Process, Remote, Request, open_process, pass_on
 from tests.waiting import until
 
 ONE = "sq_0001"
@@ -207,3 +210,80 @@ async def test_a_dead_process_delays_the_next_change_by_one_lock_at_most(
     assert not pausing.done()
     clock.now += LOCK_SECONDS
     assert (await pausing).title == f"Name of {ONE} is paused"
+
+
+async def unanswered_resumption(process: Process, remote: Remote) -> None:
+    """A timed pause ends, and the request of its resumption is neither answered nor carried out yet."""
+
+    async def cut(request: Request) -> None:
+        if request.status == "active":
+            raise httpx.ReadTimeout("no answer")
+
+    remote.statuses, remote.before = {ONE: "paused"}, cut
+    await process.plan([ONE], seconds=-1)
+    await process.timers.fire()
+    remote.before = pass_on
+    assert remote.statuses == {ONE: "paused"}
+    assert await process.timer(ONE) is not None
+
+
+async def test_a_resumption_that_comes_late_does_not_end_a_confirmed_pause(
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock
+) -> None:
+    await unanswered_resumption(ours, remote)
+    assert "paused" in (await theirs.say(f"pause {ONE}")).title
+    assert await ours.timer(ONE) is None
+    remote.statuses[ONE] = "active"  # the service has come to it
+    await LateRequests(theirs.store, theirs.contexts).sweep()
+    assert remote.statuses == {ONE: "paused"}
+    clock.now += LATE_SECONDS
+    remote.statuses[ONE] = "active"  # by hand, in the service's own interface
+    await LateRequests(theirs.store, theirs.contexts).sweep()
+    assert remote.statuses == {ONE: "active"}
+
+
+async def test_a_person_who_resumes_after_an_unanswered_request_is_not_overruled(
+    ours: Process, theirs: Process, remote: Remote
+) -> None:
+    await unanswered_resumption(ours, remote)
+    await theirs.say(f"pause {ONE}")
+    await theirs.say(f"resume {ONE}")
+    await LateRequests(ours.store, ours.contexts).sweep()
+    assert remote.statuses == {ONE: "active"}
+
+
+async def test_a_resumption_whose_process_died_does_not_end_a_confirmed_pause(
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock
+) -> None:
+    remote.statuses = {ONE: "paused"}
+    await ours.store.changes.begin("default", ONE, status="active")
+    clock.now += LOCK_SECONDS
+    await theirs.say(f"pause {ONE}")
+    assert remote.applied == [(ONE, "paused")], "the list is no proof while a request may be under way"
+    remote.statuses[ONE] = "active"
+    await LateRequests(theirs.store, theirs.contexts).sweep()
+    assert remote.statuses == {ONE: "paused"}
+
+
+async def test_an_undo_leaves_a_pause_that_begins_while_it_runs(
+    ours: Process, theirs: Process, remote: Remote
+) -> None:
+    remote.statuses = {ONE: "active"}
+    await ours.say(f"pause {ONE}")
+    nonce = await ours.store.confirmations.ask_undo(
+        "resume all", [ONE], workspace="default", person="ANN", seconds=HOUR
+    )
+    question = (await ours.store.confirmations.look(nonce, "ANN")).question
+    assert question is not None
+
+    async def first_the_other(request: Request) -> None:
+        if request.by == "ours" and request.method == "GET":
+            await theirs.say(f"pause {ONE} for 2h", person="ben")
+
+    remote.before = first_the_other
+    card = await BulkPause(ours.store).carry_out(
+        question, parse(question.line), context=replace(ours.context(), undoes=question.revisions)
+    )
+    assert "1 sequence changed later and left as is." in card.text
+    assert remote.statuses == {ONE: "paused"}
+    assert await ours.timer(ONE) is not None
