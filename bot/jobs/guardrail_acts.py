@@ -49,6 +49,8 @@ class Targets:
 
     chosen: tuple[Campaign, ...] = ()
     left: tuple[Campaign, ...] = ()
+    timed: tuple[Campaign, ...] = ()
+    """Those in scope that are paused until earlier."""
     why_none: str = ""
 
 
@@ -61,6 +63,8 @@ class Progress:
     extended: dict[str, str] = field(default_factory=dict)
     """Those that were paused until earlier."""
     failed: dict[str, OutreachError] = field(default_factory=dict)
+    resumed: bool = False
+    """Somebody has resumed one of them since the incident began."""
     stopped: bool = False
     """It was turned off, or another process has taken over."""
 
@@ -82,11 +86,12 @@ class GuardrailActs:
             log.warning("nothing paused", workspace=claim.workspace, error=type(error).__name__)
             return ""  # nothing was decided: the next check tries again
         targets = await self._targets(claim, rule, known, earlier=earlier)
-        if not targets.chosen:
+        if not (targets.chosen or targets.timed):
             return targets.why_none
         claim = replace(
             claim,
             sequences=tuple(one.id for one in targets.chosen),
+            extended=tuple(one.id for one in targets.timed),
             resumes_at=resumes_at,
             at_once=rule.at_once,
             paused_now=frozenset(one.id for one in known if one.status == "paused"),
@@ -108,7 +113,7 @@ class GuardrailActs:
     async def _targets(
         self, claim: Claim, rule: Rule, known: Sequence[Campaign], *, earlier: frozenset[str]
     ) -> Targets:
-        """What is active, and after that, beyond a single sequence, what is paused until earlier."""
+        """What is active and, where the rule is about more than one sequence, what is paused until earlier."""
         able = [one for one in known if one.status == "active" and not rule.excepts(one.label)]
         timed = [
             one
@@ -120,14 +125,14 @@ class GuardrailActs:
             if len(chosen) > 1:
                 return Targets(why_none="Only a suggestion: several active sequences share this name.")
         elif rule.scope is Scope.DOMAIN:
-            chosen = [*await self._of_domain(claim, able), *await self._of_domain(claim, timed)]
+            chosen, timed = await self._of_domain(claim, able), await self._of_domain(claim, timed)
         else:
-            chosen = [*able, *timed]
-        if not chosen:
+            chosen = able
+        if not chosen and (not timed or rule.scope is Scope.SEQUENCE):
             return Targets(why_none="Only a suggestion: no active sequence is known to send from there.")
         most = rule.at_once or len(chosen)
-        left = tuple(one for one in chosen[most:] if one.status == "active")
-        return Targets(chosen=tuple(chosen[:most]), left=left)
+        timed = [] if rule.scope is Scope.SEQUENCE else timed
+        return Targets(chosen=tuple(chosen[:most]), left=tuple(chosen[most:]), timed=tuple(timed))
 
     async def _of_domain(self, claim: Claim, able: Sequence[Campaign]) -> list[Campaign]:
         """Those seen on the domain, the ones with most events first: the service does not tell who sends from it."""
@@ -184,6 +189,8 @@ class GuardrailActs:
             progress.failed = {incident.label: error}
         incident, paused, failed = progress.incident, progress.paused, progress.failed
         why = "" if paused or progress.extended else "Someone else had already paused it."
+        if why and progress.resumed:
+            why = "Someone resumed it in the meantime."
         if progress.stopped:
             why = TURNED_OFF
         elif failed:
@@ -209,7 +216,10 @@ class GuardrailActs:
         """Pause each that is active. One that is paused is the rule's only if the rule asked for it before."""
         resumed = await self._resumed_since(progress.incident)
         for name in progress.incident.sequences:
-            if name not in known or name in resumed:
+            if name not in known:
+                continue
+            if name in resumed:
+                progress.resumed = True
                 continue
             one, asked = known[name], progress.incident.requested
             if one.status != "active" and (name in asked or name not in earlier):

@@ -47,6 +47,8 @@ class Claim:
     label: str
     note: str
     sequences: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
+    """Those that are paused until earlier: the rule's limit is about what it pauses itself."""
     resumes_at: float | None = None
     per_day: int = 0
     at_once: int = 0
@@ -81,7 +83,7 @@ class Incidents(Repository):
             subject=claim.subject,
             label=claim.label,
             note=claim.note,
-            sequences=_ids(claim.sequences),
+            sequences=_ids((*claim.sequences, *claim.extended)),
             state="done" if post else "decided",
             began_at=tx.now,
             held_at=tx.now,

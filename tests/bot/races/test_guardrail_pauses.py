@@ -1,0 +1,134 @@
+"""Guardrails beside timed pauses and people: they shorten no pause, and insist on none."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+import sqlalchemy as sa
+
+from bot.alerts import rendering
+from bot.jobs.guardrail_acts import GuardrailActs
+from bot.store.alerts.incidents import Claim
+from shared.domain.card import Card
+from shared.domain.guard_records import Incident
+from shared.guardrails import sentence
+from tests.bot.manual_clock import HOUR, ManualClock, post_all
+from tests.bot.races.account import Process, Remote, Request, open_process, pass_on
+
+ONE = "sq_0001"
+RULE = "pause workspace {duration}when bounces > 5% of at least 50 sends in 24h"
+
+
+@pytest.fixture
+async def remote() -> Remote:
+    return Remote()
+
+
+@pytest.fixture
+async def process(url: sa.URL, remote: Remote, clock: ManualClock, tmp_path: Path) -> AsyncIterator[Process]:
+    async with open_process(url, remote, clock, tmp_path, name="ours") as opened:
+        yield opened
+
+
+def acts(process: Process) -> GuardrailActs:
+    return GuardrailActs(process.store, process.contexts, planned=lambda: None)
+
+
+async def fire(process: Process, duration: str = "for 4h ") -> None:
+    rule = sentence.parse(RULE.format(duration=duration))
+    claim = Claim(
+        workspace="default", rule="rule", sentence=str(rule), action=rule.action, subject="",
+        label="workspace", note="bounces are high",
+    )  # fmt: skip
+    await acts(process).act(claim, rule)
+
+
+async def posted(process: Process, clock: ManualClock) -> Card:
+    (post,) = await post_all(process.store, clock)
+    return rendering.read_note(post.note)
+
+
+async def hours_left(process: Process) -> dict[str, int]:
+    timers = await process.store.records.timers("default", "resume")
+    now = datetime.fromtimestamp(process.clock.now, UTC)
+    return {timer.key: round((timer.due_at - now).total_seconds() / HOUR) for timer in timers}
+
+
+@pytest.mark.parametrize("duration", ["for 4h ", ""])
+async def test_a_guardrail_makes_shorter_pauses_last_as_long_and_leaves_longer_ones(
+    process: Process, remote: Remote, clock: ManualClock, duration: str
+) -> None:
+    remote.statuses = {"sq_0001": "active", "sq_0002": "paused", "sq_0003": "paused", "sq_0004": "paused"}
+    await process.plan(["sq_0002"], seconds=HOUR)
+    await process.plan(["sq_0003"], seconds=9 * HOUR)
+    await fire(process, duration)
+    assert remote.applied == [("sq_0001", "paused")]
+    assert await hours_left(process) == ({"sq_0001": 4, "sq_0002": 4, "sq_0003": 9} if duration else {})
+    card = await posted(process, clock)
+    assert card.title.startswith("Guardrail rule paused Name of sq_0001")
+    said = "Shorter pause now lasts until" if duration else "Already paused, no longer resume automatically: "
+    assert any(text.startswith(said) and "Name of sq_0002" in text for text in card.text)
+    (undo,) = [button.command.split()[1] for button in card.buttons if button.label == "Undo"]
+    question = (await process.store.confirmations.look(undo, "ANN")).question
+    assert question is not None
+    assert question.names == ("sq_0001",)
+
+
+async def test_a_guardrail_does_not_insist_after_a_person_resumed(
+    process: Process, remote: Remote, clock: ManualClock
+) -> None:
+    async def cut(request: Request) -> None:
+        if request.method == "PATCH":
+            raise httpx.ReadTimeout("no answer")
+
+    remote.statuses, remote.before = {ONE: "active"}, cut
+    await fire(process)
+    remote.before = pass_on
+    clock.now += 1
+    assert "active again" in (await process.say(f"resume {ONE}")).title
+    clock.now += 60
+    await acts(process).resume_interrupted(is_off=lambda _one: False)
+    assert remote.statuses == {ONE: "active"}
+    card = await posted(process, clock)
+    assert "Someone resumed it in the meantime." in card.text
+
+
+async def test_a_person_who_pauses_while_a_guardrail_decides_keeps_the_pause(
+    process: Process, remote: Remote
+) -> None:
+    remote.statuses = {ONE: "active"}
+    lists: list[Request] = []
+
+    async def meanwhile(request: Request) -> None:
+        lists.append(request)
+        if len(lists) == 2:  # the guardrail has listed it as active twice
+            remote.after = pass_on
+            await process.say(f"pause {ONE}")
+
+    remote.after = meanwhile
+    await fire(process)
+    assert remote.applied == [(ONE, "paused")]
+    assert await hours_left(process) == {}
+
+
+async def test_a_timer_that_a_person_set_since_is_not_released(
+    process: Process, remote: Remote, clock: ManualClock
+) -> None:
+    remote.statuses = {ONE: "active"}
+    await fire(process)
+    (incident,) = await process.store.incidents.timed()
+    assert isinstance(incident, Incident)
+    await process.say(f"resume {ONE}")
+    await process.say(f"pause {ONE} for 2h")
+    clock.now += 300
+    await acts(process).release_timers({"default": (clock.now, frozenset([ONE]))})
+    assert await hours_left(process) == {ONE: 2}
+    due_at = incident.resumes_at
+    assert due_at is not None
+    await process.plan([ONE], seconds=due_at - clock.now, by="guardrail rule")
+    await acts(process).release_timers({"default": (clock.now, frozenset([ONE]))})
+    assert await hours_left(process) == {}
