@@ -24,6 +24,7 @@ from slack_bolt.async_app import AsyncApp
 from bot.alerts.routing import Routes
 from bot.commands.context import open_contexts
 from bot.delivery.channel_health import ChannelHealth
+from bot.delivery.finder import PostFinder
 from bot.delivery.repainter import Repainter, everybody_sees
 from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.worker import DeliveryWorker
@@ -134,6 +135,9 @@ async def open_bot(
             before_report=directory.channel_name,
             may_see=may_see,
         )
+        finder = PostFinder(
+            store, messages, signals=signals, report=report, before_report=directory.channel_name
+        )
         refresher = CardRefresher(
             store,
             contexts,
@@ -208,10 +212,15 @@ async def open_bot(
         scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
         scheduler.every(CHECK_SECONDS, lifecycle.check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
-        await stack.enter_async_context(supervisor.running("intake", intake.run))
-        await stack.enter_async_context(supervisor.running("repainter", repainter.run))
-        await stack.enter_async_context(supervisor.running("delivery", worker.run))
-        await stack.enter_async_context(supervisor.running("card_refresh", refresher.run))
+        tasks = {
+            "intake": intake.run,
+            "repainter": repainter.run,
+            "lookups": finder.run,
+            "delivery": worker.run,
+            "card_refresh": refresher.run,
+        }
+        for name, run in tasks.items():
+            await stack.enter_async_context(supervisor.running(name, run))
         if socket_mode:
             await stack.enter_async_context(supervisor.running("socket_mode", socket_mode.run))
         scheduler.start()

@@ -131,7 +131,7 @@ def broadcasts(posts: Sequence[Post]) -> bool:
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
     """The metadata by which the message is found again, and its alerts are known to others."""
     names = [post.alert_id for post in posts if post.kind == "alert"]
-    found: dict[str, Any] = {"key": key(posts)}
+    found: dict[str, Any] = {"key": posts[0].key}
     if names:
         found["alert_id"] = names[0]
     if len(names) > 1:
@@ -139,10 +139,6 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
     if posts[0].kind == "again":
         found["again_of"] = posts[0].alert_id
     return found
-
-
-def key(posts: Sequence[Post]) -> str:
-    return posts[0].bundle or f"p{posts[0].mark}"
 
 
 def storm(tally: StormTally | None) -> Card:

@@ -66,7 +66,9 @@ def _without_metadata(body: Mapping[str, Any]) -> Body:
 
 
 def key_of(message: Mapping[str, Any]) -> str:
-    ids = (str(block.get("block_id") or "") for block in message.get("blocks") or ())
+    blocks = message.get("blocks")
+    known = [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    ids = (str(block.get("block_id") or "") for block in known)
     return next((name.removeprefix(KEY) for name in ids if name.startswith(KEY)), "")
 
 

@@ -109,7 +109,7 @@ class SelfTest:
             info = await need_records(context).summary(context.workspace.name)
         except RecordsUnavailable as error:
             return _bad("Database", f"{error}. Check OUTREACH_DATABASE_URL.")
-        stuck = info.dead + info.uncertain
+        stuck = info.dead + info.unsure + info.uncertain
         waiting = f"{show_number(info.waiting, 'alert')} waiting"
         return (
             _warn("Database", f"{waiting}, {stuck} couldn't be posted")

@@ -1,4 +1,4 @@
-"""Routes stored deliveries, posts what is due, and looks up posts with an unknown outcome.
+"""Routes stored deliveries and posts what is due; `finder` looks for posts with an unknown outcome.
 
 One loop leases channels, and one task per leased channel posts. After a crash, the next process continues from the
 rows.
@@ -155,7 +155,7 @@ class DeliveryWorker:
         self._signals.changed()
 
     async def _serve(self, lease: ChannelLease, *, deadline: float) -> None:
-        outcome = await (self._find_post(lease) if lease.lookup else self._post(lease, deadline=deadline))
+        outcome = await self._post(lease, deadline=deadline)
         if isinstance(outcome, ChannelRefused):
             await self._before_report(lease.channel)
         try:
@@ -164,15 +164,8 @@ class DeliveryWorker:
             log.warning("outcome not recorded", channel=lease.channel, error=str(error))
             return
         self._note_outcome(lease, outcome)
-
-    async def _find_post(self, lease: ChannelLease) -> Outcome:
-        return await self._messages.find(
-            lease.channel,
-            rendering.key(lease.posts),
-            since=lease.since,
-            age=lease.age,
-            thread_ts=lease.thread_ts,
-        )
+        if isinstance(outcome, Unknown):
+            self._signals.lookups.set()
 
     async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
         try:
@@ -199,7 +192,7 @@ class DeliveryWorker:
         if isinstance(outcome, Sent):
             self.slack_error = ""
             _count_posts(lease)
-            log.info("posted", channel=lease.channel, alerts=names, ts=outcome.ts, found=lease.lookup)
+            log.info("posted", channel=lease.channel, alerts=names, ts=outcome.ts)
         else:
             error = getattr(outcome, "error", "")
             if error and isinstance(outcome, ChannelRefused | NotSent | Unknown):

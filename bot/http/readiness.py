@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.commands.context import CommandContexts
@@ -29,6 +30,17 @@ UNROUTED_SECONDS = 60.0
 """Age of the oldest unrouted delivery from which on the bot is not ready; usually it is below one second."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _DatabaseState:
+    problem: str = ""
+    unrouted: float | None = None
+    """Age of the oldest unrouted delivery."""
+    channels: Mapping[str, str] = field(default_factory=dict)
+    """Those that take no posts, and what Slack says of each."""
+    unconfirmed: Mapping[str, int] = field(default_factory=dict)
+    """Posts that Slack may have or not."""
+
+
 class ReadinessProbe:
     """`probe` now and then; `readiness` and `update_gauges` at any time."""
 
@@ -49,7 +61,7 @@ class ReadinessProbe:
         self._store, self._contexts, self._web_api, self._worker = store, contexts, slack, worker
         self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
         self._instance, self._replaced = instance, replaced
-        self._check: asyncio.Task[tuple[str, float | None, Mapping[str, str]]] | None = None
+        self._check: asyncio.Task[_DatabaseState] | None = None
         self._intake = intake
         self._written_at = float("-inf")
         self._tried_at, self._trial = float("-inf"), "not tried yet"
@@ -77,43 +89,44 @@ class ReadinessProbe:
 
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
         """Whether deliveries can be accepted and become alerts, and the state of everything else."""
-        database, unrouted, channels = await self._database()
+        found = await self._database()
         await self._secrets.refresh()
         state = {
             "instance": self._instance,
-            "database": database,
+            "database": found.problem or "ok",
             "database_replaced": self._replaced,
-            "oldest_unrouted_seconds": unrouted,
+            "oldest_unrouted_seconds": found.unrouted,
             "webhook_secrets": self._secrets.state,
             "slack": self._worker.slack_error or self._slack,
-            "channels": channels,
+            "channels": found.channels,
+            "unconfirmed_posts": found.unconfirmed,
             "tasks": self._supervisor.state,
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
             "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
-        routing = unrouted is not None and unrouted < UNROUTED_SECONDS
+        routing = found.unrouted is not None and found.unrouted < UNROUTED_SECONDS
         working = not self._supervisor.failing and not self._secrets.missing
-        return database == "ok" and routing and working, state
+        return not found.problem and routing and working, state
 
-    async def _database(self) -> tuple[str, float | None, Mapping[str, str]]:
-        """How the database does, the age of the oldest unrouted delivery, and channels that take no posts.
-
-        Requests that come together share one look.
-        """
+    async def _database(self) -> _DatabaseState:
+        """What the database says; requests that come together share one look."""
         if self._check is None or self._check.done():
             self._check = asyncio.create_task(self._check_database(), name="readiness")
         return await asyncio.shield(self._check)
 
-    async def _check_database(self) -> tuple[str, float | None, Mapping[str, str]]:
+    async def _check_database(self) -> _DatabaseState:
         try:
             async with asyncio.timeout(CHECK_TIMEOUT):
                 await self._check_writable()
                 await self._check_intake()
-                unrouted = await self._store.deliveries.oldest_unrouted_age()
-                return "ok", unrouted, await self._store.leases.broken()
+                return _DatabaseState(
+                    unrouted=await self._store.deliveries.oldest_unrouted_age(),
+                    channels=await self._store.leases.broken(),
+                    unconfirmed=await self._store.lookups.counts(),
+                )
         except (RecordsUnavailable, TimeoutError) as error:
-            return str(error) or "no response", None, {}
+            return _DatabaseState(problem=str(error) or "no response")
 
     async def _check_writable(self) -> None:
         """Write at most once a second, however often it is called: only a write detects a full disk."""

@@ -28,10 +28,10 @@ class Wakeup:
 
 
 class DeliverySignals:
-    """Tells the delivery worker and the repainter that something may be due; made before everything else."""
+    """Tells the delivery worker, the repainter and the finder that something may be due; made before everything else."""
 
     def __init__(self) -> None:
-        self.posts, self.repaints = Wakeup(), Wakeup()
+        self.posts, self.repaints, self.lookups = Wakeup(), Wakeup(), Wakeup()
         self.unrouted = True
         """Deliveries may wait for routing."""
 

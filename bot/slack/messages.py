@@ -6,16 +6,18 @@ was sent, a rejection or a 429; possibly after a timeout, a lost connection, a 5
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.plainer import key_of
-from bot.slack.web_api import SlackError, WebApi, plainer_body
+from bot.slack.web_api import ODD_ANSWER, SlackError, WebApi, plainer_body
 from bot.store.queue.dead_letters import NOT_INSTALLED
+from bot.store.queue.lookups import Look
 from bot.store.queue.outcomes import (
     RATE_LIMITED,
-    Absent,
     ChannelRefused,
     NotSent,
     Outcome,
@@ -23,13 +25,12 @@ from bot.store.queue.outcomes import (
     Unknown,
     Unpostable,
 )
+from bot.store.queue.slack_limits import HISTORY, REPLIES
 from shared.api.http.rate_wait import boot_time
 
 EVENT_TYPE = "outreach_alert"
 PAGES = 20
-"""Pages of history that a look-up reads at most."""
-MAX_READ_ON = 1000
-"""Throttled look-ups of which the next page is remembered."""
+"""Pages that a reading of the history has at most."""
 PAGE = 200
 """Messages on a page."""
 CLOCKS_APART = 900.0
@@ -38,7 +39,14 @@ CLOCKS_APART = 900.0
 _GATEWAY = {502, 503, 504}
 """What answers so may have handed the request on, and it may still be under way."""
 
-_UNKNOWN = {"internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org"}
+_UNKNOWN = {
+    "internal_error",
+    "fatal_error",
+    "service_unavailable",
+    "request_timeout",
+    "team_added_to_org",
+    ODD_ANSWER,
+}
 _CHANNEL = {
     "channel_not_found",
     "not_in_channel",
@@ -73,8 +81,6 @@ class MessageSender:
         self._slack = slack
         self._timeout = timeout
         """Seconds for a call."""
-        self._read_on: dict[tuple[str, str, str], dict[str, Any]] = {}
-        """The next page of each look-up that Slack throttled."""
 
     async def post(
         self,
@@ -114,10 +120,14 @@ class MessageSender:
             if (simpler := plainer_body("chat.postMessage", call, error)) is not None:
                 return await self._post(simpler, deadline=deadline)
             outcome = outcome_of(error)
-            if isinstance(outcome, Unknown) and not _can_be_found(call):
-                return Unpostable(error=outcome.error, unsure=True)
-            return outcome
-        return Sent(ts=str(answer["ts"]))
+        else:
+            ts = answer.get("ts")
+            if isinstance(ts, str) and ts:
+                return Sent(ts=ts)
+            outcome = Unknown(error=ODD_ANSWER, answered=True)
+        if isinstance(outcome, Unknown) and not _can_be_found(call):
+            return Unpostable(error=outcome.error, keyless=True)
+        return outcome
 
     async def repaint(
         self, channel: str, ts: str, message: Message, *, payload: Mapping[str, Any]
@@ -137,74 +147,101 @@ class MessageSender:
             return Sent(ts=ts) if isinstance(outcome, Unpostable) else outcome
         return Sent(ts=ts)
 
-    async def find(
-        self, channel: str, key: str, *, since: float, age: float = 0.0, thread_ts: str = ""
-    ) -> Outcome:
-        """Look in the channel, or in the thread, for the message with this key.
+    async def look(
+        self,
+        channel: str,
+        keys: Collection[str],
+        *,
+        since: float,
+        deadline: float,
+        age: float = 0.0,
+        thread_ts: str = "",
+        position: str = "",
+    ) -> Look:
+        """Look in the channel, or in the thread, for the messages with these keys, until `deadline` (see `boot_time`).
 
-        It was tried after `since` by our clock, `age` seconds ago; the earlier moment counts by Slack's clock, for
-        ours may have been ahead and stayed so.
+        They were tried after `since` by our clock, `age` seconds ago; the earlier moment counts by Slack's clock, for
+        ours may have been ahead and stayed so. With a `position`, an earlier look goes on.
         """
-        place = (channel, thread_ts, key)
-        query = self._read_on.pop(place, None) or {
-            "channel": channel,
-            "limit": PAGE,
-            "include_all_metadata": "true",
-        }
+        look = Look(position=position)
         try:
-            if "oldest" not in query:
+            if not position:
                 earliest = min(since, await self._slack.server_time() - age)
-                query["oldest"] = f"{max(0.0, earliest - CLOCKS_APART):.6f}"
-            if thread_ts:
-                return await self._search(
-                    "conversations.replies", {**query, "ts": thread_ts}, key, place=place
-                )
-            return await self._search("conversations.history", query, key, place=place)
+                start = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}", "thread_ts": thread_ts}
+                look = replace(look, position=json.dumps(start))
+            while look.position and len(look.found) < len(keys) and not look.error:
+                if look.pages and deadline - boot_time() < self._timeout / 2:
+                    return look
+                look = await self._read_page(channel, keys, look, seconds=deadline - boot_time())
         except SlackError as error:
-            outcome = outcome_of(error)
-        if thread_ts and isinstance(outcome, Unpostable) and outcome.error in _THREAD:
-            return await self.find(
-                channel, key, since=since, age=age
-            )  # where `post` goes when the thread is gone
-        if isinstance(outcome, ChannelRefused | Unpostable):
-            return Unpostable(error=f"can't look it up: {outcome.error}", unsure=True)
-        return (
-            outcome
-            if isinstance(outcome, NotSent)
-            else NotSent(after=5.0, error=getattr(outcome, "error", ""))
+            return _unread(look, error, thread_ts=thread_ts)
+        return look
+
+    async def _read_page(self, channel: str, keys: Collection[str], look: Look, *, seconds: float) -> Look:
+        """What a look has seen after the next page, newer messages first."""
+        at: dict[str, Any] = json.loads(look.position)
+        thread, read = at["thread_ts"], at.get("pages", 0)
+        if read >= PAGES:
+            return replace(look, error="can't look it up: too many newer messages", hidden=True)
+        query = {"channel": channel, "limit": PAGE, "include_all_metadata": "true", "oldest": at["oldest"]}
+        query |= {"cursor": at["cursor"]} if "cursor" in at else {}
+        query |= {"ts": thread} if thread else {}
+        method = REPLIES if thread else HISTORY
+        answer = await self._slack.read(method, seconds=min(self._timeout, max(1.0, seconds)), **query)
+        messages, cursor = _page(answer.data)
+        found = {key: ts for key, ts in map(_key_and_ts, messages) if key in keys}
+        after = {**at, "cursor": cursor, "pages": read + 1}
+        return replace(
+            look,
+            found={**found, **look.found},
+            pages=look.pages + 1,
+            position=json.dumps(after) if cursor else "",
+            complete=not cursor,
         )
 
-    async def _search(
-        self, method: str, query: dict[str, Any], key: str, *, place: tuple[str, str, str]
-    ) -> Outcome:
-        """Read page after page. Where Slack throttles it, the next look goes on with the page that is due.
 
-        An app that is distributed outside of the Marketplace reads one page of 15 messages a minute
-        (https://docs.slack.dev/apis/web-api/rate-limits).
-        """
-        for _page in range(PAGES):
-            try:
-                answer = await self._slack.read(method, seconds=self._timeout, **query)
-            except SlackError as error:
-                if error.retry_after is not None:
-                    if len(self._read_on) >= MAX_READ_ON:
-                        self._read_on.clear()
-                    self._read_on[place] = query
-                raise
-            for message in answer.get("messages") or ():
-                if _key(message) == key:
-                    return Sent(ts=str(message["ts"]))
-            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
-            if not cursor:
-                return Absent()
-            query["cursor"] = cursor
-        return Unpostable(error="can't look it up: too many newer messages", unsure=True)
+def _unread(look: Look, error: SlackError, *, thread_ts: str) -> Look:
+    """A look that was interrupted: whether, when and where it goes on."""
+    outcome = outcome_of(error)
+    if isinstance(outcome, NotSent) and error.retry_after is not None:
+        return replace(look, error=outcome.error, after=outcome.after)
+    code = getattr(outcome, "error", "") or error.code
+    if isinstance(outcome, Unpostable) and code == "invalid_cursor":  # it ended meanwhile
+        return replace(look, error=code, position="")
+    at = json.loads(look.position) if look.position else {}
+    if isinstance(outcome, Unpostable) and code in _THREAD and at.get("thread_ts"):
+        # where `post` goes when the thread is gone
+        return replace(look, position=json.dumps({"oldest": at["oldest"], "thread_ts": ""}))
+    refused = isinstance(outcome, ChannelRefused | Unpostable)
+    return replace(look, error=f"can't look it up: {code}", hidden=refused)
 
 
-def _key(message: Mapping[str, Any]) -> object:
-    metadata = message.get("metadata") or {}
-    payload = metadata.get("event_payload") or {}
-    return payload.get("key") if metadata.get("event_type") == EVENT_TYPE else key_of(message)
+def _page(answer: object) -> tuple[list[Mapping[str, Any]], str]:
+    """The messages of a page, and the cursor of the next one, empty at the end.
+
+    Raises `SlackError` where it is not known what is on it: it proves nothing.
+    """
+    known = answer if isinstance(answer, dict) else {}
+    messages, metadata = known.get("messages"), known.get("response_metadata") or {}
+    cursor = metadata.get("next_cursor") or "" if isinstance(metadata, dict) else None
+    listed = isinstance(messages, list) and all(isinstance(one, dict) for one in messages)
+    if not (listed and isinstance(cursor, str)) or (known.get("has_more") and not cursor):
+        raise SlackError(ODD_ANSWER, status=200)
+    return messages or [], cursor
+
+
+def _key_and_ts(message: Mapping[str, Any]) -> tuple[str, str]:
+    """The key of a message of ours. Raises `SlackError`: it is there, but where is not said."""
+    metadata = message.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("event_type") == EVENT_TYPE:
+        payload = metadata.get("event_payload")
+        key = payload.get("key") if isinstance(payload, dict) else None
+    else:
+        key = key_of(message)
+    ts = message.get("ts")
+    if isinstance(key, str) and not (isinstance(ts, str) and ts):
+        raise SlackError(ODD_ANSWER, status=200)
+    return (key, str(ts)) if isinstance(key, str) else ("", "")
 
 
 def _can_be_found(call: Mapping[str, Any]) -> bool:

@@ -42,6 +42,11 @@ _IDS = ("channel", "user", "user_id", "usergroup", "users")
 _TOKENLESS = {"api.test"}
 _FAILURES = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
 
+ODD_ANSWER = "unexpected_answer"
+"""The code of an answer with a shape that Slack doesn't have."""
+_ODD = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
+"""What the SDK raises over such an answer, such as a list or half a JSON."""
+
 log = structlog.get_logger("slack")
 _silent = logging.getLogger("bot.slack.web_api.sdk")
 _silent.setLevel(logging.CRITICAL)  # at DEBUG it would log whole bodies, with codes and tokens in them
@@ -163,6 +168,10 @@ class WebApi:
             answer = await asyncio.wait_for(call, seconds)
         except _FAILURES as error:
             raise _slack_error(error) from error
+        except _ODD as error:
+            raise SlackError(ODD_ANSWER, status=200) from error
+        if not isinstance(getattr(answer, "data", {}), dict):
+            raise SlackError(ODD_ANSWER, status=200)
         self._note_date(getattr(answer, "headers", None) or {})
         return answer
 
@@ -261,10 +270,11 @@ def _refusal(answer: WebhookResponse) -> SlackError | None:
 
 def _details(data: Mapping[str, Any]) -> list[str]:
     """Slack's sentences: `response_metadata.messages`, or `errors` with their JSON pointers."""
-    messages = (data.get("response_metadata") or {}).get("messages") or data.get("errors") or ()
+    metadata = data.get("response_metadata")
+    messages = (metadata.get("messages") if isinstance(metadata, dict) else None) or data.get("errors")
     return [
         f"{one.get('message')} [json-pointer:{one.get('pointer')}]" if isinstance(one, dict) else str(one)
-        for one in messages[:MOST_DETAILS]
+        for one in (messages[:MOST_DETAILS] if isinstance(messages, list) else ())
     ]
 
 

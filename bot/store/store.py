@@ -23,12 +23,14 @@ from bot.store.queue.dead_letters import DeadLetters
 from bot.store.queue.deliveries import Deliveries
 from bot.store.queue.found_leads import FoundLeads
 from bot.store.queue.insert import Arrivals
-from bot.store.queue.leases import ChannelLeases, LeaseTimings
+from bot.store.queue.leases import ChannelLeases
+from bot.store.queue.lookups import Lookups
 from bot.store.queue.outbox import Outbox
 from bot.store.queue.outcomes import Outcomes
 from bot.store.queue.repaints import Repaints
 from bot.store.queue.retention import Retention
 from bot.store.queue.slack_events import SlackEvents
+from bot.store.queue.timings import LeaseTimings
 from bot.store.records.digests import Digests
 from bot.store.records.erasure import Erasure
 from bot.store.records.records import CommandRecords
@@ -53,6 +55,7 @@ class Store:
         self.incidents = Incidents(database)
         self.instance = Instance(database)
         self.leases = ChannelLeases(database, timings)
+        self.lookups = Lookups(database, timings)
         self.outbox = Outbox(database)
         self.outcomes = Outcomes(database, timings)
         self.records = CommandRecords(database)

@@ -11,7 +11,7 @@ from bot.blockkit import card_blocks
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.web_api import SlackError, WebApi, open_web_api
-from bot.store.queue.outcomes import Absent, ChannelRefused, Outcome, Sent
+from bot.store.queue.outcomes import ChannelRefused, Outcome, Sent, Unpostable
 from bot.store.slack_teams import SlackTeam
 from cli.doctor.finding import Finding, bad, good
 from cli.doctor.slack import installed_teams, team_api
@@ -113,13 +113,16 @@ def _card(title: str) -> Card:
 
 
 async def _find(sender: MessageSender, channel: str, key: str, *, since: float) -> Outcome:
-    outcome: Outcome = Absent()
+    error = ""
     for _look in range(LOOKS):
-        outcome = await sender.find(channel, key, since=since)
-        if not isinstance(outcome, Absent):
+        look = await sender.look(channel, {key}, since=since, deadline=boot_time() + SECONDS)
+        if key in look.found:
+            return Sent(ts=look.found[key])
+        error = look.error
+        if look.hidden:
             break
         await asyncio.sleep(1.0)
-    return outcome
+    return Unpostable(error=error)
 
 
 async def _delete(api: WebApi, channel: str, ts: str) -> Finding:

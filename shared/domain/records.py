@@ -35,7 +35,11 @@ class AlertsSummary:
     """Unclaimed interested replies."""
     oldest_unclaimed_at: datetime | None = None
     dead: int = 0
+    """Rejected by Slack."""
+    unsure: int = 0
+    """Posts without a response that Slack doesn't let the bot look up: they may be there."""
     uncertain: int = 0
+    """Posts without a response, being looked up."""
     held: int = 0
     """Kept back until the quiet hours end."""
     unreadable: int = 0

@@ -120,6 +120,7 @@ posts = sa.Table(
     count("urgency"),
     text("state"),
     flag("unsure"),  # an attempt ended without an answer: look it up before the next
+    flag("keyless"),  # posted without what it could be found by: it is neither looked up nor sent again
     count("token"),
     text("bundle"),  # the message it went out in, where several shared one
     count("storm"),  # the post whose thread it is in
@@ -131,7 +132,10 @@ posts = sa.Table(
     text("undo"),  # the question that its Undo button answers
     moment("held_until"),  # of a post that is held over a quiet time
     count("attempts"),
-    count("lookups"),
+    count(
+        "lookups"
+    ),  # readings in a row that did not find it; -1: it must wait for the end of one that began before
+    count("failed_lookups"),  # those that did not get to an end
     moment("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
     count("version"),
     moment("repaint_at"),
@@ -146,6 +150,7 @@ partial_index(  # what is posted before everything else: the urgency is `posts.I
 partial_index("ix_posts_repaint_at", posts.c.repaint_at, where=posts.c.repaint_at.is_not(None))
 partial_index("ix_posts_held_until", posts.c.held_until, where=posts.c.held_until.is_not(None))
 partial_index("ix_posts_dead", posts.c.channel, where=posts.c.state == "dead")
+partial_index("ix_posts_uncertain", posts.c.channel, posts.c.thread_ts, where=posts.c.state == "uncertain")
 sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
 _WITH_UNDO = posts.c.undo != ""
@@ -167,6 +172,21 @@ channel_leases = sa.Table(  # one per channel: who posts there, how fast it may 
 )
 partial_index("ix_channel_leases_due_at", channel_leases.c.due_at, where=channel_leases.c.due_at.is_not(None))
 partial_index("ix_channel_leases_trouble", channel_leases.c.channel, where=channel_leases.c.trouble != "")
+
+lookups = (
+    sa.Table(  # one per channel or thread with uncertain posts: when it is read for them, and how far that is
+        "lookups",
+        metadata,
+        text("channel", primary_key=True),
+        text("thread_ts", primary_key=True),
+        moment("due_at", nullable=False),
+        moment("lease_until"),
+        count("token"),
+        text("position"),  # where the reading goes on; empty: at the newest message
+        moment("began_at"),  # when it began: what was posted since, it may have missed
+        moment("around"),  # the attempt whose time it reads
+    )
+)
 
 subscriptions = sa.Table(
     "subscriptions",

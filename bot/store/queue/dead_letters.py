@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.db.slack_schema import slack_bots, slack_team_workspaces
+from bot.store.queue import uncertain
 from bot.store.queue.posts import State
 from shared.text.slack_ids import split_id
 
@@ -48,9 +49,10 @@ class DeadLetters(Repository):
 
 def raise_dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[str]:
     """Have these dead letters sent, or looked for, again; returns their channels."""
-    state = sa.case((posts.c.unsure, State.UNCERTAIN.value), else_=State.READY.value)
-    query = sa.update(posts).where(which, _IS_DEAD).values(state=state)
-    return tx.execute(query.returning(posts.c.channel)).scalars().all()
+    sure = sa.update(posts).where(which, _IS_DEAD, sa.not_(posts.c.unsure)).values(state=State.READY)
+    sent_again = tx.execute(sure.returning(posts.c.channel)).scalars().all()
+    looked_for = which & _IS_DEAD & posts.c.unsure & sa.not_(posts.c.keyless)
+    return [*sent_again, *uncertain.look_for(tx, looked_for, after=0.0)]
 
 
 def not_allowed(tx: Transaction, known: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:

@@ -1,12 +1,12 @@
 """Leases channels: each for one message at a time.
 
     ready -> sending -> sent
-                     -> uncertain -> (found in the channel: sent | absent twice: ready)
+                     -> uncertain -> (see lookups)
                      -> dead -> (tried again now and then: sent)
 
 A channel is leased with a token that every claim raises. A process that lost its lease writes with an old token and
 changes nothing. A post that is found `sending` when its channel is claimed was left by a process that died:
-its outcome is unknown. A time further ahead than this module ever writes means that the clock was set back.
+its outcome is unknown, and while it is looked up the channel goes on with what does not follow it. A time further ahead than this module ever writes means that the clock was set back.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, posts
-from bot.store.queue import slack_limits
-from bot.store.queue.posts import ANSWER, UNSENT, Post, State, load
+from bot.store.queue import slack_limits, uncertain
+from bot.store.queue.posts import ANSWER, UNCERTAIN, UNSENT, Post, State, load
+from bot.store.queue.timings import LeaseTimings
 
 BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
 MANY_INCIDENTS = 5
 """From so many on, incidents and other messages take turns: replies must not wait for all of them."""
+STORM_PAINT = 3.0
+"""Seconds between repaints of a storm's summary."""
 FARTHEST = 3600.0
 """Seconds ahead that a channel may be due at most."""
 SET_BACK = 60.0
@@ -33,48 +36,13 @@ SET_BACK = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseTimings:
-    """How fast a channel may be posted to, and how long its lease lasts; seconds."""
-
-    period: float = 1.0
-    """Between messages of a channel (Slack, rate limits)."""
-    burst: int = 1
-    """Messages that a rested channel takes at once beyond the first; Slack itself allows a little more."""
-    lease: float = 10.0
-    """Longer than any call that is made under it."""
-    storm_at: int = 60
-    """More waiting than a channel takes in a minute."""
-    read_pause: float = 2.0
-    """Between look-ups of an uncertain message: what was accepted is in the history by then."""
-    doubt: float = 10.0
-    """How long after its lease an attempt that was never answered may still turn up."""
-
-    @property
-    def patience(self) -> float:
-        return 0.8 * self.lease
-
-    @property
-    def longest(self) -> float:
-        return self.lease + self.doubt
-
-    def opens_at(self, tat: float) -> float:
-        """When a channel whose next message is due at `tat` may have it, its burst considered."""
-        return tat - self.burst * self.period
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelLease:
-    """What the holder of a channel is to do within its lease: post these, or look for them."""
+    """What the holder of a channel is to post within its lease: these, as one message."""
 
     channel: str
     token: int
     posts: tuple[Post, ...]
-    lookup: bool = False
     thread_ts: str = ""
-    since: float = 0.0
-    """Of a look-up: when the attempt began, or earlier; Unix seconds by the store's clock, which may be wrong."""
-    age: float = 0.0
-    """Of a look-up: seconds since then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +75,7 @@ class ChannelLeases(Repository):
             leased += _lease(tx, of_paced[team], limit=most, seconds=timings.lease)
         leased += _lease(tx, unpaced, limit=limit - len(leased), seconds=timings.lease)
         turns = [turn for lease in leased if (turn := _turn(tx, lease, timings=timings))]
-        slack_limits.note_posts(tx, paced, [turn.channel for turn in turns if not turn.lookup])
+        slack_limits.note_posts(tx, paced, [turn.channel for turn in turns])
         due = [(_next_in(tx, unpaced, seconds=timings.lease), 0.0)]
         due += [
             (_next_in(tx, of_paced[team], seconds=timings.lease), one.wait) for team, one in paced.items()
@@ -130,6 +98,7 @@ class ChannelLeases(Repository):
         tx.execute(sa.update(channel_leases).where(channel_leases.c.due_at > tx.now).values(due_at=tx.now))
         tx.execute(sa.update(channel_leases).where(channel_leases.c.tat > tx.now).values(tat=tx.now))
         tx.execute(sa.update(posts).where(posts.c.repaint_at > tx.now).values(repaint_at=tx.now))
+        uncertain.take_over(tx)
 
 
 def broken_channels(tx: Transaction) -> dict[str, str]:
@@ -193,8 +162,7 @@ def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Chan
         release(tx, lease.channel, lease.token, due_at=opening)
         return None
     turn = (
-        _lookup(tx, lease, timings=timings)
-        or _trial(tx, lease, timings=timings)
+        _trial(tx, lease, timings=timings)
         or _answer(tx, lease, timings=timings)
         or _delivery(tx, lease, timings=timings)
     )
@@ -205,30 +173,8 @@ def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Chan
 
 def _doubt(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> None:
     """What was being sent when its lease ended may be in the channel, or still arrive."""
-    mine = (posts.c.channel == lease.channel) & UNSENT
-    left = mine & (posts.c.state == State.SENDING)
-    tx.execute(sa.update(posts).where(left).values(state=State.UNCERTAIN, unsure=True))
-    latest = tx.now + timings.longest  # further ahead: the clock was set back, and the wait starts again
-    far = mine & (posts.c.state == State.UNCERTAIN) & (posts.c.tried_until > latest)
-    tx.execute(sa.update(posts).where(far).values(tried_until=latest))
-
-
-def _lookup(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    found = load(tx, lease.channel, State.UNCERTAIN, limit=1)
-    if not found:
-        return None
-    since = (found[0].tried_until or found[0].created_at) - timings.longest
-    group = load(tx, lease.channel, State.UNCERTAIN, limit=BUNDLE, bundle=found[0].bundle)
-    together = group if found[0].bundle else found
-    return ChannelLease(
-        channel=lease.channel,
-        token=lease.token,
-        posts=together,
-        lookup=True,
-        thread_ts=found[0].thread_ts,
-        since=since,
-        age=max(0.0, tx.now - since),
-    )
+    left = (posts.c.channel == lease.channel) & UNSENT & (posts.c.state == State.SENDING)
+    uncertain.look_for(tx, left, after=timings.read_pause / 2)
 
 
 def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
@@ -246,30 +192,67 @@ def _answer(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Ch
 
 
 def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    incidents = load(tx, lease.channel, State.READY, limit=MANY_INCIDENTS, incidents=True)
+    in_doubt = _is_in_doubt(tx, lease.channel)
+    incidents = load(tx, lease.channel, State.READY, limit=MANY_INCIDENTS, incidents=True, in_order=in_doubt)
     many = len(incidents) == MANY_INCIDENTS
     if not many or lease.token % 2:
         first = _take(tx, lease, incidents[:1], timings=timings)
-        return first or _other(tx, lease, timings=timings)
-    return _other(tx, lease, timings=timings) or _take(tx, lease, incidents[:1], timings=timings)
+        return first or _other(tx, lease, timings=timings, in_doubt=in_doubt)
+    other = _other(tx, lease, timings=timings, in_doubt=in_doubt)
+    return other or _take(tx, lease, incidents[:1], timings=timings)
 
 
-def _other(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    """Everything except incidents: one message each, or in a storm many in one."""
+def _is_in_doubt(tx: Transaction, channel: str) -> bool:
+    query = sa.select(posts.c.id).where(posts.c.channel == channel, UNCERTAIN).limit(1)
+    return tx.execute(query).first() is not None
+
+
+def _other(
+    tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings, in_doubt: bool
+) -> ChannelLease | None:
+    """Everything except incidents: one message each, or in a storm many in one.
+
+    While the summary of a storm is uncertain there is no thread to put them in, and each is posted by itself.
+    """
     head = _storm_head(tx, lease, timings=timings)
-    if head or not lease.storm:
-        alone = head or load(tx, lease.channel, State.READY, limit=1, incidents=False)
+    state = "", ""
+    if lease.storm and not head:
+        summary = tx.execute(sa.select(posts.c.state, posts.c.ts).where(posts.c.id == lease.storm)).first()
+        state = (summary.state, summary.ts) if summary else state
+    if head or not lease.storm or state[0] == State.UNCERTAIN:
+        urgent = bool(lease.storm) and not head
+        alone = head or load(
+            tx,
+            lease.channel,
+            State.READY,
+            limit=1,
+            incidents=False,
+            urgent_first=urgent,
+            in_order=in_doubt,
+        )
         return _take(tx, lease, alone, timings=timings)
-    ts = tx.scalar(sa.select(posts.c.ts).where(posts.c.id == lease.storm)) or ""
-    items = load(tx, lease.channel, State.READY, limit=BUNDLE, urgent_first=True, incidents=False)
+    items = load(
+        tx,
+        lease.channel,
+        State.READY,
+        limit=BUNDLE,
+        urgent_first=True,
+        incidents=False,
+        in_order=in_doubt,
+    )
     bundle = f"b{lease.token}-{items[0].mark}" if items else ""
-    return _take(tx, lease, items, timings=timings, bundle=bundle, thread_ts=ts, storm=lease.storm)
+    return _take(tx, lease, items, timings=timings, bundle=bundle, thread_ts=state[1], storm=lease.storm)
 
 
 def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> tuple[Post, ...]:
     """The summary card of a storm, begun here when too much waits, until it is posted."""
     if lease.storm:
-        return load(tx, lease.channel, State.READY, limit=1, only=lease.storm)
+        head = load(tx, lease.channel, State.READY, limit=1, only=lease.storm)
+        if head and not waits(tx, lease.channel, more_than=1):  # all others went by themselves meanwhile
+            tx.execute(sa.delete(posts).where(posts.c.id == lease.storm))
+            _set_storm(tx, lease.channel, 0)
+            return ()
+        return head
     if not waits(tx, lease.channel, more_than=timings.storm_at):
         return ()
     ready = (posts.c.channel == lease.channel) & UNSENT & (posts.c.state == State.READY)
@@ -287,8 +270,28 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
         )
         .returning(posts.c.id)
     ).scalar_one()
-    tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == lease.channel).values(storm=head))
+    _set_storm(tx, lease.channel, head)
     return load(tx, lease.channel, State.READY, limit=1, only=head)
+
+
+def _set_storm(tx: Transaction, channel: str, head: int) -> None:
+    tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(storm=head))
+
+
+def storm_after(tx: Transaction, lease: sa.Row[Any]) -> int:
+    """Repaint the summary soon, or now for the last time; returns the storm that goes on, 0 when it is over."""
+    head = posts.c.id == lease.storm
+    goes_on = (
+        waits(tx, lease.channel, more_than=0)
+        or tx.scalar(sa.select(posts.c.state).where(head)) == State.UNCERTAIN
+    )
+    soon = sa.func.coalesce(posts.c.repaint_at, tx.now + STORM_PAINT)
+    tx.execute(
+        sa.update(posts)
+        .where(head)
+        .values(version=posts.c.version + 1, repaint_at=soon if goes_on else tx.now)
+    )
+    return int(lease.storm) if goes_on else 0
 
 
 def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:

@@ -10,22 +10,21 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Database, Repository, Transaction, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
-from bot.store.queue import outbox, slack_limits
+from bot.store.queue import outbox, slack_limits, uncertain
 from bot.store.queue.dead_letters import NOT_INSTALLED, raise_dead
-from bot.store.queue.leases import FARTHEST, SET_BACK, ChannelLease, LeaseTimings, release, waits
+from bot.store.queue.leases import FARTHEST, SET_BACK, ChannelLease, release, storm_after
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import UNSENT, State
+from bot.store.queue.posts import UNCERTAIN, UNSENT, State
+from bot.store.queue.timings import LeaseTimings
 
 RATE_LIMITED = "ratelimited"
 """Slack's word for a call too many."""
-READS = 2
-"""Look-ups that must find nothing before an uncertain post is tried again."""
+LONGEST_DOUBT = 30.0
+"""Seconds that a channel pauses at most after a post whose outcome is unknown."""
 FIRST_TRIAL = 30.0
 """Seconds until a channel that refuses everything is tried again; the longer it has refused, the longer."""
 LONGEST_TRIAL = 600.0
 """Seconds between two such tries, at most."""
-STORM_PAINT = 3.0
-"""Seconds between repaints of a storm's summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +51,6 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Absent:
-    """A look-up found nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelRefused:
     """Slack takes nothing for this channel, or nothing from this token."""
 
@@ -65,13 +59,13 @@ class ChannelRefused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpostable:
-    """Slack refuses this one message, or refuses to show whether it is there (`unsure`)."""
+    """Slack refuses this one message. `keyless`: it may be there, but has nothing by which it could be found."""
 
     error: str
-    unsure: bool = False
+    keyless: bool = False
 
 
-Outcome = Sent | NotSent | Unknown | Absent | ChannelRefused | Unpostable
+Outcome = Sent | NotSent | Unknown | ChannelRefused | Unpostable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +94,7 @@ class Outcomes(Repository):
     ) -> Settled:
         """Record an outcome and plan its reports."""
         settled = _settle(tx, turn, outcome, timings=self._timings)
-        if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED and not turn.lookup:
+        if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED:
             slack_limits.throttled_post(tx, turn.channel, outcome.after)
         if report and (planned := report(turn, outcome, settled)):
             outbox.plan(tx, planned, workspace=turn.posts[0].workspace)
@@ -149,7 +143,7 @@ class Outcomes(Repository):
         tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**changed))
         raise_dead(tx, posts.c.channel == channel)
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
-        if planned := report(turn, Absent(), Settled(held=True, recovered=True)):
+        if planned := report(turn, Sent(ts=""), Settled(held=True, recovered=True)):
             outbox.plan(tx, planned, workspace="")
 
 
@@ -180,51 +174,52 @@ def _settle(tx: Transaction, turn: ChannelLease, outcome: Outcome, *, timings: L
     if isinstance(outcome, Sent):
         _mark_sent(tx, turn, outcome.ts)
     if lease is None:
+        outbox.wake(tx, [turn.channel])  # what waited because this was uncertain
         return Settled(held=False)
     if isinstance(outcome, ChannelRefused):
         return _break(tx, turn, lease, outcome)
     if not isinstance(outcome, Sent):
         after = _keep(tx, turn, outcome, timings=timings)
         if after is not None:
+            if lease.trouble and isinstance(outcome, Unknown):
+                after = _pause(lease, now=tx.now)
             release(tx, turn.channel, turn.token, due_at=tx.now + min(after, FARTHEST))
             return Settled(held=True)
-    return _go_on(tx, turn, lease, timings=timings, works=_works(turn, outcome, lease))
-
-
-def _works(turn: ChannelLease, outcome: Outcome, lease: sa.Row[Any]) -> bool:
-    newer = not turn.lookup or lease.trouble_since is None or turn.since >= lease.trouble_since
-    return isinstance(outcome, Sent) and newer
+    return _go_on(tx, turn, lease, timings=timings, works=isinstance(outcome, Sent))
 
 
 def _keep(
     tx: Transaction,
     turn: ChannelLease,
-    outcome: NotSent | Unknown | Absent | Unpostable,
+    outcome: NotSent | Unknown | Unpostable,
     *,
     timings: LeaseTimings,
 ) -> float | None:
     """Mark what is not sent; returns the channel's pause, None when it goes on as after a message."""
     match outcome:
         case NotSent():
-            _mark(tx, turn, state=State.UNCERTAIN if turn.lookup else State.READY, error=outcome.error)
+            _mark(tx, turn, state=State.READY, error=outcome.error)
             return outcome.after
         case Unknown():
             over = {"tried_until": tx.now} if outcome.answered else {}
-            _mark(tx, turn, state=State.UNCERTAIN, unsure=True, error=outcome.error, **over)
-            return timings.read_pause / 2
-        case Absent():
-            _mark_absent(tx, turn)
-            return timings.read_pause
+            pause = timings.read_pause / 2
+            uncertain.look_for(tx, _ours(turn), after=pause, error=outcome.error, **over)
+            return min(LONGEST_DOUBT, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
         case Unpostable():
-            _mark(tx, turn, state=State.DEAD, unsure=outcome.unsure, error=outcome.error)
-            return 0.0 if outcome.unsure else None
+            keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
+            _mark(tx, turn, state=State.DEAD, error=outcome.error, **keyless)
+            return 0.0 if outcome.keyless else None
+
+
+def _uncertain(tx: Transaction, channel: str) -> int:
+    """How many posts are uncertain, up to ten: with each of them it is likelier that Slack is down."""
+    which = sa.select(posts.c.id).where(posts.c.channel == channel, UNCERTAIN).limit(10)
+    return len(tx.scalars(which).all())
 
 
 def _ours(turn: ChannelLease, *also: State) -> sa.ColumnElement[bool]:
-    mine = posts.c.id.in_([post.id for post in turn.posts])
-    if turn.lookup:
-        return mine & posts.c.state.in_([State.UNCERTAIN, *also])
-    return mine & posts.c.state.in_([State.SENDING, State.UNCERTAIN, *also]) & (posts.c.token == turn.token)
+    mine = posts.c.id.in_([post.id for post in turn.posts]) & (posts.c.token == turn.token)
+    return mine & posts.c.state.in_([State.SENDING, State.UNCERTAIN, *also])
 
 
 def _mark(tx: Transaction, turn: ChannelLease, **values: Any) -> None:
@@ -240,20 +235,7 @@ def _mark_sent(tx: Transaction, turn: ChannelLease, ts: str) -> None:
     tx.execute(
         sa.update(posts)
         .where(posts.c.id.in_(drawn), posts.c.state == State.SENT)
-        .values(repaint_at=sa.case((sa.or_(stale, sa.literal(turn.lookup)), tx.now), else_=None))
-    )
-
-
-def _mark_absent(tx: Transaction, turn: ChannelLease) -> None:
-    """To be sent again after enough look-ups, once the attempt before can no longer arrive."""
-    until = posts.c.tried_until
-    enough = (posts.c.lookups + 1 >= READS) & sa.or_(until.is_(None), until <= tx.now)
-    _mark(
-        tx,
-        turn,
-        lookups=sa.case((enough, 0), else_=posts.c.lookups + 1),
-        state=sa.case((enough, State.READY.value), else_=State.UNCERTAIN.value),
-        unsure=sa.not_(enough),
+        .values(repaint_at=sa.case((stale, tx.now), else_=None))
     )
 
 
@@ -268,10 +250,10 @@ def _go_on(
     """After an answer: pace the lease, and raise its dead letters when it `works` again."""
     tat = tx.now + timings.period
     if lease.tat is not None and lease.tat - tx.now < SET_BACK:
-        tat = max(lease.tat, tx.now) + (0.0 if turn.lookup else timings.period)
+        tat = max(lease.tat, tx.now) + timings.period
     values: dict[str, Any] = {"tat": tat}
     if lease.storm:
-        values["storm"] = _storm(tx, lease)
+        values["storm"] = storm_after(tx, lease)
     recovered = bool(lease.trouble) and works
     if recovered:
         values |= {"trouble": "", "trouble_since": None}
@@ -279,7 +261,7 @@ def _go_on(
     tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == turn.channel).values(**values))
     due: float | None = max(tx.now, timings.opens_at(tat))
     if lease.trouble and not recovered:
-        due = tx.now + (0.0 if turn.lookup else _pause(lease, now=tx.now))
+        due = tx.now + _pause(lease, now=tx.now)
     elif not _something_waits(tx, turn.channel):
         due = None
     release(tx, turn.channel, turn.token, due_at=due)
@@ -291,26 +273,12 @@ def _pause(lease: sa.Row[Any], *, now: float) -> float:
     return min(LONGEST_TRIAL, max(FIRST_TRIAL, now - since))
 
 
-def _storm(tx: Transaction, lease: sa.Row[Any]) -> int:
-    """Repaint the summary soon, or now for the last time; returns the storm that goes on, 0 when it is over."""
-    goes_on = waits(tx, lease.channel, more_than=0)
-    soon = sa.func.coalesce(posts.c.repaint_at, tx.now + STORM_PAINT)
-    tx.execute(
-        sa.update(posts)
-        .where(posts.c.id == lease.storm)
-        .values(version=posts.c.version + 1, repaint_at=soon if goes_on else tx.now)
-    )
-    return int(lease.storm) if goes_on else 0
-
-
 def _something_waits(tx: Transaction, channel: str) -> bool:
-    waits = posts.c.state.in_([State.READY, State.UNCERTAIN])
-    query = sa.select(posts.c.id).where(posts.c.channel == channel, UNSENT, waits).limit(1)
-    return tx.execute(query).first() is not None
+    return tx.execute(sa.select(posts.c.id).where(_ready(channel)).limit(1)).first() is not None
 
 
 def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: ChannelRefused) -> Settled:
-    _mark(tx, turn, state=State.UNCERTAIN if turn.lookup else State.READY, error=outcome.error)
+    _mark(tx, turn, state=State.READY, error=outcome.error)
     tx.execute(sa.update(posts).where(_ready(turn.channel)).values(state=State.DEAD, error=outcome.error))
     since = lease.trouble_since if lease.trouble else tx.now
     broken = sa.update(channel_leases).where(channel_leases.c.channel == turn.channel)

@@ -28,18 +28,38 @@ class State(StrEnum):
 
 UNSENT = posts.c.state != sa.literal(State.SENT.value, literal_execute=True)
 """In the words of the index over what is not sent yet: without it, all that a channel ever had would be read."""
+UNCERTAIN = posts.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True)
+"""In the words of the index over what is looked up."""
 INCIDENT = 3
 """The urgency of a message that is posted separately, before all others, and never bundled in a storm."""
 IS_INCIDENT = posts.c.urgency >= sa.literal(INCIDENT, literal_execute=True)
 """In the words of the index over incidents that wait."""
 UNFINISHED = "unfinished"
 """The kind of message that asks a claimer to finish, and shows when it is done."""
+NOTE = "note"
+"""The kind of message that tells what the bot did or noticed."""
 ANSWER = "answer"
 """The kind of message that answers a person: its note is the rendered message."""
 NUDGES = ("reminder", "escalation", "back", UNFINISHED)
 """Kinds of message that ask for an alert to be claimed or done, and show when it was."""
 UNACKNOWLEDGED = "unacknowledged"
 """The kind of message that asks for a paused domain to be acknowledged, and shows when it was."""
+
+
+_BEFORE = posts.alias("before")
+_FOLLOWS_UNCERTAIN = (
+    sa.exists()
+    .where(
+        _BEFORE.c.channel == posts.c.channel,
+        _BEFORE.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True),
+        _BEFORE.c.id < posts.c.id,
+        _BEFORE.c.alert_id == posts.c.alert_id,
+        sa.or_(posts.c.alert_id != "", (_BEFORE.c.kind == posts.c.kind) & (posts.c.kind == NOTE)),
+    )
+    .correlate(posts)
+)
+"""What belongs into the thread of an uncertain card, or tells how something went on of which an uncertain post tells:
+after it, or it would be misread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +89,7 @@ class Post:
     claimed_by: str
     claimed_name: str
     claimed_at: float | None
+    failed_lookups: int = 0
     condensed: bool = False
     mention: str = ""
     waiting_since: float | None = None
@@ -91,6 +112,11 @@ class Post:
     def mark(self) -> str:
         return hashlib.sha256(self.dedupe.encode()).hexdigest()[:20]
 
+    @property
+    def key(self) -> str:
+        """What the message's metadata has, by which it is found again."""
+        return self.bundle or f"p{self.mark}"
+
 
 def load(
     tx: Transaction,
@@ -100,26 +126,28 @@ def load(
     limit: int,
     urgent_first: bool = False,
     only: int = 0,
-    bundle: str = "",
     sure: bool = False,
     least_tried: bool = False,
     incidents: bool | None = None,
     kind: str = "",
+    in_order: bool = False,
 ) -> tuple[Post, ...]:
-    """Posts of a channel in one state, which is not `SENT`, the first planned first."""
+    """Posts of a channel in one state, which is not `SENT`, the first planned first.
+
+    `in_order`: without those that follow an uncertain one.
+    """
     values = {
         "channel": channel,
         "state": state,
         "limit": limit,
         "only": only,
-        "bundle": bundle,
         "kind": kind,
     }
     query = _in_state(
         only=bool(only),
-        bundle=bool(bundle),
         kind=bool(kind),
         sure=sure,
+        in_order=in_order,
         incidents=incidents,
         urgent_first=urgent_first,
         least_tried=least_tried,
@@ -131,9 +159,9 @@ def load(
 def _in_state(
     *,
     only: bool,
-    bundle: bool,
     kind: bool,
     sure: bool,
+    in_order: bool,
     incidents: bool | None,
     urgent_first: bool,
     least_tried: bool,
@@ -142,12 +170,12 @@ def _in_state(
     conditions = [posts.c.channel == sa.bindparam("channel"), UNSENT, posts.c.state == sa.bindparam("state")]
     if only:
         conditions.append(posts.c.id == sa.bindparam("only"))
-    if bundle:
-        conditions.append(posts.c.bundle == sa.bindparam("bundle"))
     if kind:
         conditions.append(posts.c.kind == sa.bindparam("kind"))
     if sure:
         conditions.append(sa.not_(posts.c.unsure))
+    if in_order:
+        conditions.append(sa.not_(_FOLLOWS_UNCERTAIN))
     if incidents is not None:
         conditions.append(IS_INCIDENT if incidents else sa.not_(IS_INCIDENT))
     order = [posts.c.urgency.desc()] * urgent_first + [posts.c.attempts] * least_tried + [posts.c.id]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import channel_leases, digests, posts, subscriptions
+from bot.store.db.schema import channel_leases, digests, lookups, posts, subscriptions
 from bot.store.db.slack_schema import moved_channels, slack_events
 
 KEPT = 3 * 86_400.0
@@ -46,7 +46,7 @@ class SlackEvents(Repository):
         moved = tx.insert(moved_channels).values(old=old, new=new)
         tx.execute(moved.on_conflict_do_update(index_elements=["old"], set_={"new": new}))
         tx.execute(sa.update(moved_channels).where(moved_channels.c.new == old).values(new=new))
-        for table in (subscriptions, digests, channel_leases):
+        for table in (subscriptions, digests, channel_leases, lookups):
             _move_rows(tx, table, old, new)
         tx.execute(sa.update(posts).where(posts.c.channel == old).values(channel=new))
 

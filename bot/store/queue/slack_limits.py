@@ -21,6 +21,7 @@ from bot.store.db.slack_schema import slack_limits
 from shared.text.slack_ids import in_team, split_id
 
 UPDATE, POST = "chat.update", "chat.postMessage"
+HISTORY, REPLIES = "conversations.history", "conversations.replies"
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 600.0
 """Seconds of the backoff after failures in a row, of one channel."""
 SLOW_SECONDS = 600.0
@@ -66,6 +67,11 @@ def read_teams(tx: Transaction, method: str, *, lock: bool = True) -> Mapping[st
 def key_of(method: str, channel: str) -> str:
     """The key of a method in the Slack workspace of a channel."""
     return in_team(split_id(channel)[0], method)
+
+
+def team_of(channel: str) -> str:
+    """The Slack workspace of a channel; empty where there is only one."""
+    return split_id(channel)[0]
 
 
 def of_team(channel: sa.ColumnElement[str], team: str) -> sa.ColumnElement[bool]:
@@ -137,6 +143,17 @@ def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:
     write_limit(tx, key, **values)
 
 
+def throttled_read(tx: Transaction, method: str, channel: str, seconds: float) -> None:
+    """Slack refused to be read for now, in whatever channel of the workspace."""
+    until = {"closed_until": tx.now + seconds, "slow_until": tx.now + seconds + SLOW_SECONDS}
+    write_limit(tx, key_of(method, channel), **until)
+
+
+def is_slow(row: Any, *, now: float) -> bool:
+    """Whether a method was throttled lately."""
+    return bool(now < row.slow_until <= now + 3600.0 + SLOW_SECONDS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PacedTeam:
     """A Slack workspace whose posts are paced: how many channels may post now, and the seconds until one may."""
@@ -151,7 +168,7 @@ def paced_teams(tx: Transaction) -> Mapping[str, PacedTeam]:
     return {
         team: _paced(row, now=tx.now)
         for team, row in read_teams(tx, POST).items()
-        if tx.now < row.slow_until <= tx.now + 3600.0 + SLOW_SECONDS
+        if is_slow(row, now=tx.now)
     }
 
 

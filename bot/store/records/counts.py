@@ -22,25 +22,34 @@ class Backlog:
     """How many messages of a workspace wait, by state, and since when the oldest has waited."""
 
     counts: Counter[str] = field(
-        default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", "uncertain", "held"), 0))
+        default_factory=lambda: Counter(dict.fromkeys(("waiting", "dead", "unsure", "uncertain", "held"), 0))
     )
     oldest_at: float | None = None
 
     def add(self, state: str, number: int, oldest: float) -> None:
-        self.counts[state if state in {"dead", "uncertain", "held"} else "waiting"] += number
+        self.counts[state if state in self.counts else "waiting"] += number
         if not state or state in UNDER_WAY:
             self.oldest_at = oldest if self.oldest_at is None else min(self.oldest_at, oldest)
 
 
+UNSURE = "unsure"
+"""The state of what is in Slack or not: it can't be looked up for now."""
+_STATE = sa.case(
+    (
+        (posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)) & posts.c.unsure,
+        sa.literal(UNSURE, literal_execute=True),
+    ),
+    else_=posts.c.state,
+)
 BACKLOG = sa.union_all(
     sa.select(
         posts.c.workspace,
-        posts.c.state,
+        _STATE.label("state"),
         sa.func.count().label("number"),
         sa.func.min(posts.c.created_at).label("oldest"),
     )
     .where(posts.c.kind != ANSWER, UNSENT)
-    .group_by(posts.c.workspace, posts.c.state),
+    .group_by(posts.c.workspace, _STATE),
     sa.select(deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at))
     .where(deliveries.c.pending)
     .group_by(deliveries.c.workspace),
@@ -49,9 +58,9 @@ BACKLOG = sa.union_all(
 
 def by_state(workspace: str) -> sa.Select[Any]:
     return (
-        sa.select(posts.c.state, sa.func.count(), sa.func.min(posts.c.created_at))
+        sa.select(_STATE, sa.func.count(), sa.func.min(posts.c.created_at))
         .where(posts.c.workspace == workspace, posts.c.kind != ANSWER, UNSENT)
-        .group_by(posts.c.state)
+        .group_by(_STATE)
     )
 
 

@@ -66,7 +66,7 @@ class CommandRecords(Repository):
     def summary(self, tx: Transaction, workspace: str) -> AlertsSummary:
         """How the alerts of a workspace stand, and what came in the last 24 hours."""
         states = {state: (count, oldest) for state, count, oldest in tx.execute(counts.by_state(workspace))}
-        count = {state: states.get(state, (0, None))[0] for state in State}
+        count = {state: states.get(state, (0, None))[0] for state in (*State, counts.UNSURE)}
         under_way = [states[state][1] for state in counts.UNDER_WAY if state in states]
         recent = tx.execute(counts.deliveries_since(workspace, tx.now - DAY)).all()
         unclaimed, unclaimed_since = tx.execute(counts.unclaimed(workspace)).one()
@@ -79,6 +79,7 @@ class CommandRecords(Repository):
             unclaimed=unclaimed,
             oldest_unclaimed_at=moment(unclaimed_since),
             dead=count[State.DEAD],
+            unsure=count[counts.UNSURE],
             uncertain=count[State.UNCERTAIN],
             held=count[State.HELD],
             unreadable=sum(row.seen for row in recent if row.problem),

@@ -223,13 +223,15 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
         waiting += f", the oldest for {show_span(now - known.oldest_waiting_at)}"
     extra = (
         (known.dead, "undeliverable"),
-        (known.uncertain, "uncertain"),
+        (known.uncertain, "uncertain: being looked up in Slack"),
+        (known.unsure, "unsure: may be in Slack, which can't be read"),
         (known.held, "held until quiet hours end"),
         (known.unreadable, "unreadable deliveries"),
     )
     waiting += "".join(f", {count} {word}" for count, word in extra if count)
     last = f"{show_span(now - known.last_delivery_at)} ago" if known.last_delivery_at else "none so far"
-    tone = Tone.BAD if known.dead else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
+    stuck = known.dead or known.unsure
+    tone = Tone.BAD if stuck else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
     own = {name: error for name, error in known.broken_channels.items() if context.may_name(name)}
     if own:

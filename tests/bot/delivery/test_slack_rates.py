@@ -11,7 +11,7 @@ from bot.blockkit.card_blocks import Message
 from bot.slack.messages import MessageSender
 from bot.slack.web_api import open_web_api
 from bot.store.db.schema import posts
-from bot.store.queue.outcomes import NotSent, Sent
+from bot.store.queue.outcomes import Sent
 from sandbox.slack.state import seed
 from shared.api.http.rate_wait import boot_time
 from tests.bot.harness import CHANNEL, BotHarness, interested
@@ -96,15 +96,19 @@ async def test_a_rate_limited_look_up_continues_where_it_was(connected_bot: BotH
             connected_bot.slack.workspace.first.rate_limiter.take_call(
                 "conversations.history", tier=3, factor=0.02, now=connected_bot.slack.clock.now()
             )
-        outcome = await sender.find(CHANNEL, "there", since=since)
-        assert isinstance(outcome, NotSent)
-        assert outcome.after > 30
+        look = await sender.look(CHANNEL, {"there"}, since=since, deadline=boot_time() + 60)
+        assert look.pages == 1
         for _ in range(5):
+            assert look.after is not None
+            assert look.after > 30
             await connected_bot.control("clock", advance=61)
-            outcome = await sender.find(CHANNEL, "there", since=since)
-            if outcome == sent:
+            sender = MessageSender(slack, timeout=5.0)  # another process goes on
+            look = await sender.look(
+                CHANNEL, {"there"}, since=since, deadline=boot_time() + 60, position=look.position
+            )
+            if look.found:
                 break
-        assert outcome == sent
+        assert look.found == {"there": sent.ts}
     read = [one["request"].get("cursor") for one in await calls(connected_bot, "conversations.history")]
     asked = [cursor for cursor in read if cursor]
     assert read.count(None) == 1, "the first page was read once"

@@ -62,16 +62,6 @@ async def test_an_alert_is_posted_once_whatever_the_first_attempt_met(
     assert list((await bot.posted()).values()) == [1]
 
 
-async def test_alerts_keep_their_order_when_one_of_them_is_in_doubt(bot: BotHarness) -> None:
-    await bot.control("faults", **POSTING, kind="status", status=500)
-    for number in range(4):
-        assert await bot.deliver(interested(number)) == 200
-    await bot.until_posted(4)
-    assert [message["text"].split(" “")[0] for message in await bot.messages()] == [
-        f"Ada {number} at Acme is interested" for number in range(4)
-    ]
-
-
 async def test_blocks_that_slack_refuses_are_posted_as_text(bot: BotHarness) -> None:
     await bot.control("faults", **POSTING, kind="error", error="msg_blocks_too_long")
     assert await bot.deliver(interested(1)) == 200

@@ -13,7 +13,8 @@ from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
-from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Sent, Unknown, Unpostable
+from bot.store.queue.lookups import Look
+from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent, Unknown, Unpostable
 from sandbox.slack.state import seed
 from shared.api.http.rate_wait import boot_time
 from shared.domain.card import Card
@@ -50,6 +51,17 @@ async def say(
     return await messenger.post(
         CHANNEL, message, payload={"key": key}, deadline=deadline, thread_ts=thread_ts
     )
+
+
+async def find(messenger: MessageSender, key: str, *, since: float, thread_ts: str = "") -> Look:
+    """All turns of a reading, as far as it gets."""
+    look = Look()
+    while not (look.complete or look.found or look.error):
+        deadline = boot_time() + 5
+        look = await messenger.look(
+            CHANNEL, {key}, since=since, deadline=deadline, thread_ts=thread_ts, position=look.position
+        )
+    return look
 
 
 def post_messages(bot: BotHarness, count: int, *, thread_ts: str | None = None) -> None:
@@ -106,8 +118,9 @@ async def test_a_message_is_found_behind_newer_ones(bot: BotHarness, messenger: 
     began = moment().timestamp()
     sent = await say(messenger, "there")
     post_messages(bot, 3 * PAGE)
-    assert await messenger.find(CHANNEL, "there", since=began) == sent
-    assert await messenger.find(CHANNEL, "not there", since=began) == Absent()
+    assert (await find(messenger, "there", since=began)).found == {"there": sent.ts}
+    absent = await find(messenger, "not there", since=began)
+    assert (absent.complete, absent.found) == (True, {})
 
 
 async def test_a_message_is_found_at_the_end_of_a_long_thread(
@@ -117,24 +130,23 @@ async def test_a_message_is_found_at_the_end_of_a_long_thread(
     assert isinstance(head, Sent)
     post_messages(bot, 4 * PAGE, thread_ts=head.ts)
     sent = await say(messenger, "item", thread_ts=head.ts)
-    found = await messenger.find(CHANNEL, "item", since=moment().timestamp(), thread_ts=head.ts)
-    assert found == sent
+    look = await find(messenger, "item", since=moment().timestamp(), thread_ts=head.ts)
+    assert look.found == {"item": sent.ts}
 
 
 async def test_an_incompletely_read_history_proves_nothing(bot: BotHarness, messenger: MessageSender) -> None:
     post_messages(bot, PAGES * PAGE + 1)
-    outcome = await messenger.find(CHANNEL, "there", since=moment().timestamp())
-    assert isinstance(outcome, Unpostable)
-    assert outcome.unsure
+    look = await find(messenger, "there", since=moment().timestamp())
+    assert (look.complete, look.hidden) == (False, True)
 
 
 async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messenger: MessageSender) -> None:
     world = bot.slack.workspace.world
     for kind in ("someone_elses", EVENT_TYPE):
-        assert await messenger.find(CHANNEL, "k", since=moment().timestamp()) == Absent()
+        assert (await find(messenger, "k", since=moment().timestamp())).complete
         metadata = {"event_type": kind, "event_payload": {"key": "k"}}
         world.post(world.channel(CHANNEL), user=seed.BOT.id, text="x", metadata=metadata, app=seed.APP)
-    assert isinstance(await messenger.find(CHANNEL, "k", since=moment().timestamp()), Sent)
+    assert (await find(messenger, "k", since=moment().timestamp())).found
 
 
 async def test_a_post_for_a_deleted_thread_goes_to_the_channel_and_is_found_there(
@@ -145,7 +157,8 @@ async def test_a_post_for_a_deleted_thread_goes_to_the_channel_and_is_found_ther
     assert isinstance(sent, Sent)
     (message,) = await bot.messages()
     assert "thread_ts" not in message or message["thread_ts"] is None
-    assert await messenger.find(CHANNEL, "orphan", since=moment().timestamp(), thread_ts=gone) == sent
+    look = await find(messenger, "orphan", since=moment().timestamp(), thread_ts=gone)
+    assert look.found == {"orphan": sent.ts}
 
 
 async def test_a_machine_that_was_suspended_after_the_claim_posts_nothing(
@@ -173,8 +186,8 @@ async def test_a_post_without_its_metadata_is_still_found(
     assert isinstance(await say(messenger, "bare", message=CARD), Unknown)
     (posted,) = await bot.messages()
     assert "metadata" not in posted
-    assert await messenger.find(CHANNEL, "bare", since=began) == Sent(ts=posted["ts"])
-    assert await messenger.find(CHANNEL, "other", since=began) == Absent()
+    assert (await find(messenger, "bare", since=began)).found == {"bare": posted["ts"]}
+    assert (await find(messenger, "other", since=began)).complete
 
 
 async def test_a_post_that_cannot_be_looked_up_is_never_sent_again(
@@ -185,8 +198,72 @@ async def test_a_post_that_cannot_be_looked_up_is_never_sent_again(
     await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
     outcome = await say(messenger, "bare", message=CARD)
     assert isinstance(outcome, Unpostable)
-    assert outcome.unsure
+    assert outcome.keyless
     assert len(await bot.messages()) == 1
+
+
+MESSAGE = {"ts": "1700000000.000100", "type": "message", "text": "x"}
+OURS = {**MESSAGE, "metadata": {"event_type": EVENT_TYPE, "event_payload": {"key": "k"}}}
+ODD: list[Any] = [
+    None,
+    [],
+    "text",
+    {"ok": True},
+    {"ok": True, "messages": None},
+    {"ok": True, "messages": {"0": MESSAGE}},
+    {"ok": True, "messages": [None]},
+    {"ok": True, "messages": ["x", MESSAGE]},
+    {"ok": True, "messages": [], "response_metadata": {"next_cursor": 7}},
+    {"ok": True, "messages": [], "response_metadata": ["x"]},
+    {"ok": True, "messages": [], "has_more": True},
+    {"ok": True, "messages": [{**OURS, "ts": None}]},
+    {"ok": False, "error": "internal_error", "response_metadata": ["x"]},
+    {"ok": False, "error": "internal_error", "response_metadata": {"messages": 7}},
+]
+
+
+@pytest.mark.parametrize("answer", ODD, ids=str)
+async def test_an_answer_of_odd_shape_proves_nothing(
+    bot: BotHarness, messenger: MessageSender, answer: object
+) -> None:
+    await bot.control("faults", method="conversations.history", kind="answer", answer=answer)
+    look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
+    assert (look.complete, look.found, look.hidden, look.pages) == (False, {}, False, 0)
+    assert look.error
+
+
+@pytest.mark.parametrize(
+    "part", [{"metadata": "x"}, {"metadata": {"event_type": 7}}, {"blocks": "x"}], ids=str
+)
+async def test_an_odd_message_of_somebody_else_hides_nothing(
+    bot: BotHarness, messenger: MessageSender, part: dict[str, Any]
+) -> None:
+    answer = {"ok": True, "messages": [{**MESSAGE, **part}, OURS]}
+    await bot.control("faults", method="conversations.history", kind="answer", answer=answer)
+    look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
+    assert look.found == {"k": OURS["ts"]}
+
+
+@pytest.mark.parametrize("answer", [None, [], "text", {"ok": True}, {"ok": True, "ts": 7}], ids=str)
+async def test_a_post_that_is_answered_oddly_may_be_there(
+    bot: BotHarness, messenger: MessageSender, answer: object
+) -> None:
+    await bot.control("faults", method="chat.postMessage", kind="answer", answer=answer)
+    outcome = await say(messenger, "k")
+    assert isinstance(outcome, Unknown)
+    assert outcome.answered
+
+
+async def test_a_page_whose_cursor_has_ended_is_read_from_the_beginning(
+    bot: BotHarness, messenger: MessageSender
+) -> None:
+    post_messages(bot, PAGE + 1)
+    fault = {"kind": "error", "error": "invalid_cursor"}
+    await bot.control("faults", method="conversations.history", kind="delay")
+    await bot.control("faults", method="conversations.history", **fault)
+    look = await messenger.look(CHANNEL, {"k"}, since=moment().timestamp(), deadline=boot_time() + 5)
+    assert (look.complete, look.hidden, look.position) == (False, False, "")
+    assert look.error
 
 
 async def test_a_repaint_that_slack_refuses_is_plain_text(bot: BotHarness, messenger: MessageSender) -> None:

@@ -49,6 +49,7 @@ IMPERSONAL = {
         "guardrail_turns",
         "guardrail_incidents",
         "instance",
+        "lookups",
     ),
     *(
         "moved_channels",

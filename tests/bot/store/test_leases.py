@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bot.alerts import rendering
 from bot.store import Store, open_store
 from bot.store.queue.insert import Arrival
 from bot.store.queue.leases import ChannelLease
+from bot.store.queue.lookups import Look, Lookup
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.outcomes import (
-    Absent,
     ChannelRefused,
     NotSent,
     Outcome,
@@ -24,7 +23,8 @@ from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 
 REFUSED = ChannelRefused(error="is_archived")
-HIDDEN = Unpostable(error="can't look it up: is_archived", unsure=True)
+HIDDEN = Look(error="can't look it up: is_archived", hidden=True)
+ABSENT = Look(complete=True, pages=1)
 
 
 async def take(store: Store) -> ChannelLease:
@@ -36,6 +36,19 @@ async def meet(store: Store, outcome: Outcome) -> tuple[ChannelLease, Settled]:
     """One turn, and what it came to."""
     turn = await take(store)
     return turn, await store.outcomes.settle(turn, outcome)
+
+
+async def look(store: Store, seen: Look) -> tuple[Lookup, Settled]:
+    """One look-up, and what it came to."""
+    (lookup,) = await store.lookups.claim(limit=5)
+    return lookup, await store.lookups.settle(lookup, seen)
+
+
+async def find(store: Store, ts: str) -> Settled:
+    """A look-up that finds all it looks for."""
+    (lookup,) = await store.lookups.claim(limit=5)
+    found = {post.key: ts for post in lookup.posts}
+    return await store.lookups.settle(lookup, Look(found=found, pages=1, complete=True))
 
 
 async def test_a_leased_channel_is_not_leased_again_when_the_clock_jumps(
@@ -54,8 +67,10 @@ async def test_a_clock_that_is_set_back_does_not_shorten_the_doubt(store: Store,
     await take(store)
     clock.now -= 7 * 86_400  # a dead process's attempt: it may be under way still
     began = clock.now
-    while (await meet(store, Absent()))[0].lookup:
+    assert (await store.leases.claim(limit=5)).turns == ()
+    while not (await store.leases.claim(limit=5)).turns:
         clock.now += store.leases.timings.read_pause
+        await look(store, ABSENT)
     assert clock.now - began >= store.leases.timings.longest
 
 
@@ -83,9 +98,10 @@ async def test_a_late_outcome_counts_unless_the_post_was_retried(store: Store, c
     await arrive(store, interested(1))
     late = await take(store)
     clock.now += store.leases.timings.longest + 1
+    assert (await store.leases.claim(limit=5)).turns == ()
     for _ in range(2):
-        assert (await meet(store, Absent()))[0].lookup
         clock.now += store.leases.timings.read_pause
+        await look(store, ABSENT)
     assert not (await store.outcomes.settle(late, Sent(ts="1"))).held
     assert (await store.leases.claim(limit=5)).turns == ()
 
@@ -96,16 +112,14 @@ async def test_a_message_that_is_found_in_a_broken_channel_cures_nothing(
     await arrive(store, interested(1), interested(2))
     await meet(store, Unknown())
     clock.now += 60
-    assert (await meet(store, HIDDEN))[0].lookup
+    await look(store, HIDDEN)
     assert (await meet(store, REFUSED))[1].broke
     clock.now += 60
     await store.dead_letters.revive()
-    turn, settled = await meet(store, Sent(ts="1"))
-    assert (turn.lookup, settled.recovered) == (True, False)
+    assert not (await find(store, "1")).recovered
     assert (await store.records.summary("default")).dead == 1
     clock.now += 60
-    turn, settled = await meet(store, Sent(ts="2"))
-    assert (turn.lookup, settled.recovered) == (False, True)
+    assert (await meet(store, Sent(ts="2")))[1].recovered
 
 
 async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_there_cures_it(
@@ -116,8 +130,7 @@ async def test_a_message_that_was_tried_since_the_channel_broke_and_is_found_the
     clock.now += 31
     await meet(store, Unknown())
     clock.now += 5
-    turn, settled = await meet(store, Sent(ts="1"))
-    assert (turn.lookup, settled.recovered) == (True, True)
+    assert (await find(store, "1")).recovered
     clock.now += 5
     await meet(store, Sent(ts="2"))
 
@@ -130,11 +143,13 @@ async def test_a_broken_channel_whose_only_letter_is_in_doubt_is_looked_at_again
     clock.now += 31
     await meet(store, Unknown())
     clock.now += 31
-    await meet(store, HIDDEN)
+    await look(store, HIDDEN)
     assert (await store.leases.claim(limit=5)).turns == ()
+    assert await store.lookups.claim(limit=5) == ()
     assert await store.dead_letters.revive() == 1
-    assert (await meet(store, Sent(ts="1")))[0].lookup
-    assert (await store.records.summary("default")).dead == 0
+    await find(store, "1")
+    summary = await store.records.summary("default")
+    assert (summary.dead, summary.unsure) == (0, 0)
 
 
 async def test_a_broken_channel_tries_another_letter_each_time(store: Store, clock: ManualClock) -> None:
@@ -165,7 +180,7 @@ async def test_a_message_has_a_name_that_no_other_database_gives(tmp_path: Path,
         url = parse_url(f"sqlite:///{tmp_path}/{len(names)}.db")
         async with open_store(url, clock=clock) as store:
             await arrive(store, interested(number))
-            names.append(rendering.key((await take(store)).posts))
+            names.append((await take(store)).posts[0].key)
     assert names[0] != names[1]
     assert names[0] == names[2], "the same alert in the same channel"
 

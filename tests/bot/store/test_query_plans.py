@@ -16,8 +16,9 @@ from bot.store.alerts.undo import Question
 from bot.store.db.columns import metadata
 from bot.store.queue import retention
 from bot.store.queue.insert import Arrival
+from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent
+from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent, Unknown
 from shared.domain.records import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
@@ -27,7 +28,15 @@ WORKSPACES, CHANNELS, PAST = 250, 2_500, 8_000
 MOST_READ = 500
 """Rows that one statement may look at: what is due in these tests is below fifty."""
 DAY = 86_400.0
-SMALL = {"alembic_version", "moved_channels", "questions", "slack_limits", "spikes", "sqlite_master"}
+SMALL = {
+    "alembic_version",
+    "lookups",
+    "moved_channels",
+    "questions",
+    "slack_limits",
+    "spikes",
+    "sqlite_master",
+}
 """Tables that hold only what is under way."""
 
 
@@ -184,6 +193,13 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         for outcome in (Sent(ts="9.1"), NotSent(after=0.0), ChannelRefused(error="is_archived")):
             for turn in (await store.leases.claim(limit=2)).turns:
                 await store.outcomes.settle(turn, outcome)
+        for turn in (await store.leases.claim(limit=2)).turns:
+            await store.outcomes.settle(turn, Unknown(answered=True))
+        await store.lookups.next_in()
+        for look in (Look(error="HTTP 500"), Look(complete=True, pages=1)):
+            for lookup in await store.lookups.claim(limit=2):
+                await store.lookups.settle(lookup, look)
+        await store.lookups.counts()
         await store.leases.broken()
         await store.dead_letters.revive()
         await store.dead_letters.drop_stranded()

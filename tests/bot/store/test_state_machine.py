@@ -28,7 +28,6 @@ from hypothesis.stateful import (
     rule,
 )
 
-from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.slack.messages import CLOCKS_APART
 from bot.store import LeaseTimings, open_store
@@ -36,7 +35,8 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import deliveries, posts
 from bot.store.queue.insert import Arrival
 from bot.store.queue.leases import ChannelLease
-from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
+from bot.store.queue.lookups import Look, Lookup
+from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.migrated import migrated_file
@@ -53,11 +53,20 @@ REFUSALS: dict[str, Outcome] = {
 }
 
 
+LOOKS: dict[str, Look] = {
+    "429": Look(error="ratelimited", after=60.0),
+    "refused": Look(error="is_archived", hidden=True),
+    "unknown": Look(error="HTTP 500"),
+    "unpostable": Look(error="unexpected_answer"),
+}
+Turn = ChannelLease | Lookup
+
+
 class Pipeline(RuleBasedStateMachine):
     """Workers take turns; what each was doing when it died or lost its lease is never known to the others."""
 
-    turns: Bundle[ChannelLease] = Bundle("turns")
-    posted: Bundle[ChannelLease] = Bundle("posted")
+    turns: Bundle[Turn] = Bundle("turns")
+    posted: Bundle[Turn] = Bundle("posted")
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,6 +77,7 @@ class Pipeline(RuleBasedStateMachine):
         self.slack: dict[str, float] = {}
         self.shown: Counter[str] = Counter()
         self.started: dict[int, float] = {}
+        self.seen: dict[tuple[str, str, int], Look] = {}
         self.runner, self.opened = asyncio.Runner(), AsyncExitStack()
         folder = self.opened.enter_context(TemporaryDirectory())
         address = parse_url(migrated_file(Path(folder, "bot.db")))
@@ -104,9 +114,15 @@ class Pipeline(RuleBasedStateMachine):
         self.route()
 
     @rule(target=turns)
-    def claim(self) -> MultipleResults[ChannelLease]:
+    def claim(self) -> MultipleResults[Turn]:
         """As the courier does: now, or when the next channel is due."""
         turn = self.take() or self.take()
+        return multiple(turn) if turn else multiple()
+
+    @rule(target=turns)
+    def claim_lookup(self) -> MultipleResults[Turn]:
+        """As the finder does."""
+        turn = self.take_lookup() or self.take_lookup()
         return multiple(turn) if turn else multiple()
 
     def take(self) -> ChannelLease | None:
@@ -117,42 +133,47 @@ class Pipeline(RuleBasedStateMachine):
         self.true += claimed.next_in or 0.0
         return None
 
+    def take_lookup(self) -> Lookup | None:
+        for lookup in self.runner.run(self.store.lookups.claim(limit=1)):
+            return lookup
+        self.true += self.runner.run(self.store.lookups.next_in()) or 0.0
+        return None
+
     @rule(target=posted, turn=consumes(turns))
-    def slack_takes_it_and_the_answer_is_on_its_way(
-        self, turn: ChannelLease
-    ) -> MultipleResults[ChannelLease]:
+    def slack_takes_it_and_the_answer_is_on_its_way(self, turn: Turn) -> MultipleResults[Turn]:
         self.say(turn)
         return multiple(turn)
 
     @rule(turn=consumes(turns))
-    def slack_takes_it_and_the_worker_dies(self, turn: ChannelLease) -> None:
+    def slack_takes_it_and_the_worker_dies(self, turn: Turn) -> None:
         self.say(turn)
 
     @rule(turn=consumes(turns))
-    def slack_takes_it_and_the_connection_is_cut(self, turn: ChannelLease) -> None:
+    def slack_takes_it_and_the_connection_is_cut(self, turn: Turn) -> None:
         self.say(turn)
-        self.settle(turn, NotSent(after=1.0) if turn.lookup else Unknown())
+        if isinstance(turn, Lookup):
+            self.settle_lookup(turn, Look(error="connection lost"))
+        else:
+            self.settle(turn, Unknown())
 
     @rule(turn=consumes(posted))
-    def the_answer_arrives(self, turn: ChannelLease) -> None:
+    def the_answer_arrives(self, turn: Turn) -> None:
         """Perhaps long after the lease was lost."""
-        found = self.slack.get(rendering.key(turn.posts))
-        if found and found > turn.since - CLOCKS_APART:
-            self.settle(turn, Sent(ts=f"{found:.6f}"))
-        else:
-            self.settle(turn, Absent() if turn.lookup else Unknown())
+        if isinstance(turn, Lookup):
+            self.settle_lookup(turn, self.seen.pop(self.place(turn)))
+            return
+        ts = self.slack.get(turn.posts[0].key)
+        self.settle(turn, Sent(ts=f"{ts:.6f}") if ts else Unknown())
 
     @rule(turn=consumes(turns), outcome=st.sampled_from(sorted(REFUSALS)))
-    def slack_says_no(self, turn: ChannelLease, outcome: str) -> None:
-        if not turn.lookup:
-            self.settle(turn, REFUSALS[outcome])
-        elif outcome == "unpostable":
-            self.settle(turn, Unpostable(error="not_in_channel", unsure=True))
+    def slack_says_no(self, turn: Turn, outcome: str) -> None:
+        if isinstance(turn, Lookup):
+            self.settle_lookup(turn, LOOKS[outcome])
         else:
-            self.settle(turn, NotSent(after=1.0))
+            self.settle(turn, REFUSALS[outcome])
 
     @rule(turn=consumes(turns))
-    def a_worker_dies_before_it_speaks(self, turn: ChannelLease) -> None:
+    def a_worker_dies_before_it_speaks(self, turn: Turn) -> None:
         """Its turn is forgotten; the row is not."""
 
     @rule(seconds=st.sampled_from([0.1, 1.0, 5.0, 11.0, 400.0]))
@@ -189,15 +210,28 @@ class Pipeline(RuleBasedStateMachine):
     def timed_out(self, turn: ChannelLease) -> bool:
         return self.true - self.started[turn.token] >= PACE.patience
 
-    def say(self, turn: ChannelLease) -> None:
-        """The message is there; a look-up says nothing, and a call ends before its lease does."""
-        if turn.lookup or self.timed_out(turn):
-            return
-        self.slack[rendering.key(turn.posts)] = self.true
-        self.shown.update(post.alert_id for post in turn.posts if post.alert_id)
+    def say(self, turn: Turn) -> None:
+        """The message is there, for a call ends before its lease does; a look-up sees what is there now."""
+        if isinstance(turn, Lookup):
+            keys = {post.key for post in turn.posts}
+            found = {
+                key: f"{at:.6f}"
+                for key, at in self.slack.items()
+                if key in keys and at > turn.since - CLOCKS_APART
+            }
+            self.seen[self.place(turn)] = Look(found=found, complete=True, pages=1)
+        elif not self.timed_out(turn):
+            self.slack[turn.posts[0].key] = self.true
+            self.shown.update(post.alert_id for post in turn.posts if post.alert_id)
+
+    def place(self, lookup: Lookup) -> tuple[str, str, int]:
+        return lookup.channel, lookup.thread_ts, lookup.token
 
     def settle(self, turn: ChannelLease, outcome: Outcome) -> None:
         self.runner.run(self.store.outcomes.settle(turn, outcome))
+
+    def settle_lookup(self, lookup: Lookup, look: Look) -> None:
+        self.runner.run(self.store.lookups.settle(lookup, look))
 
     def drain(self) -> None:
         """Slack is well, one worker lives: everything that was accepted is posted."""
@@ -205,11 +239,10 @@ class Pipeline(RuleBasedStateMachine):
         for _ in range(400):
             self.true += 31.0
             self.dead_letters_are_tried_again()
-            turn = self.take()
-            if turn is None:
-                continue
-            self.say(turn)
-            self.the_answer_arrives(turn)
+            for turn in (self.take_lookup(), self.take()):
+                if turn is not None:
+                    self.say(turn)
+                    self.the_answer_arrives(turn)
             if len(self.shown) == len(self.accepted) and self.nothing_waits():
                 break
         assert len(self.shown) == len(self.accepted)

@@ -25,8 +25,9 @@ from bot.store.db.engine import SteadyClock, Transaction
 from bot.store.db.schema import posts
 from bot.store.queue import retention
 from bot.store.queue.insert import Arrival
+from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import Absent, ChannelRefused, NotSent, Sent, Unknown
+from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent, Unknown
 from shared.domain.records import Actor, Subscription, Timer
 from shared.storage import database
 from shared.storage.database import parse_url
@@ -34,6 +35,7 @@ from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 
 ANN = Actor(name="ann", id="U1", face="slack")
+ABSENT = Look(complete=True, pages=1)
 
 
 @pytest.fixture
@@ -128,11 +130,16 @@ async def test_a_lost_lease_changes_nothing(store: Store, clock: ManualClock) ->
     await arrive(store, interested(1))
     (late,) = (await store.leases.claim(limit=5)).turns
     clock.now += store.leases.timings.lease + 1
-    (now,) = (await store.leases.claim(limit=5)).turns
-    assert now.lookup, "what a dead process was sending is looked up first"
+    assert (await store.leases.claim(limit=5)).turns == (), "a dead process's attempt is looked up first"
+    clock.now += 1
+    (slow,) = await store.lookups.claim(limit=5)
     assert not (await store.outcomes.settle(late, NotSent(after=0))).held
     assert (await store.records.summary("default")).uncertain == 1
-    assert (await store.outcomes.settle(now, Absent())).held
+    clock.now += store.leases.timings.lease + 1
+    (now,) = await store.lookups.claim(limit=5)
+    assert not (await store.lookups.settle(slow, ABSENT)).held
+    assert (await store.lookups.settle(now, ABSENT)).held
+    assert (await store.records.summary("default")).uncertain == 1
 
 
 @pytest.mark.parametrize(
@@ -144,13 +151,14 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
     store: Store, clock: ManualClock, outcome: Unknown, look_ups: int
 ) -> None:
     await arrive(store, interested(1))
-    done = []
-    for _ in range(look_ups + 2):
-        (turn,) = (await store.leases.claim(limit=5)).turns
-        done.append(turn.lookup)
-        await store.outcomes.settle(turn, Absent() if turn.lookup else outcome)
+    (turn,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(turn, outcome)
+    for _ in range(look_ups):
+        assert (await store.leases.claim(limit=5)).turns == ()
         clock.now += 5
-    assert done == [False, *[True] * look_ups, False]
+        (lookup,) = await store.lookups.claim(limit=5)
+        await store.lookups.settle(lookup, ABSENT)
+    assert [turn.posts[0].id for turn in (await store.leases.claim(limit=5)).turns] == [turn.posts[0].id]
 
 
 async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, clock: ManualClock) -> None:

@@ -1,0 +1,81 @@
+"""A post whose outcome is unknown delays no other, and is settled when Slack can be read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.waiting import until
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
+    database = request.getfixturevalue("fresh_postgresql") if request.param == "postgresql" else ""
+    async with open_harness(tmp_path, database=database) as opened:
+        await opened.control("settings", messages_per_second=0)
+        async with bot_inside(opened, pace=HASTE):
+            yield opened
+
+
+async def unconfirmed(bot: BotHarness) -> dict[str, int]:
+    return dict(json.loads((await bot.get("/readyz"))[1])["unconfirmed_posts"])
+
+
+UNREADABLE: list[dict[str, Any]] = [
+    {"kind": "status", "status": 500},
+    {"kind": "status", "status": 200},
+    {"kind": "rate_limited", "retry_after": 60},
+    {"kind": "answer", "answer": {"ok": True, "messages": None}},
+    {"kind": "answer", "answer": []},
+]
+
+
+@pytest.mark.parametrize("fault", UNREADABLE, ids=lambda fault: "-".join(str(v) for v in fault.values()))
+async def test_an_uncertain_post_that_cannot_be_looked_up_delays_no_other(
+    bot: BotHarness, fault: dict[str, Any]
+) -> None:
+    await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
+    await bot.control("faults", method="conversations.history", times=None, **fault)
+    for number in range(4):
+        assert await bot.deliver(interested(number)) == 200
+    assert set((await bot.until_posted(4)).values()) == {1}
+    found = await unconfirmed(bot)
+    assert sum(found.values()) == 1, "readiness tells of it"
+
+
+async def test_a_post_that_cannot_be_looked_up_is_unsure_and_settled_when_slack_can_be_read(
+    bot: BotHarness,
+) -> None:
+    fault = {"method": "conversations.history", "kind": "answer", "answer": {"ok": True, "messages": [7]}}
+    await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
+    await bot.control("faults", **fault, times=None)
+    assert await bot.deliver(interested(1)) == 200
+
+    async def unsure() -> bool:
+        return await unconfirmed(bot) == {"uncertain": 0, "unsure": 1}
+
+    await until(unsure, seconds=40)
+    (shown,) = await bot.say("status")
+    assert "1 unsure" in json.dumps(shown["blocks"], ensure_ascii=False)
+    await bot.control("faults", clear=True)
+    assert bot.running is not None
+    await bot.running.store.dead_letters.revive()
+
+    async def settled() -> bool:
+        return await unconfirmed(bot) == {"uncertain": 0, "unsure": 0}
+
+    await until(settled)
+    assert list((await bot.posted()).values()) == [1]
+
+
+async def test_a_post_that_never_arrived_is_sent_when_slack_can_be_read(bot: BotHarness) -> None:
+    await bot.control("faults", method="chat.postMessage", kind="cut")
+    await bot.control("faults", method="conversations.history", kind="status", status=500, times=3)
+    for number in range(2):
+        assert await bot.deliver(interested(number)) == 200
+    assert set((await bot.until_posted(2)).values()) == {1}
