@@ -256,6 +256,7 @@ async def bot_process(
         if process.returncode is None:
             process.kill()
         await process.wait()
+        process._transport.close()  # type: ignore[attr-defined] # a pipe that was not read to its end stays open
 
 
 async def _answers(bot: BotHarness) -> bool:

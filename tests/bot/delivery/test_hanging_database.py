@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import make_url
 
 from tests.bot.harness import HASTE, BotHarness, bot_process, interested, open_harness
-from tests.waiting import until
+from tests.waiting import BOUND, until
 
 pytestmark = pytest.mark.e2e
 
@@ -71,7 +71,7 @@ async def bot(tmp_path: Path, server: Server) -> AsyncIterator[BotHarness]:
         yield opened
 
 
-async def test_deliveries_get_503_in_three_seconds_while_postgresql_hangs_and_are_taken_afterwards(
+async def test_deliveries_get_503_while_postgresql_hangs_and_are_taken_afterwards(
     bot: BotHarness, server: Server
 ) -> None:
     async with bot_process(bot, pace=HASTE):
@@ -83,7 +83,7 @@ async def test_deliveries_get_503_in_three_seconds_while_postgresql_hangs_and_ar
             await asyncio.sleep(number * 0.4)
             began = time.monotonic()
             status = await bot.deliver(interested(number))
-            return status, time.monotonic() - began < 3.0
+            return status, time.monotonic() - began < BOUND
 
         answers = await asyncio.gather(*(timed(number) for number in range(1, 15)))
         assert set(answers) == {(503, True)}
