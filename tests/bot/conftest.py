@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
+from bot.interactions import responders
 from bot.jobs import register
 from bot.store import Store, open_store
 from sandbox.service.v1 import rate_limits
@@ -31,10 +32,11 @@ structlog.configure(
 @pytest.fixture(autouse=True)
 def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests to the service wait for no turn and are never too many, and timers are looked for often: the rate has
-    tests of its own in tests/shared."""
+    tests of its own in tests/shared. No answer is announced as slow because the machine is."""
     monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(rate_limits, "RATE", 10_000)
     monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
+    monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
 
 
 @pytest.fixture

@@ -94,14 +94,11 @@ async def test_a_change_behind_another_line_is_not_made_unannounced(bot: BotHarn
 
 
 async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarness) -> None:
+    await bot.control("settings", messages_per_second=0)
     for number in range(32):
         assert await bot.deliver(interested(number)) == 200
 
-    async def all_waiting() -> bool:
-        assert bot.running is not None
-        return len(await bot.running.store.records.open_replies("default")) == 32
-
-    await until(all_waiting)
+    await bot.until_posted(32)  # else a card may come before an answer
     (first,) = await bot.say("open", user=seed.BEN.id)
     assert "1 to 15 of 32" in shown(first)
     (second,) = await press(bot, first, "Next")
