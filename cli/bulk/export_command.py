@@ -28,6 +28,7 @@ from shared.api.http.rate_limit import Priority
 from shared.api.models import LeadStatus
 from shared.domain.lead_record import STANDARD, record_of
 from shared.text.csv_cells import csv_cell
+from shared.text.sanitize import visible_json, visible_lines
 
 STDOUT = "-"
 SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -54,15 +55,19 @@ def run(options: Namespace) -> int:
 
 def _export_through(options: Namespace, form: str) -> None:
     """To stdout, or to a device or pipe, which are written to only once all leads are there."""
+    from cli.console.card_output import data_output
+
     target = options.file
     with tempfile.TemporaryDirectory(prefix="outreach-export-") as folder:
         options.file = Path(folder) / f"leads.{form}"
         asyncio.run(_export(options, as_csv=form == "csv"))
         with options.file.open(encoding="utf-8") as written, contextlib.ExitStack() as stack:
-            to_stdout = str(target) == STDOUT
-            shutil.copyfileobj(
-                written, sys.stdout if to_stdout else stack.enter_context(target.open("w", encoding="utf-8"))
-            )
+            if str(target) == STDOUT:
+                output = data_output(visible_lines if form == "csv" else visible_json)
+                for text in written:
+                    output.write(text)
+            else:
+                shutil.copyfileobj(written, stack.enter_context(target.open("w", encoding="utf-8")))
 
 
 async def _export(options: Namespace, *, as_csv: bool) -> int:

@@ -16,6 +16,7 @@ from shared.client_report.page import page
 from shared.commands import parse
 from shared.operations.reports.report import read_report, summary
 from shared.settings import Need, Settings, load
+from shared.text.sanitize import visible_lines
 
 STDOUT = "-"
 
@@ -47,7 +48,7 @@ def run(options: Namespace) -> int:
 
 def _write(text: str, options: Namespace) -> None:
     if str(options.html) == STDOUT:
-        sys.stdout.write(text)
+        card_output.data_output(visible_lines).write(text)
         return
     write_private(options.html, text)
     print(f"Wrote the report to {options.html}.", file=sys.stderr)

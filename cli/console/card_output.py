@@ -10,8 +10,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TextIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -21,7 +22,7 @@ from cli.console import exit_codes
 from cli.console.table_layout import Look, lay_out, shortened
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.csv_cells import csv_cell
-from shared.text.sanitize import visible, visible_lines
+from shared.text.sanitize import visible, visible_json, visible_lines
 
 STYLES = {Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.UNKNOWN: "magenta", Tone.INFO: ""}
 WIDEST_PROSE = 100
@@ -54,17 +55,39 @@ def answer(card: Card, *, as_json: bool = False) -> int:
 
 
 def print_data(data: Sequence[Mapping[str, object]]) -> None:
-    """`--json`: one array of objects on stdout; what a terminal cannot encode is escaped."""
-    print(json.dumps(list(data), ensure_ascii=not _speaks_unicode(sys.stdout), indent=2, default=str))
+    """`--json`: one array of objects on stdout; what a terminal cannot encode, or would obey, is escaped."""
+    text = json.dumps(list(data), ensure_ascii=not _speaks_unicode(sys.stdout), indent=2, default=str)
+    data_output(visible_json).write(f"{text}\n")
 
 
 def print_csv(data: Sequence[Mapping[str, object]]) -> None:
     """`--csv`: a row for each object under the keys of all; no cell is a formula to a spreadsheet."""
-    rows = csv.writer(sys.stdout)
+    rows = csv.writer(data_output(visible_lines))
     keys = list(dict.fromkeys(key for one in data for key in one))
     if keys:
         rows.writerow(keys)
     rows.writerows([csv_cell(one.get(key)) for key in keys] for one in data)
+
+
+class DataOutput(Protocol):
+    """Where data is written."""
+
+    def write(self, text: str, /) -> object:
+        """Write a piece that no escape sequence crosses the end of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Terminal:
+    stream: TextIO
+    clean: Callable[[str], str]
+
+    def write(self, text: str, /) -> None:
+        self.stream.write(self.clean(text))
+
+
+def data_output(clean: Callable[[str], str]) -> DataOutput:
+    """Stdout for data: exact in a pipe or a file, cleaned on a terminal, which would obey what a lead has written."""
+    return _Terminal(sys.stdout, clean) if sys.stdout.isatty() else sys.stdout
 
 
 def look_of(stream: TextIO, console: Console) -> Look:

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from shared.text.sanitize import visible_lines
+
 if TYPE_CHECKING:
     from shared.domain.card import Card
 
@@ -60,7 +62,7 @@ def guard(act: Callable[[], int]) -> int:
 
 
 def print_error(text: str) -> None:
-    print(f"outreach: {text}", file=sys.stderr)
+    print(f"outreach: {visible_lines(text)}", file=sys.stderr)
 
 
 def os_error_text(fault: OSError) -> str:

@@ -5,6 +5,7 @@ Pure, and fast to import.
 
 from __future__ import annotations
 
+import json
 import re
 
 # ESC sequences whole (CSI, OSC and other strings, two-character ones), so that no "[31m" is left behind.
@@ -20,6 +21,7 @@ _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
+_NOT_IN_JSON = re.compile(f"{_CONTROLS.pattern}|{_INVISIBLE.pattern}|[\u2028\u2029]|{_SURROGATES.pattern}")
 _SPACES = re.compile(r"[\n\t]+")
 
 
@@ -34,3 +36,10 @@ def visible_lines(text: str) -> str:
     text = _BREAKS.sub("\n", _ESCAPES.sub("", text))
     text = _INVISIBLE.sub("", _CONTROLS.sub("", text))
     return _SURROGATES.sub("\ufffd", text)
+
+
+def visible_json(text: str) -> str:
+    """The same JSON, with what a terminal would obey or hide written as an escape."""
+    if text.isascii():  # JSON itself escapes the control characters of ASCII, but for DEL
+        return text.replace("\x7f", "\\u007f")
+    return _NOT_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)

@@ -17,6 +17,7 @@ from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot
 from shared.domain.snapshot_json import to_json
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
+from shared.text.sanitize import visible, visible_json
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
@@ -40,7 +41,8 @@ async def print_once(
         picture = await _picture(snapshot, board, place)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
-        sys.stdout.write(json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False) + "\n")
+        text = json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False)
+        sys.stdout.write((visible_json(text) if sys.stdout.isatty() else text) + "\n")
     elif not svg:
         _print(board)
     return _failures(snapshot)
@@ -50,7 +52,9 @@ def _failures(snapshot: Snapshot) -> int:
     failed = [(name, snapshot.reading(source).error) for name, source in SOURCES.items()]
     failures = [f"{name}: {error}" for name, error in failed if error]
     if failures:
-        sys.stderr.write("Some data couldn't be read.\n" + "".join(f"  {line}\n" for line in failures))
+        sys.stderr.write(
+            "Some data couldn't be read.\n" + "".join(f"  {visible(line)}\n" for line in failures)
+        )
     return 1 if failures else 0
 
 
