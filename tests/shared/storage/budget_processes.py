@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy.engine import URL
 
+from tests.processes import running_async
 from tests.shared.api.scripted_server import ScriptedServer
 
 ROOT = Path(__file__).parents[3]
@@ -18,17 +19,17 @@ SLOT = 1 / 9.5
 
 
 async def worker(url: URL, server: ScriptedServer, priority: str, count: int) -> dict[str, Any]:
-    process = await asyncio.create_subprocess_exec(
+    command = (
         sys.executable,
         str(Path(__file__).with_name("budget_worker.py")),
         url.render_as_string(hide_password=False),
         server.base_url,
         priority,
         str(count),
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    out, _ = await process.communicate()
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    async with running_async(*command, stdout=asyncio.subprocess.PIPE, env=environ) as process:
+        out, _ = await process.communicate()
     assert process.returncode == 0
     body: dict[str, Any] = json.loads(out)
     return body

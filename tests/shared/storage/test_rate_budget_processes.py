@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ async def test_a_killed_process_wastes_few_slots(tmp_path: Path, server: Scripte
         running_async(sys.executable, "-c", DOOMED, str(url), server.base_url, cwd=ROOT) as doomed,
         SharedBudget(url, key="k") as budget,
     ):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while budget.state().waiting < 5:
                 await asyncio.sleep(0.02)
                 await budget.open()
@@ -77,14 +78,25 @@ asyncio.run(main())
 """
 
 
-async def run_script(script: str, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable, "-c", script, *arguments, cwd=ROOT, env={**os.environ, **environ}
-    )
+RunScript = Callable[..., Awaitable[asyncio.subprocess.Process]]
+
+
+@pytest.fixture
+async def run_script() -> AsyncIterator[RunScript]:
+    """Starts a script in a process of its own, which ends with the test at the latest."""
+    async with AsyncExitStack() as started:
+
+        async def run(script: str, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
+            command = (sys.executable, "-c", script, *arguments)
+            return await started.enter_async_context(
+                running_async(*command, cwd=ROOT, env={**os.environ, **environ})
+            )
+
+        yield run
 
 
 async def until_asked(server: ScriptedServer, count: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             if len(server.asked) >= count:
                 return
@@ -152,7 +164,7 @@ asyncio.run(main())
 
 
 async def test_spellings_of_one_address_share_the_budget_of_the_key(
-    tmp_path: Path, server: ScriptedServer
+    tmp_path: Path, server: ScriptedServer, run_script: RunScript
 ) -> None:
     hosts = ("127.0.0.1", "localhost", "LOCALHOST")
     environ = {
@@ -190,7 +202,7 @@ asyncio.run(main())
 
 
 async def test_a_wall_clock_that_is_set_forward_again_and_again_changes_nothing(
-    tmp_path: Path, server: ScriptedServer
+    tmp_path: Path, server: ScriptedServer, run_script: RunScript
 ) -> None:
     process = await run_script(STEPPING, f"sqlite:///{tmp_path / 'budget.db'}", server.base_url)
     assert await process.wait() == 0
@@ -198,7 +210,9 @@ async def test_a_wall_clock_that_is_set_forward_again_and_again_changes_nothing(
     assert worst_second([asked.at for asked in server.asked]) <= 10
 
 
-async def test_a_resumed_process_continues_at_once(tmp_path: Path, server: ScriptedServer) -> None:
+async def test_a_resumed_process_continues_at_once(
+    tmp_path: Path, server: ScriptedServer, run_script: RunScript
+) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     process = await run_script(DOOMED, str(url), server.base_url)
     await until_asked(server, 5)
@@ -207,10 +221,8 @@ async def test_a_resumed_process_continues_at_once(tmp_path: Path, server: Scrip
     await asyncio.sleep(5)
     process.send_signal(signal.SIGCONT)
     continued = time.monotonic()
-    try:
-        await until_asked(server, before + 20)
-    finally:
-        process.kill()
-        await process.wait()
+    await until_asked(server, before + 20)
     assert time.monotonic() - continued <= 4
+    process.kill()
+    await process.wait()
     assert worst_second([asked.at for asked in server.asked]) <= 10

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import pty
 import select
 import signal
-import sys
 import time
 from dataclasses import fields
 from pathlib import Path
@@ -15,6 +13,7 @@ import psutil
 import pytest
 from rich.cells import cell_len
 
+from tests.tui.system.conftest import Terminals
 from tui.system.terminal import ASCII, plain_theme
 from tui.theme.palette import ASCII as ASCII_GLYPHS
 from tui.theme.palette import UNICODE
@@ -55,7 +54,7 @@ def test_a_plain_terminal_has_its_own_theme(environ: dict[str, str], theme: str)
     assert plain_theme(environ) == theme
 
 
-def spawn(folder: Path, program: str = START) -> tuple[int, int]:
+def spawn(terminals: Terminals, folder: Path, program: str = START) -> tuple[int, int]:
     """The dashboard of a service that does not answer; its process and its terminal."""
     (folder / "outreach.toml").touch()
     environ = {k: v for k, v in os.environ.items() if not k.startswith("OUTREACH_")}
@@ -68,13 +67,10 @@ def spawn(folder: Path, program: str = START) -> tuple[int, int]:
         "PYTHONPATH": str(Path.cwd()),
         "XDG_STATE_HOME": str(folder),
     }
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execve(sys.executable, [sys.executable, "-c", program], environ)
-    return child, terminal
+    return terminals.spawn(program, environ)
 
 
-def read_until(terminal: int, wanted: bytes, *, seconds: float = 20) -> None:
+def read_until(terminal: int, wanted: bytes, *, seconds: float = 60) -> None:
     seen, end = b"", time.monotonic() + seconds
     while wanted not in seen:
         assert select.select([terminal], [], [], max(0.0, end - time.monotonic()))[0], seen[-2000:]
@@ -94,11 +90,11 @@ def seconds_until_exit(child: int, seconds: float) -> float | None:
 
 
 @pytest.mark.e2e
-def test_a_dashboard_whose_terminal_is_gone_ends(tmp_path: Path) -> None:
-    child, terminal = spawn(tmp_path)
+def test_a_dashboard_whose_terminal_is_gone_ends(terminals: Terminals, tmp_path: Path) -> None:
+    child, terminal = spawn(terminals, tmp_path)
     read_until(terminal, b"OUTREACH")
-    os.close(terminal)
-    assert seconds_until_exit(child, 10) is not None
+    terminals.close(terminal)
+    assert seconds_until_exit(child, 30) is not None
 
 
 def stop_reading(terminal: int) -> None:
@@ -109,26 +105,28 @@ def stop_reading(terminal: int) -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("program", [START, DEMO], ids=["dashboard", "demo"])
 @pytest.mark.parametrize("way", ["told to end", "terminal closed"])
-def test_a_terminal_that_takes_no_output_keeps_no_process(tmp_path: Path, program: str, way: str) -> None:
-    child, terminal = spawn(tmp_path, program)
-    read_until(terminal, b"INBOXES", seconds=60)
+def test_a_terminal_that_takes_no_output_keeps_no_process(
+    terminals: Terminals, tmp_path: Path, program: str, way: str
+) -> None:
+    child, terminal = spawn(terminals, tmp_path, program)
+    read_until(terminal, b"INBOXES", seconds=150)
     family = psutil.Process(child).children(recursive=True)
     stop_reading(terminal)
     if way == "told to end":
         os.kill(child, signal.SIGTERM)
     else:
-        os.close(terminal)
-    assert seconds_until_exit(child, 10) is not None
+        terminals.close(terminal)
+    assert seconds_until_exit(child, 30) is not None
     _, alive = psutil.wait_procs(family, timeout=5)
     assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
 
 
 @pytest.mark.e2e
-def test_q_leaves_and_nothing_is_written_to_the_screen_by_a_log(tmp_path: Path) -> None:
-    child, terminal = spawn(tmp_path)
+def test_q_leaves_and_nothing_is_written_to_the_screen_by_a_log(terminals: Terminals, tmp_path: Path) -> None:
+    child, terminal = spawn(terminals, tmp_path)
     read_until(terminal, b"INBOXES")
     os.write(terminal, b"q")
     seen = bytearray()
@@ -140,8 +138,7 @@ def test_q_leaves_and_nothing_is_written_to_the_screen_by_a_log(tmp_path: Path) 
         if not part:
             break
         seen += part
-    assert seconds_until_exit(child, 10) is not None
+    assert seconds_until_exit(child, 30) is not None
     assert b"Traceback" not in seen
     assert b"WARNING" not in seen
     assert (tmp_path / "dashboard.log").stat().st_mode & 0o077 == 0
-    os.close(terminal)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pty
 import select
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from shared.domain.snapshot import Snapshot
 from tests.bench.dashboard import tui_month
 from tests.clock import moment
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
+from tests.tui.system.conftest import Terminals
 from tests.waiting import until
 from tui.app.dashboard import DashboardApp
 from tui.model.alarms import Alarm, to_plain
@@ -176,7 +176,7 @@ sys.exit(main(["dashboard", "--wall"]))
 
 
 @pytest.mark.e2e
-def test_a_self_restart_leaves_no_gap_on_the_terminal(tmp_path: Path) -> None:
+def test_a_self_restart_leaves_no_gap_on_the_terminal(terminals: Terminals, tmp_path: Path) -> None:
     soon = moment().astimezone() + timedelta(seconds=10)
     (tmp_path / "outreach.toml").write_text(f'[dashboard]\nrefresh_at = "{soon:%H:%M:%S}"\n')
     environ = {name: value for name, value in os.environ.items() if not name.startswith("OUTREACH_")}
@@ -187,9 +187,7 @@ def test_a_self_restart_leaves_no_gap_on_the_terminal(tmp_path: Path) -> None:
         "OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/outreach.db",
         "TERM": "xterm-256color",
     }
-    process, terminal = pty.fork()
-    if process == 0:  # pragma: no cover # another process
-        os.execve(sys.executable, [sys.executable, "-c", YOUNG], environ)
+    process, terminal = terminals.spawn(YOUNG, environ)
     seen = read_until(terminal, lambda shown: shown.count(MOUSE) > 2 and b"OUTREACH" in shown.split(DONE)[-1])
     assert seen.count(DONE) == 1, "it began anew"
     assert (seen.count(ENTER.encode()), seen.count(LEAVE.encode())) == (1, 0), "on the same screen"
@@ -198,7 +196,6 @@ def test_a_self_restart_leaves_no_gap_on_the_terminal(tmp_path: Path) -> None:
     os.write(terminal, b"q")
     assert read_until(terminal, lambda shown: LEAVE.encode() in shown), "and left it in the end"
     os.waitpid(process, 0)
-    os.close(terminal)
 
 
 DONE, MOUSE = b"\x1b[?2004l", b"\x1b[?1000h"
