@@ -66,6 +66,8 @@ class Service(httpx.AsyncBaseTransport):
             {"group": "sq_1", "sends": 1000, "replies": 40, "positive_replies": 10, "meetings": 3},
             {"group": "sq_3", "sends": 3000, "replies": 60, "positive_replies": 12, "meetings": 1},
         ]
+        self.first_day = ""
+        """Before it, as `2026-03-01`, nothing was sent."""
         self.requests: list[tuple[str, str, dict[str, Any]]] = []
         self.failing: dict[str, httpx.Response | Exception] = {}
         """`GET /stats` -> what comes instead."""
@@ -85,6 +87,8 @@ class Service(httpx.AsyncBaseTransport):
         return [path for verb, path, _ in self.requests if verb == method]
 
     def _answer(self, method: str, path: str, asked: dict[str, Any]) -> httpx.Response:
+        if method == "GET" and path == "/stats" and asked.get("to", self.first_day) < self.first_day:
+            return httpx.Response(200, json={"data": []})
         if method == "GET" and path in {"/sequences", "/inboxes", "/stats"}:
             return httpx.Response(200, json={"data": getattr(self, path[1:])})
         if method == "GET":

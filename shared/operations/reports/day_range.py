@@ -9,6 +9,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from shared.commands.times import days_of
 from shared.domain.snapshot import DEFAULT_RANGE
 from shared.domain.wall_clock import instant
+from shared.text.formats import show_days
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,8 @@ def range_of(values: Mapping[str, object], *, today: date) -> Range:
     if named := values.get("named"):
         begun, over = days_of(str(named), today=today)
         running = over >= today
-        name = f"{named}{' so far' if running else ''}"
+        dates = f" ({show_days(begun, over)})" if str(named).startswith("last ") else ""
+        name = f"{named}{' so far' if running else dates}"
         return Range(start=begun, end=over, name=name, running=running, today=today)
     first = today - DEFAULT_RANGE + timedelta(days=1)
     return Range(start=first, end=today, name="last 30 days", given=False, running=True, today=today)

@@ -14,6 +14,7 @@ from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
+from shared.domain.known_days import is_known_from
 from shared.domain.records import ClaimTime, OpenReply
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
@@ -70,18 +71,15 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
         read_part(_claims(context, since=period.before.span[0])),
     )
     speeds = await read_part(people.read_speeds(context, *period.span))
+    known = await read_part(is_known_from(context.client, period.before.first, priority=Priority.BULK))
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
     whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
     return Card(
         title=f"{whose}, {'today so far' if so_far else period}",
         tone=Tone.UNKNOWN if inboxes.value is None else verdict.tone,
-        text=(
-            "Today isn't over, so it isn't compared."
-            if so_far
-            else f"Compared with {period.before} (same {'weekday' if every == 'day' else 'weekdays'}).",
-        ),
+        text=(_compared(period, so_far=so_far, known=bool(known.value)),),
         facts=(
-            *_numbers(days, length=period.length, so_far=so_far),
+            *_numbers(days, length=period.length, compared=bool(known.value) and not so_far),
             *_extremes(sequences),
             *_times(claims, period),
             _came(came, so_far=so_far),
@@ -92,6 +90,14 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
         charts=(*_charts(days, last=period.last), *people.speed_charts(speeds.value or ())),
         buttons=_BUTTONS,
     )
+
+
+def _compared(period: Period, *, so_far: bool, known: bool) -> str:
+    if so_far:
+        return "Today isn't over, so it isn't compared."
+    if not known:
+        return f"Not compared: the counts of {period.before} are incomplete."
+    return f"Compared with {period.before} (same {'weekday' if period.length == 1 else 'weekdays'})."
 
 
 _BUTTONS = (
@@ -128,11 +134,11 @@ async def _open(context: CommandContext) -> Sequence[OpenReply]:
     return await need_records(context).open_replies(context.workspace.name)
 
 
-def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int, so_far: bool) -> tuple[Fact, ...]:
+def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int, compared: bool) -> tuple[Fact, ...]:
     if part.value is None:
         return (part.unknown("Numbers"),)
     now, before = totals(part.value[-length:]), totals(part.value[-length - 7 : -7])
-    return total_facts(now, past=None if so_far else Past(now=now, before=before))
+    return total_facts(now, past=Past(now=now, before=before) if compared else None)
 
 
 def _extremes(part: Part[tuple[tuple[str, StatsRow], ...]]) -> tuple[Fact, ...]:

@@ -17,6 +17,7 @@ from shared.commands.arguments import clip
 from shared.commands.periods import PERSON, STATS_GROUPS
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
+from shared.domain.known_days import is_known_from
 from shared.domain.snapshot import service_day
 from shared.domain.totals import rate, totals
 from shared.operations.context import CommandContext
@@ -91,18 +92,20 @@ class Past:
 
 
 async def read_past(asked: Range, *, by: Grouping, context: CommandContext) -> Past | None:
-    """For comparison only: where it cannot be read, or no day is over, the change is unknown."""
+    """For comparison only: where it can't be read or isn't fully known, or no day is over, the change is unknown."""
     whole, before = asked.complete, asked.compared_with
     if whole is None or before is None:
         return None
     read = partial(context.client.stats, group_by=by, priority=Priority.INTERACTIVE)
     try:
-        now, past = await asyncio.gather(
-            read(start=whole.start, end=whole.end), read(start=before.start, end=before.end)
+        now, past, known = await asyncio.gather(
+            read(start=whole.start, end=whole.end),
+            read(start=before.start, end=before.end),
+            is_known_from(context.client, before.start, priority=Priority.INTERACTIVE),
         )
     except OutreachError:
         return None
-    return Past(now=totals(now), before=totals(past))
+    return Past(now=totals(now), before=totals(past)) if known else None
 
 
 async def group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:

@@ -187,9 +187,33 @@ async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(
     assert asked[1:] == [  # six days are over; the same six weekdays before
         {"group_by": "step", "from": "2026-03-04", "to": "2026-03-09"},
         {"group_by": "step", "from": "2026-02-25", "to": "2026-03-02"},
+        {"group_by": "sequence", "from": "2025-02-25", "to": "2026-02-25"},  # was anything sent by then?
     ]
     assert facts(card)["Sends"] == "4,000, no clear change"
     assert card.text[-1] == ("Compared with 25 February to 2 March (same weekdays). Today is excluded.")
+
+
+@pytest.mark.parametrize(
+    ("first_day", "compared"),
+    [("2025-06-01", True), ("2026-01-05", True), ("2026-01-06", False), ("2026-02-01", False)],
+)
+async def test_a_month_is_compared_only_with_a_period_that_is_fully_known(
+    harness: CommandHarness, *, first_day: str, compared: bool
+) -> None:
+    harness.service.first_day = first_day
+    card = await harness.say("stats last month")
+    assert card.title == "Stats by sequence, last month (1 to 28 February)"
+    asked = [query for _, path, query in harness.service.requests if path == "/stats"]
+    assert {"group_by": "sequence", "from": "2026-01-04", "to": "2026-01-31"} in asked
+    # 4 January is a Sunday: Monday is the first day on which something may have been sent
+    assert {"group_by": "sequence", "from": "2025-01-04", "to": "2026-01-05"} in asked
+    assert any(line.startswith("Compared with") for line in card.text) is compared
+    assert ("no clear change" in facts(card)["Sends"]) is compared
+
+
+async def test_last_week_shows_its_dates_by_the_services_day(harness: CommandHarness) -> None:
+    assert (await harness.say("stats last week")).title == "Stats by sequence, last week (2 to 8 March)"
+    assert (await harness.say("stats this week")).title == "Stats by sequence, this week so far"
 
 
 async def test_the_better_group_is_named_with_how_sure_it_is(harness: CommandHarness) -> None:

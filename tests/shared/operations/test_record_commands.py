@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -156,6 +157,15 @@ async def test_the_digest_compares_with_the_same_weekday(harness: CommandHarness
     assert by_label["Domains"].startswith(
         "1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)"
     )
+
+
+async def test_a_digest_of_a_young_account_is_not_compared(harness: CommandHarness) -> None:
+    harness.service.first_day = "2026-02-26"
+    card = await digest_card(harness.context, every="week")
+    assert card.text == ("Not compared: the counts of 24 February to 2 March are incomplete.",)
+    assert not re.search("change|▲|▼", facts(card)["Sends"])
+    harness.service.first_day = "2026-02-24"
+    assert (await digest_card(harness.context, every="week")).text[0].startswith("Compared with")
 
 
 async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness: CommandHarness) -> None:
