@@ -170,7 +170,7 @@ class BotHarness:
 
     async def say(self, text: str, **more: Any) -> list[dict[str, Any]]:
         """Type `/outreach TEXT` and return what the bot answered."""
-        done = await self.control("command", text=f"/outreach {text}", **{"wait": 15, **more})
+        done = await self.control("command", text=f"/outreach {text}", **{"wait": 30, **more})
         found = list(done["answers"])
         if any(one["text"].startswith(SLOW) for one in found):  # on a busy machine
             return [dict(await until(lambda: self._answer_after(found[-1])))]
@@ -187,7 +187,7 @@ async def open_harness(folder: Path, *, database: str = "", **environ: str) -> A
     port = free_port()
     async with (
         SlackStandIn(0, f"http://127.0.0.1:{port}") as slack,
-        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20)) as http,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http,
     ):
         connection = slack.announcement
         yield BotHarness(
