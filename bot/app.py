@@ -119,7 +119,14 @@ async def open_bot(
         directory = UserDirectory(slack, groups=settings.roles.groups)
         report = ChannelHealth(settings, name=directory.known_name)
         draw = partial(draw_posts, store, several=len(settings.workspaces) > 1, link=settings.links.lead)
-        repainter = Repainter(store, messages, draw=draw, wakeup=signals.repaints, may_see=may_see)
+        repainter = Repainter(
+            store,
+            messages,
+            draw=draw,
+            wakeup=signals.repaints,
+            planned=signals.posts.set,
+            may_see=may_see,
+        )
         worker = DeliveryWorker(
             store,
             messages,

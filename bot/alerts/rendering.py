@@ -11,7 +11,7 @@ from bot.alerts import answers, kinds
 from bot.alerts.model import Alert, Mark
 from bot.alerts.wording import facts_of, show_counts
 from bot.blockkit import card_blocks, card_list
-from bot.store.queue.posts import ANSWER, NUDGES, UNACKNOWLEDGED, UNFINISHED, Post
+from bot.store.queue.posts import ANSWER, CURRENT, NUDGES, UNACKNOWLEDGED, UNFINISHED, Post
 from bot.store.queue.repaints import StormTally
 from shared.api.events import Event, read_event
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
@@ -136,7 +136,7 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
         found["alert_id"] = names[0]
     if len(names) > 1:
         found["alert_ids"] = names
-    if posts[0].kind == "again":
+    if posts[0].kind in {"again", CURRENT}:
         found["again_of"] = posts[0].alert_id
     return found
 

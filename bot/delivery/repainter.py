@@ -13,7 +13,7 @@ from bot.runtime.wakeup import Wakeup
 from bot.slack.messages import MessageSender
 from bot.store import Store
 from bot.store.queue.dead_letters import NOT_INSTALLED
-from bot.store.queue.outcomes import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent
+from bot.store.queue.outcomes import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unpostable
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
 from shared.domain.records import RecordsUnavailable
@@ -52,7 +52,7 @@ async def draw(store: Store, posts: Sequence[Post], *, several: bool, link: str 
 
 
 class Repainter:
-    """`run` until cancelled; `wakeup` is set when something may be due."""
+    """`run` until cancelled; `wakeup` is set when something may be due, `planned` called when there is a new post."""
 
     def __init__(
         self,
@@ -61,10 +61,11 @@ class Repainter:
         *,
         draw: Draw,
         wakeup: Wakeup,
+        planned: Callable[[], None],
         may_see: MaySee = everybody_sees,
     ) -> None:
         self._store, self._messages, self._draw, self._wakeup = store, messages, draw, wakeup
-        self._may_see = may_see
+        self._planned, self._may_see = planned, may_see
 
     async def run(self) -> None:
         """Update what is due, in parallel with the worker, so that no alert waits for an update."""
@@ -96,6 +97,11 @@ class Repainter:
                 await self._store.repaints.done(message)
             case NotSent(error=error) if error == RATE_LIMITED:
                 await self._store.repaints.throttled(message, seconds=outcome.after)
+            case Unpostable(error=error):
+                renewed = await self._store.repaints.refused(message)
+                log.warning("edit refused", channel=message[0].channel, error=error, renewed=renewed)
+                if renewed:
+                    self._planned()
             case _:
                 refuses = isinstance(outcome, ChannelRefused)
                 await self._store.repaints.failed(message, channel_refuses=refuses)

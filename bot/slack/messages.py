@@ -132,7 +132,7 @@ class MessageSender:
     async def repaint(
         self, channel: str, ts: str, message: Message, *, payload: Mapping[str, Any]
     ) -> Outcome:
-        """Redraw a message; one that can no longer be changed counts as done."""
+        """Redraw a message; `Unpostable`: Slack lets nobody edit it, or not so."""
         call: dict[str, Any] = {
             "channel": channel,
             "ts": ts,
@@ -143,8 +143,7 @@ class MessageSender:
         try:
             await self._slack.call("chat.update", seconds=self._timeout, **call)
         except SlackError as error:
-            outcome = outcome_of(error)
-            return Sent(ts=ts) if isinstance(outcome, Unpostable) else outcome
+            return outcome_of(error)
         return Sent(ts=ts)
 
     async def look(

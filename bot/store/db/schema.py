@@ -140,6 +140,8 @@ posts = sa.Table(
     count("version"),
     moment("repaint_at"),
     flag("clicked"),  # a person waits for the repaint
+    flag("turned"),  # it shows another event than the message in Slack, which is not repainted yet
+    flag("frozen"),  # Slack lets nobody edit it: another message shows the state of its alert
     moment("created_at", nullable=False),
     moment("sent_at"),
 )

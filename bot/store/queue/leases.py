@@ -319,6 +319,7 @@ def _take(
         "storm": storm,
         "token": lease.token,
         "tried_until": lease.lease_until + timings.doubt,
+        "turned": False,  # it is drawn after this
     }
     tx.execute(
         sa.update(posts)

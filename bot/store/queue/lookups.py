@@ -19,7 +19,7 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, lookups, posts
-from bot.store.queue import outbox, slack_limits
+from bot.store.queue import outbox, renewals, slack_limits
 from bot.store.queue.dead_letters import raise_dead
 from bot.store.queue.leases import ChannelLease, storm_after
 from bot.store.queue.outcomes import Report, Sent, Settled
@@ -125,6 +125,7 @@ class Lookups(Repository):
                 _give_up(tx, missing, look.error)
             elif _is_failure(look):
                 _count_failure(tx, missing, look.error)
+            renewals.renew_unsure(tx, missing)
             _put_off(tx, lookup, look, timings=self._timings)
         recovered = bool(found) and _go_on(tx, lookup, found, timings=self._timings)
         settled = Settled(held=row is not None, recovered=recovered)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
-from bot.store.queue.posts import NUDGES, UNACKNOWLEDGED, UNSENT, State
+from bot.store.queue.posts import ALERT, CURRENT, NUDGES, UNACKNOWLEDGED, UNSENT, State
 from bot.store.queue.slack_events import present_ids
 
 
@@ -89,12 +89,15 @@ def _wake(tx: Transaction) -> Any:
     return new.on_conflict_do_update(index_elements=["channel"], set_={"due_at": later})
 
 
+_REPAINTED = (ALERT, CURRENT, *NUDGES, UNACKNOWLEDGED)
+
+
 def repaint(tx: Transaction, names: Sequence[str], *, clicked: bool = False) -> None:
     """Queue every message of these alerts for a repaint; `clicked`: ahead of those that no person waits for."""
     if names:
         tx.execute(
             sa.update(posts)
-            .where(posts.c.alert_id.in_(names), posts.c.kind.in_(("alert", *NUDGES, UNACKNOWLEDGED)))
+            .where(posts.c.alert_id.in_(names), posts.c.kind.in_(_REPAINTED), sa.not_(posts.c.frozen))
             .values(
                 version=posts.c.version + 1,
                 repaint_at=tx.now,

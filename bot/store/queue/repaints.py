@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
-from bot.store.queue.posts import IS_INCIDENT, UNSENT, Post, State, drawable, read_posts
+from bot.store.queue import renewals
+from bot.store.queue.posts import IS_INCIDENT, REPLACED, UNSENT, Post, State, drawable, read_posts
 from bot.store.queue.slack_limits import (
     BACKGROUND,
     UPDATE,
@@ -75,9 +76,16 @@ class Repaints(Repository):
         """These are shown as they were read; what changed since stays due."""
         for post in message:
             same = (posts.c.id == post.id) & (posts.c.version == post.version)
-            tx.execute(sa.update(posts).where(same).values(repaint_at=None, clicked=sa.false()))
+            shown = {"repaint_at": None, "clicked": False, "turned": False}
+            tx.execute(sa.update(posts).where(same).values(**shown))
         succeed(tx, key_of(UPDATE, message[0].channel))
         succeed(tx, _of_channel(message[0].channel))
+
+    @writes
+    def refused(self, tx: Transaction, message: Sequence[Post]) -> bool:
+        """Slack lets nobody edit this message: whether something is posted instead."""
+        succeed(tx, key_of(UPDATE, message[0].channel))  # it does answer
+        return renewals.renew_refused(tx, [post.id for post in message])
 
     @writes
     def throttled(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
@@ -111,14 +119,14 @@ class Repaints(Repository):
 
     @writes
     def request(self, tx: Transaction, channel: str, ts: str) -> bool:
-        """Queue a message's repaint; returns whether it is one of the bot's."""
+        """Queue a message's repaint; returns whether it is one of the bot's, and can be edited."""
         again = {"version": posts.c.version + 1, "repaint_at": tx.now, "clicked": True}
-        return tx.execute(sa.update(posts).where(_is_at(channel, ts)).values(**again)).rowcount > 0
+        return tx.execute(sa.update(posts).where(_is_editable(channel, ts)).values(**again)).rowcount > 0
 
     @reads
     def covers(self, tx: Transaction, channel: str, ts: str) -> bool:
         """Whether a message is the bot's, and repainted when its content has changed."""
-        return tx.execute(sa.select(posts.c.id).where(_is_at(channel, ts)).limit(1)).first() is not None
+        return tx.execute(sa.select(posts.c.id).where(_is_editable(channel, ts)).limit(1)).first() is not None
 
     @reads
     def storm_tally(self, tx: Transaction, head: Post) -> StormTally:
@@ -211,6 +219,10 @@ def _message(tx: Transaction, channel: str, ts: str) -> tuple[Post, ...]:
 
 def _is_at(channel: str, ts: str) -> sa.ColumnElement[bool]:
     return (posts.c.channel == channel) & (posts.c.ts == ts)
+
+
+def _is_editable(channel: str, ts: str) -> sa.ColumnElement[bool]:
+    return _is_at(channel, ts) & sa.not_(posts.c.frozen) & (posts.c.kind != REPLACED)
 
 
 def _by_kind(tx: Transaction, which: sa.ColumnElement[bool]) -> tuple[tuple[str, int], ...]:

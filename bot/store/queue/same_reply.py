@@ -15,9 +15,9 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, posts
-from bot.store.queue import outbox
+from bot.store.queue import outbox, renewals
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import State
+from bot.store.queue.posts import ALERT, REPLACED, TURNED, State
 
 SAYS: Mapping[str, int] = {"lead.replied": 1, "reply.ooo": 2, "reply.interested": 3}
 """The kinds of event that one reply may come as, and how much each says."""
@@ -68,8 +68,12 @@ def merge(
     if not mine:
         return list(rows)
     known = _cards(tx, {replies[row["alert_id"]]["email"] for row in mine})
-    merged: set[str] = set()
+    # A repeat of what took over a card: the card has the name of the event that it was planned for.
+    shown = _shown(tx, {row["alert_id"] for row in mine})
+    merged = {row["dedupe"] for row in mine if (row["alert_id"], row["channel"]) in shown}
     for row in sorted(mine, key=lambda row: -SAYS[replies[row["alert_id"]]["kind"]]):
+        if row["dedupe"] in merged:
+            continue
         card = ReplyCard(channel=row["channel"], **replies[row["alert_id"]])
         same = [one for one in known if one.says != card.says and one.shows(card)]
         if any(one.says > card.says for one in same):
@@ -79,6 +83,14 @@ def merge(
             merged.add(row["dedupe"])
         known.append(card)
     return [row for row in rows if row["dedupe"] not in merged]
+
+
+def _shown(tx: Transaction, names: Collection[str]) -> set[tuple[str, str]]:
+    """Alerts with the channels that have a card of them, planned or posted."""
+    query = sa.select(posts.c.alert_id, posts.c.channel).where(
+        posts.c.alert_id.in_(names), posts.c.kind.in_([ALERT, REPLACED])
+    )
+    return {(row.alert_id, row.channel) for row in tx.execute(query)}
 
 
 def _cards(tx: Transaction, emails: Collection[str]) -> list[ReplyCard]:
@@ -101,6 +113,8 @@ def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None
     if card.state == State.HELD and row["held_until"] is None:
         values |= {"state": State.READY, "held_until": None}
         outbox.wake(tx, [card.channel])
+    if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
+        values |= {"turned": True, "held_until": row["held_until"]}
     repainted = sa.update(posts).where(posts.c.id == card.id)
     tx.execute(repainted.values(**values, version=posts.c.version + 1, repaint_at=tx.now))
     seen = card.sent_at is not None and (row["mention"] or tx.now - card.sent_at > UNNOTICED)
@@ -108,9 +122,10 @@ def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None
         note = PlannedPost(
             dedupe=f"{row['dedupe']}:turned",
             channel=card.channel,
-            kind="turned",
+            kind=TURNED,
             urgency=row["urgency"],
             mention=row["mention"],
             alert_id=row["alert_id"],
         )
         outbox.plan(tx, note, workspace=card.workspace)
+    renewals.renew_unsure(tx, [card.id])

@@ -69,6 +69,19 @@ async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
         assert {json.loads(post.body or b"")["event"] for (post,) in repainted} == {"reply.interested"}
 
 
+@pytest.mark.parametrize("later", [1.0, 2 * HOUR])
+async def test_a_repeat_of_what_took_over_a_card_posts_no_other(
+    store: Store, clock: ManualClock, later: float
+) -> None:
+    for number, kind in enumerate(("lead.replied", "reply.interested")):
+        await arrive(store, event(kind), number=number)
+        await post_all(store, clock)
+    for number, kind in enumerate(("lead.replied", "reply.interested"), start=5):
+        clock.now += later
+        await arrive(store, event(kind), number=number)
+    assert [post.kind for post in await post_all(store, clock)] == []
+
+
 async def test_events_that_come_together_are_one_card(store: Store, clock: ManualClock) -> None:
     await arrive(store, event("lead.replied"), event("reply.interested"))
     assert await cards(store) == BOTH

@@ -1,0 +1,200 @@
+"""What is posted instead of a message that Slack lets nobody edit: once, and only what must be seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import sqlalchemy as sa
+
+from bot.alerts import rendering
+from bot.store import LeaseTimings, Store, open_store
+from bot.store.db.schema import posts
+from bot.store.queue.lookups import MOST_FAILED, Look
+from bot.store.queue.outcomes import Sent, Unknown
+from bot.store.queue.posts import Post
+from shared.domain.alert_settings import Rule
+from shared.domain.records import Actor, Subscription
+from tests.bot.harness import interested
+from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
+from tests.bot.store.test_same_reply import event
+
+EVERYTHING = routes(rules=(Rule(subscription=Subscription(channel=CHANNEL, event="*")),))
+REPLIED, INTERESTED = event("lead.replied"), event("reply.interested")
+BEN = Actor(name="ben", id="U2", face="slack")
+
+
+@pytest.fixture
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as opened:
+        yield opened
+
+
+async def refuse(store: Store) -> int:
+    """Have Slack refuse every edit that is due; returns how many messages were to be edited."""
+    messages = await store.repaints.claim(limit=10)
+    for message in messages:
+        await store.repaints.refused(message)
+    return len(messages)
+
+
+async def turn(store: Store, clock: ManualClock) -> None:
+    """A posted card of a reply that is classified as interested afterwards."""
+    await arrive(store, REPLIED, by=EVERYTHING)
+    assert [post.kind for post in await post_all(store, clock)] == ["alert"]
+    await arrive(store, INTERESTED, by=EVERYTHING, number=2)
+
+
+def title(post: Post) -> str:
+    return rendering.card_of(post, several=False).title
+
+
+async def test_a_more_specific_card_is_posted_anew_once(store: Store, clock: ManualClock) -> None:
+    await turn(store, clock)
+    (message,) = await store.repaints.claim(limit=10)
+    both = await asyncio.gather(store.repaints.refused(message), store.repaints.refused(message))
+    assert sorted(both) == [False, True], "two processes were refused"
+    (card,) = await post_all(store, clock)
+    assert (card.kind, title(card)) == ("alert", "Ada is interested")
+    await store.alerts.claim(card.alert_id, ANN)
+    ((repainted,),) = await store.repaints.claim(limit=10)
+    assert (repainted.id, repainted.claimed_name) == (card.id, "ann"), "the old one is left alone"
+
+
+async def test_a_refused_edit_that_was_not_recorded_is_refused_and_recorded_again(
+    store: Store, clock: ManualClock
+) -> None:
+    await turn(store, clock)
+    assert len(await store.repaints.claim(limit=10)) == 1  # the process dies
+    clock.now += 11
+    assert await refuse(store) == 1
+    assert len(await post_all(store, clock)) == 1
+
+
+async def test_a_late_note_about_a_card_that_turned_gives_way_to_the_new_card(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, REPLIED, by=EVERYTHING)
+    await post_all(store, clock)
+    clock.now += 300
+    await arrive(store, INTERESTED, by=EVERYTHING, number=2)
+    await refuse(store)
+    assert [post.kind for post in await post_all(store, clock)] == ["alert"]
+
+
+async def test_a_repainted_card_is_not_posted_anew_when_a_later_edit_is_refused(
+    store: Store, clock: ManualClock
+) -> None:
+    await turn(store, clock)
+    for message in await store.repaints.claim(limit=10):
+        await store.repaints.done(message)
+    await arrive(store, INTERESTED, by=EVERYTHING, number=3)  # the count of deliveries changes
+    assert await refuse(store) == 1
+    assert await post_all(store, clock) == []
+
+
+async def test_a_claim_is_shown_in_the_thread_of_a_card_that_cannot_be_edited(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1))
+    (card,) = await post_all(store, clock)
+    await store.alerts.claim(card.alert_id, ANN)
+    await refuse(store)
+    (lease,) = (await store.leases.claim(limit=5)).turns
+    (current,) = lease.posts
+    assert (current.kind, lease.thread_ts) == ("current", await ts_of(store, card))
+    assert rendering.payload([current])["again_of"] == card.alert_id
+    assert "✓ Claimed by @ann" in rendering.card_of(current, several=False).text[0]
+    await store.outcomes.settle(lease, Sent(ts="7.7"))
+    assert not await store.repaints.covers(CHANNEL, await ts_of(store, card)), "a click there is answered"
+    assert await store.repaints.covers(CHANNEL, "7.7")
+    await store.alerts.handle(card.alert_id, ANN)
+    ((repainted,),) = await store.repaints.claim(limit=10)
+    assert (repainted.ts, repainted.handled_name) == ("7.7", "ann")
+
+
+async def ts_of(store: Store, post: Post) -> str:
+    query = sa.select(posts.c.ts).where(posts.c.id == post.id)
+    return str(await store.database.read(lambda tx: tx.scalar(query)))
+
+
+async def test_a_refused_edit_of_what_replaced_a_card_is_replaced_too(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1))
+    (card,) = await post_all(store, clock)
+    for actor in (ANN, BEN, ANN):
+        await store.alerts.take_over(card.alert_id, actor)
+        await store.alerts.claim(card.alert_id, actor)
+        assert await refuse(store) == 1
+        (shown,) = [post for post in await post_all(store, clock) if post.kind == "current"]
+        assert shown.claimed_name == actor.name
+
+
+async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1))
+    (card,) = await post_all(store, clock)
+    await arrive(store, interested(1), number=2)
+    (message,) = await store.repaints.claim(limit=10)
+    await store.alerts.claim(card.alert_id, ANN)
+    assert await store.repaints.refused(message)
+    assert [post.kind for post in await post_all(store, clock)] == ["current"]
+
+
+async def test_a_summary_a_reminder_and_a_count_are_dropped(clock: ManualClock, url: sa.URL) -> None:
+    async with open_store(url, clock=clock, timings=LeaseTimings(storm_at=2)) as store:
+        await arrive(store, *(interested(number) for number in range(5)))
+        posted = await post_all(store, clock)
+        assert "storm" in {post.kind for post in posted}
+        await arrive(store, interested(0), number=2)
+        assert await refuse(store) >= 2
+        assert await post_all(store, clock) == []
+        assert await store.repaints.claim(limit=10) == ()
+
+
+async def test_one_claim_in_a_storms_list_that_cannot_be_edited_is_shown_beside_it(
+    clock: ManualClock, url: sa.URL
+) -> None:
+    async with open_store(url, clock=clock, timings=LeaseTimings(storm_at=2)) as store:
+        await arrive(store, *(interested(number) for number in range(5)))
+        posted = [post for post in await post_all(store, clock) if post.kind == "alert"]
+        for message in await store.repaints.claim(limit=10):
+            await store.repaints.done(message)
+        await store.alerts.claim(posted[1].alert_id, ANN)
+        assert await refuse(store) == 1
+        (current,) = await post_all(store, clock)
+        assert (current.kind, current.alert_id) == ("current", posted[1].alert_id)
+
+
+async def test_an_interested_reply_whose_card_may_be_in_slack_is_posted_anew(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, REPLIED, by=EVERYTHING)
+    (lease,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(lease, Unknown(answered=True))
+    await arrive(store, INTERESTED, by=EVERYTHING, number=2)
+    for _ in range(MOST_FAILED):
+        clock.now += 70
+        (lookup,) = await store.lookups.claim(limit=5)
+        await store.lookups.settle(lookup, Look(error="HTTP 500"))
+    clock.now += 1
+    (card,) = await post_all(store, clock)
+    assert title(card) == "Ada is interested"
+    assert await store.dead_letters.revive() == 0
+
+
+async def test_an_interested_reply_whose_card_is_unsure_already_is_posted_at_once(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, REPLIED, by=EVERYTHING)
+    (lease,) = (await store.leases.claim(limit=5)).turns
+    await store.outcomes.settle(lease, Unknown(answered=True))
+    clock.now += 2
+    (lookup,) = await store.lookups.claim(limit=5)
+    await store.lookups.settle(lookup, Look(error="missing_scope", hidden=True))
+    await arrive(store, INTERESTED, by=EVERYTHING, number=2)
+    (card,) = await post_all(store, clock)
+    assert title(card) == "Ada is interested"
