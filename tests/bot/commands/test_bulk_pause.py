@@ -123,7 +123,9 @@ async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown
         sa.update(timers).where(timers.c.key == "sq_0").values(payload="{no json", workspace="default")
     )
     await bot.running.store.database.write(lambda tx: tx.execute(unreadable))
-    await bot.say("pause Q3 founders for 1s", user=seed.BEN.id)
+    await bot.say("pause Q3 founders for 1h", user=seed.BEN.id)
+    await bot.public_message("Q3 founders is paused until")
+    await end_pauses(bot)
     await bot.public_message("Q3 founders is active again")
     assert remote.sequences["sq_0001"]["status"] == "active"
     (status,) = await bot.say("status", user=seed.BEN.id)
