@@ -190,7 +190,7 @@ class GuardrailActs:
         incident, paused, failed = progress.incident, progress.paused, progress.failed
         why = "" if paused or progress.extended else "Someone else had already paused it."
         if why and progress.resumed:
-            why = "Someone resumed it in the meantime."
+            why = "Someone resumed it after the rule fired."
         if progress.stopped:
             why = TURNED_OFF
         elif failed:

@@ -212,7 +212,7 @@ def _changed_later(sequence: Sequence) -> Outcome:
     label = clip(sequence.label)
     return refused(
         "Not undone: it was changed later",
-        f"{label} was changed in the meantime and left as is.",
+        f"{label} was changed later and left as is.",
         why=f"{label} ({sequence.id}) was changed later",
     )
 

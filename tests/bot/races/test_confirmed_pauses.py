@@ -12,6 +12,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
+from bot.alerts import rendering
 from bot.commands.bulk_pause import BulkPause
 from bot.jobs.late_requests import LateRequests
 from bot.store.alerts.sequence_changes import LATE_SECONDS
@@ -19,7 +20,7 @@ from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
 from shared.domain.sequence_changes import LOCK_SECONDS
 from shared.operations import run
-from tests.bot.manual_clock import HOUR, ManualClock, arrive
+from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
 from tests.bot.races.account import Answer, Process, Remote, Request, open_process, pass_on
 from tests.waiting import until
 
@@ -287,3 +288,44 @@ async def test_an_undo_leaves_a_pause_that_begins_while_it_runs(
     assert "1 sequence changed later and left as is." in card.text
     assert remote.statuses == {ONE: "paused"}
     assert await ours.timer(ONE) is not None
+
+
+@pytest.mark.parametrize("line", ["pause sq_0001", "pause sq_0001 for 2h"])
+async def test_a_timer_that_is_replaced_after_it_was_claimed_resumes_nothing(
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock, line: str
+) -> None:
+    remote.statuses = {ONE: "paused"}
+    await ours.plan([ONE], seconds=-1)
+
+    async def first_the_pause(request: Request) -> None:
+        if request.by == "ours" and request.method == "GET":
+            remote.before = pass_on
+            await theirs.say(line)
+
+    remote.before = first_the_pause
+    await ours.timers.fire()
+    clock.now += 60
+    await ours.timers.fire()
+    assert remote.statuses == {ONE: "paused"}
+    assert (ONE, "active") not in remote.applied
+    assert await post_all(ours.store, clock) == [], "nothing was resumed, and nothing is said"
+
+
+async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_told(
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock
+) -> None:
+    remote.statuses = dict.fromkeys([ONE, "sq_0002"], "paused")
+    await ours.plan([ONE, "sq_0002"], seconds=-1)
+    paused: list[str] = []
+
+    async def after_the_first(request: Request) -> None:
+        if request.by == "ours" and request.sequence == "sq_0002" and not paused:
+            await until(lambda: (ONE, "active") in remote.applied)
+            paused.append((await theirs.say(f"pause {ONE}")).title)
+
+    remote.before = after_the_first
+    await ours.timers.fire()
+    assert paused == [f"Name of {ONE} is paused"]
+    assert remote.statuses == {ONE: "paused", "sq_0002": "active"}
+    (post,) = await post_all(ours.store, clock)
+    assert rendering.read_note(post.note).title == "Name of sq_0002 is active again"

@@ -94,7 +94,7 @@ async def test_a_guardrail_does_not_insist_after_a_person_resumed(
     await acts(process).resume_interrupted(is_off=lambda _one: False)
     assert remote.statuses == {ONE: "active"}
     card = await posted(process, clock)
-    assert "Someone resumed it in the meantime." in card.text
+    assert "Someone resumed it after the rule fired." in card.text
 
 
 async def test_a_person_who_pauses_while_a_guardrail_decides_keeps_the_pause(
