@@ -226,6 +226,25 @@ def test_a_429_stops_everybody_and_keeps_the_order(retry_after: float, waiting: 
     assert rate_limit.view(stopped, START + 0.05).throttled_count == 1
 
 
+def test_places_taken_after_a_429_keep_their_order_too() -> None:
+    pace, turns = rate_limit.stop(Pace(interval=T), START, 5.0, base=T), []
+    for _ in range(4):
+        pace, turn = rate_limit.join(pace, START + 1, priority=Priority.NORMAL)
+        turns.append(turn)
+    waits = [rate_limit.wait_of(pace, START + 1, turn) for turn in turns]
+    assert waits == sorted(set(waits))
+
+
+def test_a_stop_is_shown_until_it_is_over_and_a_request_for_a_second() -> None:
+    pace, turn = rate_limit.join(Pace(interval=T), START, priority=Priority.NORMAL)
+    pace, _ = rate_limit.pass_gate(pace, START, turn)
+    stopped = rate_limit.stop(pace, START, 5.0, base=T)
+    shown = [rate_limit.view(stopped, START + seconds) for seconds in (0, 0.99, 1, 4.9, 5)]
+    assert [view.used_last_second for view in shown] == [1, 1, 0, 0, 0]
+    assert [view.resumes_at for view in shown] == [START + 5] * 4 + [None]
+    assert rate_limit.view(pace, START).resumes_at is None
+
+
 def test_a_bunch_of_429s_slows_down_once_and_clean_answers_bring_the_rate_back() -> None:
     pace = Pace(interval=T)
     for _ in range(5):
