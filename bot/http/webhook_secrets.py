@@ -10,7 +10,7 @@ import structlog
 from bot.store.webhooks import StoredSecrets, WebhookSubscriptions
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
-from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable
+from shared.storage.webhook_file import WebhookFileUnreadable
 
 RELOAD_SPACING = 0.02
 """Seconds from one look into the database to the next, however many deliveries match no secret."""
@@ -40,7 +40,7 @@ class WebhookSecrets:
     ) -> None:
         """`lost`: those of a database that was deleted or replaced; they count where the new one has none."""
         self._settings, self._subscriptions, self._now = settings, subscriptions, now
-        self._file = settings.state_dir / FILE_NAME
+        self._files = settings.webhook_files
         self._stored = StoredSecrets(secrets={}, problems={})
         self._lost = lost or {}
         self._general_problem: str | None = None
@@ -109,10 +109,11 @@ class WebhookSecrets:
         problem: str | None = None
         try:
             async with asyncio.timeout(RELOAD_TIMEOUT):
-                try:
-                    await self._subscriptions.import_file(self._file)
-                except WebhookFileUnreadable as error:
-                    problem = str(error)
+                for file in self._files:
+                    try:
+                        await self._subscriptions.import_file(file)
+                    except WebhookFileUnreadable as error:
+                        problem = str(error)
                 self._stored = await self._subscriptions.secrets()
         except (RecordsUnavailable, TimeoutError) as error:
             problem = str(error) or "the bot's database isn't responding"

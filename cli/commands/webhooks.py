@@ -25,7 +25,7 @@ from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import RecordsUnavailable
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
-from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable
+from shared.storage.webhook_file import WebhookFileUnreadable
 from shared.text.formats import show_number, show_time
 
 PATH = "/webhooks/outreach"
@@ -47,7 +47,8 @@ async def _open_subscriptions(settings: Settings) -> AsyncIterator[WebhookSubscr
         async with open_bot_store(settings) as store:
             await store.instance.id()
             subscriptions = WebhookSubscriptions(store.database, SecretCipher(settings.secret_keys))
-            await subscriptions.import_file(settings.state_dir / FILE_NAME)
+            for file in settings.webhook_files:
+                await subscriptions.import_file(file)
             yield subscriptions
     except WebhookFileUnreadable as fault:
         raise exit_codes.Failed(str(fault)) from None

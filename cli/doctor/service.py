@@ -21,7 +21,7 @@ from shared.api.http.rate_limit import Priority
 from shared.api.models import Subscription
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, Workspace
-from shared.storage.webhook_file import FILE_NAME, WebhookFileUnreadable, read_webhook_file
+from shared.storage.webhook_file import WebhookFileUnreadable, read_webhook_file
 from shared.text.network_errors import describe_network_error
 from shared.text.sanitize import visible
 
@@ -76,17 +76,19 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
     """
     own = settings.details_url
     database = await _look(settings)
-    try:
-        in_file = await asyncio.to_thread(read_webhook_file, settings.state_dir / FILE_NAME)
-    except WebhookFileUnreadable as fault:
-        in_file = {}
-        yield bad("Webhook secrets", str(fault), fix="The bot imports it when it can be read.")
+    in_files: dict[str, tuple[Subscription, ...]] = {}
+    for file in settings.webhook_files:
+        try:
+            for name, some in (await asyncio.to_thread(read_webhook_file, file)).items():
+                in_files[name] = (*in_files.get(name, ()), *some)
+        except WebhookFileUnreadable as fault:
+            yield bad("Webhook secrets", str(fault), fix="The bot imports it when it can be read.")
     async with aiohttp.ClientSession(timeout=TIMEOUT) as http:
         async for finding in _running(http, own, database):
             yield finding
         for workspace in settings.workspaces.values():
             name = workspace.name
-            subscribed = (*database.subscriptions.get(name, ()), *in_file.get(name, ()))
+            subscribed = (*database.subscriptions.get(name, ()), *in_files.get(name, ()))
             if problem := database.problems.get(name):
                 yield bad(f"Webhook secrets of {name}", problem, fix="Set the key that the bot uses.")
             else:

@@ -37,6 +37,7 @@ from shared.settings.sections import (
 )
 from shared.storage.config_file import APPLICATION
 from shared.storage.database import parse_url, sibling_url
+from shared.storage.webhook_file import FILE_NAME
 
 DEFAULT = "default"
 
@@ -229,6 +230,14 @@ class Settings(WorkspaceSection):
         if path and is_file and self.database_url and self.state_folder is None:
             return Path(path).resolve().parent
         return self._own_folder
+
+    @property
+    def webhook_files(self) -> tuple[Path, ...]:
+        """Where earlier versions may have kept webhook subscriptions: in the state folder, or beside a SQLite file."""
+        path = self.database.database
+        is_file = self.database.get_backend_name() == "sqlite" and path and path != ":memory:"
+        beside = Path(path).resolve().parent if path and is_file else self.state_dir
+        return tuple(dict.fromkeys(folder / FILE_NAME for folder in (self.state_dir.resolve(), beside)))
 
     @property
     def details_address(self) -> tuple[str, int] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -37,7 +38,7 @@ class SchemaState:
 
     @property
     def is_newer(self) -> bool:
-        return self.revision > HEAD
+        return bool(self.revision) and self.revision not in _known()
 
     def check(self) -> None:
         """Raise `NewerSchema`."""
@@ -47,6 +48,12 @@ class SchemaState:
                 f"The bot's database was made by {made_by}, this is version {program_version()}. "
                 "Install that version or a newer one."
             )
+
+
+@cache
+def _known() -> frozenset[str]:
+    """The revisions of this version. One that isn't among them is of a later one, however it is named."""
+    return frozenset(file.name.partition("_")[0] for file in (SCRIPTS / "versions").glob("[0-9]*.py"))
 
 
 def program_version() -> str:

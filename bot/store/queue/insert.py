@@ -62,7 +62,7 @@ class Arrivals(Repository):
     @writes
     def check(self, tx: Transaction) -> None:
         """Raise `RecordsUnavailable` unless the database can be written to, and no newer version has upgraded it."""
-        if str(tx.scalar(sa.text("SELECT version_num FROM alembic_version"))) > migrate.HEAD:
+        if str(tx.scalar(sa.text("SELECT version_num FROM alembic_version"))) != migrate.HEAD:
             migrate.read_state(tx.connection).check()
         number = -int(tx.now * 1e6)  # no batch's, and no other process's
         tx.execute(sa.insert(answers), {"batch": number, "at": tx.now})

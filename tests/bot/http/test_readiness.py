@@ -60,6 +60,23 @@ async def test_a_configured_secret_counts_while_the_stored_ones_are_damaged(tmp_
             assert (await ready(bot))[1]["webhook_secrets"] == "ok"
 
 
+async def test_a_secrets_file_beside_the_database_counts_with_the_state_folder_elsewhere(
+    tmp_path: Path,
+) -> None:
+    """As after a move to the shipped unit, which sets OUTREACH_STATE_DIR."""
+    async with open_harness(tmp_path) as bot:
+        del bot.environ["OUTREACH_WEBHOOK_SECRET"]
+        store_secret(bot)
+        beside = secrets_file(bot)
+        bot.environ["OUTREACH_STATE_DIR"] = str(tmp_path / "elsewhere")
+        settings = shared_settings.load(environ=bot.environ)
+        assert settings.webhook_files == (tmp_path / "elsewhere" / FILE_NAME, beside)
+        async with bot_inside(bot):
+            assert await deliver(bot, 1, secret=STORED) == 200
+            await bot.until_posted(1)
+        assert not beside.exists()
+
+
 async def test_a_bot_that_can_read_no_secret_is_not_ready(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as bot:
         del bot.environ["OUTREACH_WEBHOOK_SECRET"]

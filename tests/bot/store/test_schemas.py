@@ -67,13 +67,15 @@ async def everything_is_there(store: Store) -> None:
     assert entry.effect == "paused"
 
 
+@pytest.mark.parametrize("revision", ["9999", "0042b", "a1b2c3"])
 async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
-    empty: sa.URL, clock: ManualClock
+    empty: sa.URL, clock: ManualClock, revision: str
 ) -> None:
+    """However the newer version names its schema."""
     async with open_store(empty, clock=clock) as running:
-        later = sa.insert(installation_schema.releases).values(revision="9999", version="7.3.1", at=0.0)
+        later = sa.insert(installation_schema.releases).values(revision=revision, version="7.3.1", at=0.0)
         await running.database.write(lambda tx: tx.execute(later))
-        newer = sa.text("UPDATE alembic_version SET version_num = '9999'")
+        newer = sa.text("UPDATE alembic_version SET version_num = :revision").bindparams(revision=revision)
         await running.database.write(lambda tx: tx.execute(newer))
         with pytest.raises(NewerSchema, match=r"made by version 7\.3\.1"):
             await running.arrivals.check()  # what readiness asks

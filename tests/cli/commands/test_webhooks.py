@@ -103,6 +103,17 @@ def test_a_bot_with_another_home_takes_what_the_new_subscription_delivers(
 
 
 @pytest.mark.e2e
+def test_a_file_beside_the_database_is_imported_with_the_state_folder_elsewhere(offline: Shell) -> None:
+    data = offline.home / "data"
+    data.mkdir()
+    kept_before = {"id": "wh_1", "secret": "whsec-old", "url": URL, "events": ["reply.interested"]}
+    (data / "webhooks.json").write_text(json.dumps({"default": [kept_before]}))
+    offline.set("OUTREACH_DATABASE_URL", f"sqlite:///{data}/outreach.db")
+    offline.set("OUTREACH_STATE_DIR", str(offline.home / "state"))
+    assert [one["id"] for one in offline.run("webhooks", "list", "--json").data] == ["wh_1"]
+    assert not (data / "webhooks.json").exists()
+
+
 def test_a_state_folder_holds_every_local_file(shell: Shell) -> None:
     shell.unset("OUTREACH_DATABASE_URL")
     shell.set("OUTREACH_STATE_DIR", str(shell.home / "shared" / "state"))
