@@ -17,6 +17,7 @@ from functools import partial
 from secrets import token_hex
 from typing import cast
 
+import aiohttp
 import structlog
 from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
@@ -56,6 +57,7 @@ from bot.store.instance import BEAT_SECONDS
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.api.errors import OutreachError
+from shared.api.http.transport import Transport
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings
 
@@ -94,10 +96,13 @@ async def open_bot(
     timeouts: SocketTimeouts | None = None,
     replaced: bool = False,
     lost: Secrets | None = None,
+    slack_session: aiohttp.ClientSession | None = None,
+    transport: Transport | None = None,
 ) -> AsyncIterator[Bot]:
     """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`.
 
     `replaced`: the database was deleted or replaced under the bot that ran before; `lost` are its stored secrets.
+    `slack_session` and `transport` carry the requests to Slack and to the service in place of their own connections.
     """
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
@@ -106,11 +111,13 @@ async def open_bot(
         settings = (channel_ids := await ChannelIds.read(settings, store)).settings
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
         contexts = await stack.enter_async_context(
-            open_contexts(settings, store, problems=supervisor.problems, old_ids=channel_ids.old)
+            open_contexts(
+                settings, store, problems=supervisor.problems, old_ids=channel_ids.old, transport=transport
+            )
         )
         cipher = SecretCipher(settings.secret_keys)
         teams = _teams(settings, store, cipher)
-        slack = await stack.enter_async_context(_open_slack(settings, teams))
+        slack = await stack.enter_async_context(_open_slack(settings, teams, slack_session))
         may_see = teams.may_see if teams else everybody_sees
         histories = await stack.enter_async_context(register.open_histories(contexts))
         signals, account_changed = DeliverySignals(), Wakeup()
@@ -272,14 +279,16 @@ def _teams(settings: Settings, store: Store, cipher: SecretCipher) -> Teams | No
     return Teams(SlackTeams(store.database, cipher, client_id=client_id)) if client_id else None
 
 
-def _open_slack(settings: Settings, teams: Teams | None) -> AbstractAsyncContextManager[WebApi]:
+def _open_slack(
+    settings: Settings, teams: Teams | None, session: aiohttp.ClientSession | None
+) -> AbstractAsyncContextManager[WebApi]:
     base = settings.slack.api_url or ""
     if teams:
         if settings.slack.bot_token:
             log.warning("SLACK_BOT_TOKEN is ignored because SLACK_CLIENT_ID is set")
-        return open_web_api("", base_url=base, token_of=teams.token)
+        return open_web_api("", base_url=base, token_of=teams.token, session=session)
     token = settings.slack.bot_token
-    return open_web_api(token.get_secret_value() if token else "", base_url=base)
+    return open_web_api(token.get_secret_value() if token else "", base_url=base, session=session)
 
 
 def _slack_guard(settings: Settings, bolt: AsyncApp | TeamApps, bodies: BodyReader) -> SlackGuard | None:

@@ -10,6 +10,7 @@ from functools import partial
 
 from bot.store import Store
 from shared.api.client import OutreachClient
+from shared.api.http.transport import Transport
 from shared.commands import Role
 from shared.domain.records import Actor
 from shared.operations.context import CommandContext, open_client
@@ -77,11 +78,14 @@ async def open_contexts(
     *,
     problems: Callable[[], Sequence[str]] = tuple,
     old_ids: Sequence[OldId] = (),
+    transport: Transport | None = None,
 ) -> AsyncIterator[CommandContexts]:
     """Open every workspace's client, without requests to the service."""
     async with AsyncExitStack() as stack:
         clients = {
-            name: await stack.enter_async_context(open_client(settings, workspace, look=False))
+            name: await stack.enter_async_context(
+                open_client(settings, workspace, transport=transport, look=False)
+            )
             for name, workspace in settings.workspaces.items()
         }
         yield CommandContexts(

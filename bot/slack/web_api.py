@@ -204,15 +204,20 @@ def _with_bare_mentions(value: Any, mention: re.Pattern[str]) -> Any:
 
 @asynccontextmanager
 async def open_web_api(
-    token: str, *, base_url: str = "", token_of: TeamToken | None = None
+    token: str,
+    *,
+    base_url: str = "",
+    token_of: TeamToken | None = None,
+    session: aiohttp.ClientSession | None = None,
 ) -> AsyncIterator[WebApi]:
-    """The Web API over one HTTP session."""
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30)) as session:
+    """The Web API over one HTTP session, its own or a given one."""
+    own = aiohttp.ClientTimeout(total=30)
+    async with session or aiohttp.ClientSession(timeout=own) as opened:
         # The SDK's own handlers would repeat a post after a cut connection, and Slack may have taken the first.
         yield WebApi(
             AsyncWebClient(
                 token=token or None,
-                session=session,
+                session=opened,
                 base_url=base_url or AsyncWebClient.BASE_URL,
                 retry_handlers=[],
                 logger=_silent,

@@ -50,7 +50,7 @@ async def test_guests_and_deactivated_people_may_no_longer_pause(
     *, user: Mapping[str, Any], expected: bool, team: str
 ) -> None:
     async with slack_with({"U001": user}) as url:
-        several = {"token_of": token_of} if team else {}
+        several: dict[str, Any] = {"token_of": token_of} if team else {}
         async with open_web_api("" if team else "xoxb-1", base_url=url, **several) as slack:
             permitted = await PauseRights(slack, Roles())(f"{team}U001", f"{team}C1")
     assert permitted is expected

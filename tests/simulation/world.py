@@ -1,0 +1,444 @@
+"""One simulated run: senders, people, Slack, the service, and bots that die and come back, all from one seed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+from unittest import mock
+
+import aiohttp
+import sqlalchemy as sa
+
+from bot.app import Bot, open_bot
+from bot.commands.context import CommandContexts, open_contexts
+from bot.store import LeaseTimings
+from shared import settings as shared_settings
+from shared.domain.records import RecordsUnavailable
+from shared.settings import Settings
+from shared.storage import database
+from tests.bot.harness import SECRET, interested, signature
+from tests.bot.migrated import migrated_file
+from tests.simulation.invariants import (
+    alerts_of,
+    everything_appears,
+    no_silent_channel,
+    none_twice,
+    requests_within_the_limit,
+)
+from tests.simulation.loop import PROCESS, Process, SimulatedLoop
+from tests.simulation.network import BAD_WEATHER, Fault, Log, Network
+from tests.simulation.people import People
+from tests.simulation.service import ServiceTransport, SimulatedService
+from tests.simulation.slack import SimulatedSlack, SlackSession
+from tests.simulation.virtual_time import CLOCK
+
+ALERTS, BOUNCES = "C0ALERTS", "C0BOUNCES"
+CONFIG = f"""
+[alerts]
+remind_after = "20s"
+escalate_after = "1m"
+
+[[routes.rules]]
+channel = "{BOUNCES}"
+events = ["lead.bounced"]
+"""
+RETRY = (0.5, 4.0)
+"""Seconds until a sender repeats what was not answered 200."""
+RESTART = (0.2, 6.0)
+PACE = LeaseTimings(period=0.25, burst=1, lease=4.0, storm_at=15, read_pause=0.5, doubt=5.0)
+"""A quarter of the real one, so that a run is short."""
+MEMORY = Path("/dev/shm")  # only a folder in it, of our own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How long a run is, and how much happens in it."""
+
+    bots: int = 2
+    seconds: float = 6.0
+    """Of deliveries and faults; then everything works, and the run goes on until it is quiet."""
+    quiet: float = 240.0
+    """Seconds after which it must be quiet at the latest."""
+    deliveries: float = 3.0
+    """A second, on average."""
+    repeated: float = 0.2
+    """The share of deliveries that are sent again after their 200."""
+    kills: float = 0.4
+    """A second, on average."""
+    changes: float = 0.6
+    """Changes of the weather a second, on average."""
+    commands: float = 0.0
+    """A second, on average."""
+    pace: LeaseTimings = PACE
+
+
+HOUR = Plan(
+    seconds=3600.0, deliveries=0.2, kills=1 / 900, commands=1 / 120, changes=1 / 300, pace=LeaseTimings()
+)
+"""An ordinary hour of two bots with some faults: 720 deliveries, four deaths, thirty commands."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Delivery:
+    """One event that the service tells, and what became of it."""
+
+    number: int
+    kind: str
+    body: bytes
+    words: str
+    """What only its own message says."""
+    channels: tuple[str, ...]
+    """Where it must appear; nowhere: it is only counted."""
+    acknowledged_at: float | None = None
+
+
+class Violation(AssertionError):
+    """An invariant does not hold."""
+
+
+@dataclass(slots=True)
+class Machine:
+    """A bot that is started again whenever it dies."""
+
+    name: str
+    process: Process | None = None
+    bot: Bot | None = None
+    contexts: CommandContexts | None = None
+    started: int = 0
+    engines: list[sa.Engine] = field(default_factory=list)
+
+
+class World:
+    """Everything outside of the bots. `run` raises `Violation`."""
+
+    def __init__(self, seed: int, plan: Plan) -> None:
+        self.seed, self.plan = seed, plan
+        random.seed(f"{seed} of the program")
+        self.dice = random.Random(f"{seed} of the world")  # reproducible on purpose
+        CLOCK.restart()
+        self.loop = SimulatedLoop(CLOCK, random.Random(f"{seed} of the loop"), killed=self._died)
+        self.log = Log(self.loop)
+        self.network = Network(self.loop, random.Random(f"{seed} of the network"))
+        self.slack = SimulatedSlack(self.loop, CLOCK, self.network, self.log)
+        self.service = SimulatedService(self.loop, CLOCK, self.network, self.log)
+        self.machines = [Machine(f"bot{n}") for n in range(1, plan.bots + 1)]
+        self.deliveries: list[Delivery] = []
+        self._faults = True
+        self._senders: set[asyncio.Task[Any]] = set()
+        self.kills = 0
+        self.people = People(self)
+        self.service.resumed = self.people.resumed
+        self._violation = ""
+        self.disturbed_at = 0.0
+        """When a bot last died or started, in seconds of the run."""
+        self._settings: Settings | None = None
+        self.folder = Path()
+
+    def has_faults(self) -> bool:
+        """Whether things go wrong still."""
+        return self._faults
+
+    @property
+    def now(self) -> float:
+        return CLOCK.elapsed
+
+    def run(self) -> None:
+        with _folder() as self.folder, _engines(self), _sole_owner(alone=self.plan.bots == 1):
+            self._settings = self._read_settings()
+            asyncio.set_event_loop(self.loop)
+            try:
+                self.loop.run_until_complete(self._live())
+            finally:
+                asyncio.set_event_loop(None)
+                for machine in self.machines:
+                    self._close(machine)
+
+    @property
+    def digest(self) -> str:
+        """The same for two runs in which the same things happened at the same time."""
+        text = "\n".join([*self.log.lines, str(self.loop.steps)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _read_settings(self) -> Settings:
+        config = self.folder / "outreach.toml"
+        config.write_text(CONFIG)
+        environ = {
+            "OUTREACH_CONFIG": str(config),
+            "OUTREACH_BASE_URL": "http://service.example/v1",
+            "OUTREACH_API_KEY": "key-of-the-simulation",
+            "OUTREACH_WEBHOOK_SECRET": SECRET,
+            "OUTREACH_ALERT_CHANNEL": ALERTS,
+            "OUTREACH_DATABASE_URL": migrated_file(self.folder / "bot.db"),
+            "OUTREACH_STATE_DIR": str(self.folder),
+            "SLACK_BOT_TOKEN": "xoxb-simulated",
+            "SLACK_SIGNING_SECRET": "simulated",
+            "SLACK_API_URL": "https://slack.example/api/",
+            "XDG_STATE_HOME": str(self.folder),
+        }
+        return shared_settings.load(environ=environ)
+
+    async def _live(self) -> None:
+        for machine in self.machines:
+            self._start(machine)
+        acts = [self._send_all, self._make_weather, self._kill_now_and_then]
+        if self.plan.commands:
+            acts.append(self.people.live)
+        tasks = [asyncio.create_task(act()) for act in acts]
+        await self._sleep(self.plan.seconds, tasks)
+        self._calm()
+        await self._until_quiet(tasks)
+        everything_appears(self)
+        self.people.check_end()
+        self._raise()
+
+    async def _sleep(self, seconds: float, tasks: list[asyncio.Task[Any]]) -> None:
+        """Let time pass, and look once a second at what must hold at any moment."""
+        ends = self.now + seconds
+        while self.now < ends:
+            await asyncio.sleep(min(1.0, ends - self.now))
+            for check in (none_twice, requests_within_the_limit, no_silent_channel):
+                check(self)
+            for task in tasks:
+                if task.done():
+                    task.result()
+            self._raise()
+
+    def violated(self, what: str) -> None:
+        self.log(f"VIOLATION: {what}")
+        self._violation = self._violation or what
+
+    def _raise(self) -> None:
+        if self._violation:
+            raise Violation(self._violation)
+
+    def _calm(self) -> None:
+        self.log("everything works from now on")
+        self._faults = False
+        self.network.weather = {}
+        for machine in self.machines:
+            if machine.process:
+                machine.process.dies_at = None
+
+    async def _until_quiet(self, tasks: list[asyncio.Task[Any]]) -> None:
+        ends = self.now + self.plan.quiet
+        while self.now < ends:
+            await self._sleep(2.0, tasks)
+            if all(one.acknowledged_at is not None for one in self.deliveries) and not self.unfinished():
+                return
+        raise Violation(f"not quiet after {self.plan.quiet:.0f} s: {self.unfinished() or 'not acknowledged'}")
+
+    def shown(self, channel: str) -> list[str]:
+        """What the alerts of a channel say, message by message."""
+        return [message["all"] for message in self.slack.messages[channel] if alerts_of(message)]
+
+    def is_shown(self, delivery: Delivery, channel: str) -> bool:
+        return any(delivery.words in text for text in self.shown(channel))
+
+    def unfinished(self) -> list[str]:
+        """What the store still has to post."""
+        query = (
+            "SELECT id, channel, kind, state, error, attempts, lookups FROM posts WHERE state NOT IN ('sent')"
+        )
+        left = [f"post {row}" for row in self.rows(query)]
+        left += [f"delivery {row}" for row in self.rows("SELECT id FROM deliveries WHERE pending")]
+        return left + [f"timer {row}" for row in self.rows("SELECT id, key, due_at, attempts FROM timers")]
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """What a query of the database says, beside everything else."""
+        import sqlite3
+
+        with contextlib.closing(sqlite3.connect(self.folder / "bot.db")) as connection:
+            return connection.execute(query).fetchall()
+
+    # The bots.
+
+    def _start(self, machine: Machine) -> None:
+        machine.started += 1
+        machine.process = Process(machine.name)
+        self.log(f"{machine.name} starts")
+        self.disturbed_at = self.now
+        self.loop.spawn(machine.process, self._main(machine, machine.process))
+
+    async def _main(self, machine: Machine, process: Process) -> None:
+        assert self._settings is not None
+        transport = ServiceTransport(self.service)
+        session = cast("aiohttp.ClientSession", SlackSession(self.slack))
+        while True:
+            try:
+                async with (
+                    open_bot(
+                        self._settings, pace=self.plan.pace, slack_session=session, transport=transport
+                    ) as running,
+                    open_contexts(self._settings, running.store, transport=transport) as contexts,
+                ):
+                    machine.bot, machine.contexts = running, contexts
+                    await asyncio.Event().wait()
+            except RecordsUnavailable:
+                await asyncio.sleep(1.0)
+
+    def _died(self, process: Process) -> None:
+        machine = next(one for one in self.machines if one.process is process)
+        self.log(f"{machine.name} is killed at step {process.steps}")
+        for act in process.on_death:
+            act()
+        self.kills += 1
+        self.disturbed_at = self.now
+        self._close(machine)
+        machine.process = machine.bot = machine.contexts = None
+        self.loop.later(self.dice.uniform(*RESTART), self._start, machine)
+
+    def _close(self, machine: Machine) -> None:
+        """What the kernel does with the files of a process that died."""
+        for engine in machine.engines:
+            with contextlib.suppress(Exception):
+                engine.pool.dispose()
+        machine.engines.clear()
+
+    def machine_of(self, process: Process | None) -> Machine | None:
+        return next((one for one in self.machines if process and one.process is process), None)
+
+    async def _kill_now_and_then(self) -> None:
+        while self.has_faults():
+            await asyncio.sleep(self.dice.expovariate(self.plan.kills))
+            machine = self.dice.choice(self.machines)
+            if self.has_faults() and machine.process and machine.process.dies_at is None:
+                machine.process.dies_at = machine.process.steps + self.dice.randrange(1, 60)
+
+    async def _make_weather(self) -> None:
+        places = (
+            "slack",
+            "slack chat.postMessage",
+            "slack conversations.history",
+            "service read",
+            "service change",
+        )
+        while self.has_faults():
+            await asyncio.sleep(self.dice.expovariate(self.plan.changes))
+            if not self.has_faults():
+                return
+            place = self.dice.choice(places)
+            kind = self.dice.random()
+            if kind < 0.5:
+                self.network.weather.pop(place, None)
+            elif kind < 0.8:
+                self.network.weather[place] = BAD_WEATHER
+            else:
+                only = self.dice.choice([fault for fault in Fault if fault is not Fault.NONE])
+                self.network.weather[place] = {Fault.NONE: 1.0, only: 1.5}
+
+    # The deliveries.
+
+    async def _send_all(self) -> None:
+        while self.has_faults():
+            delivery = self._next_delivery()
+            self.deliveries.append(delivery)
+            task = asyncio.create_task(self._send(delivery))
+            self._senders.add(task)
+            await asyncio.sleep(self.dice.expovariate(self.plan.deliveries))
+
+    def _next_delivery(self) -> Delivery:
+        number = len(self.deliveries) + 1
+        kind = self.dice.choices(
+            ["reply.interested", "lead.bounced", "domain.paused", "lead.unsubscribed"], [6, 2, 0.4, 1]
+        )[0]
+        address = f"ada{number}@acme.example"
+        body = interested(
+            number, event=kind, sequence=f"Sequence {number % 4 + 1}", inbox=f"sam{number % 4}@mail0.example"
+        )
+        channels = {"reply.interested": (ALERTS,), "lead.bounced": (BOUNCES,), "domain.paused": (ALERTS,)}
+        if kind == "domain.paused":
+            address = f"mail-{number}.example"
+            body = json.dumps({"event": kind, "domain": address, "reason": "health below 60"}).encode()
+        return Delivery(number=number, kind=kind, body=body, words=address, channels=channels.get(kind, ()))
+
+    async def _send(self, delivery: Delivery) -> None:
+        """As the service does: again and again until a 200, and sometimes once more."""
+        again = self.dice.random() < self.plan.repeated
+        while True:
+            status = await self._deliver(delivery)
+            if status == 200:
+                if delivery.acknowledged_at is None:
+                    delivery.acknowledged_at = self.now
+                    self.log(f"delivery {delivery.number} {delivery.kind} is acknowledged")
+                if not again:
+                    return
+                again = False
+            await asyncio.sleep(self.dice.uniform(*RETRY))
+
+    async def _deliver(self, delivery: Delivery) -> int:
+        machine = self.dice.choice(self.machines)
+        await asyncio.sleep(self.network.travel())
+        if machine.bot is None or machine.process is None:
+            return 0
+        answer: asyncio.Future[int] = self.loop.create_future()
+        self.loop.spawn(machine.process, self._receive(machine.bot, delivery.body, answer), name="request")
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(10.0):
+                status = await answer
+                await asyncio.sleep(self.network.travel())
+                return 0 if self.has_faults() and self.dice.random() < 0.05 else status
+        return 0
+
+    async def _receive(self, running: Bot, body: bytes, answer: asyncio.Future[int]) -> None:
+        async def receive() -> Mapping[str, Any]:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Mapping[str, Any]) -> None:
+            if message["type"] == "http.response.start" and not answer.done():
+                self.loop.later(0.0, _set, answer, message["status"])
+
+        headers = [
+            (b"x-service-signature", signature(body).encode()),
+            (b"content-length", str(len(body)).encode()),
+        ]
+        scope = {"type": "http", "method": "POST", "path": "/webhooks/outreach", "headers": headers}
+        await running.web(scope, cast("Any", receive), cast("Any", send))
+
+
+def _set(answer: asyncio.Future[int], status: int) -> None:
+    if not answer.done():
+        answer.set_result(status)
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    parent = MEMORY if MEMORY.is_dir() else None
+    folder = Path(tempfile.mkdtemp(prefix="outreach-simulation-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _engines(world: World) -> Iterator[None]:
+    """Know the engines of each process, to close their files when it dies; nothing here outlives a power cut."""
+    real = database.open_engine
+
+    def open_engine(*args: Any, **kwargs: Any) -> sa.Engine:
+        engine = real(*args, **kwargs)
+        sa.event.listen(
+            engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF").close()
+        )
+        if machine := world.machine_of(PROCESS.get()):
+            machine.engines.append(engine)
+        return engine
+
+    with mock.patch.object(database, "open_engine", open_engine):
+        yield
+
+
+@contextlib.contextmanager
+def _sole_owner(*, alone: bool) -> Iterator[None]:
+    """The lock of a SQLite file: several bots share this one, as they would share a PostgreSQL."""
+    with mock.patch("bot.app.sole_owner", return_value=contextlib.nullcontext(alone)):
+        yield
