@@ -59,7 +59,7 @@ fuzz: $(DEV)  ## search new examples for the properties, in two minutes (SEED=..
 	@$(BIN)/python -m pytest $(TESTS) -m "hypothesis and not e2e and not soak" --hypothesis-profile=fuzz \
 		--hypothesis-seed=$(SEED) --search-seconds=75 $(ARGS)
 
-soak: $(DEV)  ## the fault tests in their long form
+soak: $(DEV)  ## the fault tests in their long form, and ten thousand seeds of the simulation
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)
 
 lint: lint-style lint-types lint-imports lint-pages lint-tree site  ## ruff, mypy --strict, import contracts, fresh pages, words, documents, links of the site

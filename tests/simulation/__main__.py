@@ -18,7 +18,7 @@ CLOCK.install()
 import structlog  # noqa: E402 # after the clock: the program binds it to defaults when it is imported
 
 from tests.simulation.ablations import ABLATIONS  # noqa: E402
-from tests.simulation.world import HOUR, Plan, World  # noqa: E402
+from tests.simulation.world import PLANS, Plan, World, plan_of  # noqa: E402
 
 
 def main() -> None:
@@ -29,9 +29,7 @@ def main() -> None:
     parser.add_argument("--trace", action="store_true", help="print what happened, and what the bots log")
     parser.add_argument("--without", choices=[*ABLATIONS], help="take a safeguard away")
     parser.add_argument("--until-failure", action="store_true", help="stop after the first seed that fails")
-    parser.add_argument(
-        "--hour", action="store_true", help="an ordinary hour instead of a short run full of faults"
-    )
+    parser.add_argument("--plan", choices=[*PLANS], help="what happens, where the seed shall not choose it")
     given = parser.parse_args()
     level = logging.DEBUG if given.trace else logging.CRITICAL
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(level))
@@ -41,7 +39,9 @@ def main() -> None:
         ABLATIONS[given.without]()
     failed = False
     for seed in range(given.first, (given.last or given.first) + 1):
-        failed = not run(seed, HOUR if given.hour else Plan(), trace=given.trace) or failed
+        failed = (
+            not run(seed, PLANS[given.plan] if given.plan else plan_of(seed), trace=given.trace) or failed
+        )
         if failed and given.until_failure:
             break
     sys.stdout.flush()

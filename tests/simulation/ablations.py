@@ -9,9 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.slack.messages import MessageSender
-from bot.store.alerts.timers import Timers
-from bot.store.db.engine import Transaction, writes
-from bot.store.db.schema import timers
+from bot.store.alerts import sequence_changes, timers
+from bot.store.alerts.timers import DueTimer
+from bot.store.db.engine import Transaction
+from bot.store.db.schema import timers as timer_rows
 from bot.store.queue import leases
 from bot.store.queue.insert import Arrival
 from bot.store.queue.outcomes import Absent
@@ -42,13 +43,20 @@ def _without_unique_key() -> None:
 
 
 def _without_timer_token() -> None:
-    """A timer is done although it was set anew, or leased by another process."""
+    """A timer is carried out although it was set anew, or is carried out by another process."""
 
-    @writes
-    def done(_self: Timers, tx: Transaction, firing: Any) -> bool:
-        return tx.execute(sa.delete(timers).where(timers.c.id == firing.id)).rowcount > 0
+    def mine(firing: DueTimer) -> sa.ColumnElement[bool]:
+        return timer_rows.c.id == firing.id
 
-    Timers.done = done  # type: ignore[method-assign]
+    def is_ours(tx: Transaction, firing: DueTimer) -> bool:
+        return True
+
+    timers._mine, timers.is_ours = mine, is_ours
+
+
+def _without_sequence_lock() -> None:
+    """Several change one sequence at the same time."""
+    vars(sequence_changes)["LOCK_SECONDS"] = 0.0
 
 
 def _without_budget() -> None:
@@ -64,5 +72,7 @@ ABLATIONS: Mapping[str, Callable[[], None]] = {
     "read-back": _without_read_back,
     "lease": _without_lease,
     "unique-key": _without_unique_key,
+    "timer-token": _without_timer_token,
+    "sequence-lock": _without_sequence_lock,
     "budget": _without_budget,
 }

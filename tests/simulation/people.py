@@ -86,11 +86,11 @@ class People:
 
     def _next(self) -> Change:
         name = self._dice.choice(sorted(self._world.service.sequences))
-        seconds = self._dice.choice([3.0, 6.0, 10.0])
-        verb = self._dice.choices(["pause", "resume"], [3, 1])[0]
+        seconds = self._dice.choice([1.0, 3.0, 6.0])
+        verb = self._dice.choices(["pause", "resume"], [5, 1])[0]
         target = EVERYTHING if self._dice.random() < 0.2 else name
         timed = verb == "pause" and (self._timed_only or self._dice.random() < 0.6)
-        line = f"{verb} {target}" + (f" for {seconds:.0f}s" if timed else "")
+        line = f"{verb} {target}" + (f" for {seconds:g}s" if timed else "")
         names = tuple(sorted(self._world.service.sequences)) if target == EVERYTHING else (name,)
         self.endless = self.endless or (verb == "pause" and not timed)
         return Change(line, verb, names, self._world.now, seconds if timed else math.inf)

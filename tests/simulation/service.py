@@ -22,11 +22,13 @@ were confirmed, would be carried out whatever the bots do."""
 class SimulatedService:
     """An account of a few sequences and inboxes."""
 
-    def __init__(self, loop: SimulatedLoop, clock: VirtualClock, network: Network, log: Log) -> None:
+    def __init__(
+        self, loop: SimulatedLoop, clock: VirtualClock, network: Network, log: Log, *, sequences: int
+    ) -> None:
         self._loop, self._clock, self._network, self._log = loop, clock, network, log
         self.sequences = {
             f"sq_{n}": {"id": f"sq_{n}", "name": f"Sequence {n}", "status": "active", "steps": 3}
-            for n in range(1, 5)
+            for n in range(1, sequences + 1)
         }
         self.inboxes = [
             {"id": f"in_{n}", "email": f"sam{n}@mail{n % 2}.example", "health_score": 91, "daily_limit": 40}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from email.utils import formatdate
 from types import SimpleNamespace
 from typing import Any, Self
 
 import aiohttp
 
-from tests.simulation.loop import SimulatedLoop
+from tests.simulation.loop import PROCESS, Process, SimulatedLoop
 from tests.simulation.network import Fault, Log, Network, NoConnection, Reply, Reset
 from tests.simulation.virtual_time import VirtualClock
 
@@ -27,6 +28,8 @@ class SimulatedSlack:
     def __init__(self, loop: SimulatedLoop, clock: VirtualClock, network: Network, log: Log) -> None:
         self._loop, self._clock, self._network, self._log = loop, clock, network, log
         self.messages: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.violated: Callable[[str], None] = lambda _what: None
+        self._posting: dict[str, Process] = {}
         self._last_ts = 0.0
         self._due: defaultdict[str, float] = defaultdict(float)
         self.post_failed_at: defaultdict[str, float] = defaultdict(float)
@@ -43,7 +46,24 @@ class SimulatedSlack:
             )
         if fault is not Fault.NONE:
             self._log(f"slack {method} {channel} meets fault {fault}")
-        return await self._network.carry(lambda fault: self._carry_out(method, arguments, fault), fault)
+        with self._posting_to(channel if method == "chat.postMessage" else ""):
+            return await self._network.carry(lambda fault: self._carry_out(method, arguments, fault), fault)
+
+    @contextmanager
+    def _posting_to(self, channel: str) -> Iterator[None]:
+        """Notice two living processes that post to one channel at the same time."""
+        process, other = PROCESS.get(), self._posting.get(channel)
+        if not channel or process is None:
+            yield
+            return
+        if other is not None and other is not process and other.alive:
+            self.violated(f"{process.name} and {other.name} post to {channel} at the same time")
+        self._posting[channel] = process
+        try:
+            yield
+        finally:
+            if self._posting[channel] is process:
+                del self._posting[channel]
 
     def _carry_out(self, method: str, arguments: Mapping[str, Any], fault: Fault) -> Reply:
         headers = {"Date": formatdate(self._clock.wall, usegmt=True)}

@@ -23,8 +23,9 @@ SEEDS = 200
 SOAK = int(os.environ.get("OUTREACH_SOAK_SEEDS", "10000"))
 AT_ONCE = 50
 """Seeds of one process: what its dead bots leave stays in memory until it ends."""
-NOTICED_WITHIN = {"lease": 40, "timer-token": 40}
-"""Seeds after which a missing safeguard must have been noticed, where 20 are not enough."""
+NOTICED_WITHIN = 30
+"""Seeds after which a missing safeguard must have been noticed."""
+OF_PAUSES = {"timer-token", "sequence-lock"}
 
 
 def simulate(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -75,7 +76,8 @@ def test_a_seed_replays_exactly_alone_and_after_others() -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("safeguard", ABLATIONS)
 def test_a_missing_safeguard_is_noticed(safeguard: str) -> None:
-    ran = simulate(1, NOTICED_WITHIN.get(safeguard, 20), "--without", safeguard, "--until-failure")
+    plan = "pauses" if safeguard in OF_PAUSES else "deliveries"
+    ran = simulate(1, NOTICED_WITHIN, "--plan", plan, "--without", safeguard, "--until-failure")
     assert " FAILED Violation: " in ran.stdout, ran.stdout + ran.stderr
 
 

@@ -64,6 +64,7 @@ class Plan:
     """How long a run is, and how much happens in it."""
 
     bots: int = 2
+    sequences: int = 3
     seconds: float = 6.0
     """Of deliveries and faults; then everything works, and the run goes on until it is quiet."""
     quiet: float = 240.0
@@ -76,15 +77,25 @@ class Plan:
     """A second, on average."""
     changes: float = 0.6
     """Changes of the weather a second, on average."""
-    commands: float = 0.0
+    commands: float = 0.3
     """A second, on average."""
     pace: LeaseTimings = PACE
 
 
+DELIVERIES = Plan()
+PAUSES = Plan(sequences=1, deliveries=0.3, kills=0.2, commands=3.0)
 HOUR = Plan(
     seconds=3600.0, deliveries=0.2, kills=1 / 900, commands=1 / 120, changes=1 / 300, pace=LeaseTimings()
 )
 """An ordinary hour of two bots with some faults: 720 deliveries, four deaths, thirty commands."""
+
+
+PLANS = {"deliveries": DELIVERIES, "pauses": PAUSES, "hour": HOUR}
+
+
+def plan_of(seed: int) -> Plan:
+    """Every third seed is about pauses, the others about deliveries."""
+    return DELIVERIES if seed % 3 else PAUSES
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,7 +140,7 @@ class World:
         self.log = Log(self.loop)
         self.network = Network(self.loop, random.Random(f"{seed} of the network"))
         self.slack = SimulatedSlack(self.loop, CLOCK, self.network, self.log)
-        self.service = SimulatedService(self.loop, CLOCK, self.network, self.log)
+        self.service = SimulatedService(self.loop, CLOCK, self.network, self.log, sequences=plan.sequences)
         self.machines = [Machine(f"bot{n}") for n in range(1, plan.bots + 1)]
         self.deliveries: list[Delivery] = []
         self._faults = True
@@ -137,6 +148,7 @@ class World:
         self.kills = 0
         self.people = People(self)
         self.service.resumed = self.people.resumed
+        self.slack.violated = self.violated
         self._violation = ""
         self.disturbed_at = 0.0
         """When a bot last died or started, in seconds of the run."""
@@ -352,7 +364,7 @@ class World:
         )[0]
         address = f"ada{number}@acme.example"
         body = interested(
-            number, event=kind, sequence=f"Sequence {number % 4 + 1}", inbox=f"sam{number % 4}@mail0.example"
+            number, event=kind, sequence=f"Sequence {number % 3 + 1}", inbox=f"sam{number % 4}@mail0.example"
         )
         channels = {"reply.interested": (ALERTS,), "lead.bounced": (BOUNCES,), "domain.paused": (ALERTS,)}
         if kind == "domain.paused":
