@@ -15,17 +15,17 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import timers as timer_rows
 from bot.store.queue import leases
 from bot.store.queue.insert import Arrival
-from bot.store.queue.outcomes import Absent
+from bot.store.queue.lookups import Look
 from shared.api.http.rate_wait import Turns
 
 
 def _without_read_back() -> None:
     """A message whose fate is unknown is sent again, without a look whether it is there."""
 
-    async def find(*_: Any, **__: Any) -> Absent:
-        return Absent()
+    async def look(*_: Any, **__: Any) -> Look:
+        return Look(complete=True)
 
-    MessageSender.find = find  # type: ignore[method-assign]
+    MessageSender.look = look  # type: ignore[method-assign]
 
 
 def _without_lease() -> None:
