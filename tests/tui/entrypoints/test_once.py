@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -119,3 +120,16 @@ async def test_once_names_what_could_not_be_read_and_fails(once: Once) -> None:
     assert found["inboxes"] is None
     assert len(found["readings"]) == len(SOURCES)
     assert all(reading["error"] for reading in found["readings"].values())
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+async def test_json_is_escaped_on_a_terminal_and_exact_in_a_pipe(
+    once: Once, account: str, monkeypatch: pytest.MonkeyPatch, *, terminal: bool
+) -> None:
+    name = "\x9b31m\u202egnp.exe"
+    monkeypatch.setattr("tui.entrypoints.once.as_data", lambda *_: {"name": name})
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: terminal)
+    async with open_service(account) as (sandbox, key):
+        _, shown, _ = await once(sandbox.base_url, key, "--json")
+    assert json.loads(shown) == {"name": name}
+    assert (name in shown) is not terminal
