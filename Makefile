@@ -8,6 +8,17 @@ BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
 TESTS := -n 4 --dist worksteal --ignore=tests/e2e -p no:schemathesis
+# Moments at which dates go wrong, each in a zone: Mondays, months, years and leap days that begin or end while the
+# tests run, and the nights of both changes of clocks.
+MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Johns \
+	2026-12-31T23:59:40+00:00@UTC 2028-02-29T23:59:40+05:45@Asia/Kathmandu \
+	2027-03-28T01:59:40+01:00@Europe/Berlin 2026-10-25T02:59:40+02:00@Europe/Berlin \
+	2027-04-04T02:59:40+13:00@Pacific/Auckland 2026-11-30T23:59:40-05:00@EST5EDT,M3.2.0,M11.1.0
+DATED := tests/shared/commands tests/shared/domain tests/shared/text tests/shared/operations tests/shared/client_report \
+	tests/bot/jobs tests/bot/alerts tests/bot/interactions/test_snooze.py tests/tui/model tests/tui/feed \
+	tests/tui/app/test_replay_moments.py tests/sandbox/service/seed tests/sandbox/service/v1 tests/cli/commands
+# TEST_NOW moves the processes of end-to-end tests too: by as much for each, or they would disagree.
+CLOCK = $(if $(TEST_NOW),env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$$(printf %+d $$(( $$(date -d '$(TEST_NOW)' +%s) - $$(date +%s) )))s")
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-input --no-compile
 # On every core, which pip doesn't; a package may hold files of another Python.
 COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
@@ -15,7 +26,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo run test test-e2e fuzz soak lint lint-style lint-types lint-imports lint-pages lint-tree check-deploy audit site format bench lock docs clean
+.PHONY: help demo run test test-e2e test-clock fuzz soak lint lint-style lint-types lint-imports lint-pages lint-tree check-deploy audit site format bench lock docs clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,7 +63,11 @@ else
 endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
-	@$(BIN)/python -m pytest -m "e2e and not soak" -n 4 --dist loadfile $(ARGS)
+	@$(CLOCK) $(BIN)/python -m pytest -m "e2e and not soak" -n 4 --dist loadfile $(ARGS)
+
+test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=... runs the other tests at any)
+	@set -e; for at in $(MOMENTS); do echo "$$at" >&2; \
+		TEST_NOW=$${at%@*} TZ=$${at#*@} $(BIN)/python -m pytest -q $(TESTS) $(DATED) $(ARGS); done
 
 # Stops starting properties after 75 seconds: setting up and the last ones take the rest of two minutes.
 fuzz: $(DEV)  ## search new examples for the properties, in two minutes (SEED=... repeats a search)

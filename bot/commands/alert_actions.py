@@ -76,7 +76,7 @@ class AlertActions:
         if not claim.changed:
             return ActionResult(card=unchanged_card(claim, person, now=now, zone=zone))
         await self._record(f"{verb} {rest}", claim, actor)
-        card = changed_card(verb, claim, until=until.astimezone(zone), link=self._link)
+        card = changed_card(verb, claim, until=until.astimezone(zone), now=now, link=self._link)
         return ActionResult(card=card, shown=True)
 
     def _zone_of(self, person: Person) -> tzinfo:
@@ -156,14 +156,14 @@ def whole_reply(claim: ClaimState) -> Card:
     return Card(title=f"Reply from {lead_of(claim)}", quote=(text or "").strip())
 
 
-def changed_card(verb: str, claim: ClaimState, *, until: datetime, link: str = "") -> Card:
+def changed_card(verb: str, claim: ClaimState, *, until: datetime, now: datetime, link: str = "") -> Card:
     """The result, for a person who acted elsewhere than on the alert's card."""
     who = lead_of(claim)
     given = {
         "claim": f"You claimed {who}",
         "takeover": f"You took over {who}",
         "release": f"Released: {who}",
-        "snooze": f"Snoozed until {show_time(until, now=datetime.now(UTC), zone=until.tzinfo or UTC)}: {who}",
+        "snooze": f"Snoozed until {show_time(until, now=now, zone=until.tzinfo or UTC)}: {who}",
         "wake": f"Unclaimed: {who}",
         "done": f"Done: {who}",
         "handled": f"Done: {who}",

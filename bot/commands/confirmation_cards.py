@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
@@ -20,35 +20,37 @@ def who_can_confirm(person: Person) -> str:
     return f"Only @{person.name} can confirm this, within {CONFIRM_SECONDS / 60:.0f} minutes."
 
 
-def not_confirmed(answered: Answered, *, zone: tzinfo) -> Answer:
-    return Answer(card=_unconfirmed_card(answered, zone=zone), settles=answered.verdict is Verdict.LATE)
+def not_confirmed(answered: Answered, *, now: datetime, zone: tzinfo) -> Answer:
+    return Answer(
+        card=_unconfirmed_card(answered, now=now, zone=zone), settles=answered.verdict is Verdict.LATE
+    )
 
 
-def changed_since(count: int, changes: Iterable[AuditEntry], *, zone: tzinfo) -> str:
+def changed_since(count: int, changes: Iterable[AuditEntry], *, now: datetime, zone: tzinfo) -> str:
     """Who last changed an Undo's sequences since, when, and how; `count` of them are left as they are."""
     last = max(changes, key=lambda one: one.at)
-    when = show_time(last.at, now=datetime.now(UTC), zone=zone)
+    when = show_time(last.at, now=now, zone=zone)
     who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
     left = f"{show_number(count, 'sequence')} changed later and left as is. " if count else ""
     return f"{left}Last change: {who} at {when}: {clip(last.result, length=200)}"
 
 
-def _moved_on(moved: Mapping[str, AuditEntry], *, zone: tzinfo) -> Card:
+def _moved_on(moved: Mapping[str, AuditEntry], *, now: datetime, zone: tzinfo) -> Card:
     last = max(moved.values(), key=lambda one: one.at)
     return Card(
         title="Not undone: it was changed later",
         tone=Tone.WARN,
         text=(
-            changed_since(0, moved.values(), zone=zone),
+            changed_since(0, moved.values(), now=now, zone=zone),
             f"Command: {clip(last.command, length=200)}",
         ),
         refused=True,
     )
 
 
-def _unconfirmed_card(answered: Answered, *, zone: tzinfo) -> Card:
+def _unconfirmed_card(answered: Answered, *, now: datetime, zone: tzinfo) -> Card:
     if answered.verdict is Verdict.MOVED:
-        return _moved_on(answered.moved, zone=zone)
+        return _moved_on(answered.moved, now=now, zone=zone)
     text = {
         Verdict.LATE: (
             "This confirmation has expired",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 
 from bot.commands import bulk_pause, sharing
 from bot.commands.access import Access
@@ -95,7 +95,8 @@ class CommandRunner:
         """A confirmation or an Undo: checks the person's role again, and counts once."""
         on_card = await self._store.confirmations.look(nonce, person.id)
         if on_card.question is None or on_card.verdict is not Verdict.OPEN:
-            return not_confirmed(on_card, zone=self._access.zone(person))
+            context = self._access.context(None, person, channel=channel)
+            return not_confirmed(on_card, now=context.now(), zone=context.zone)
         invocation = commands.parse(on_card.question.line)
         if not self._access.may(person, invocation.command, channel=channel):
             asked = replace(invocation, workspace=on_card.question.workspace, line=on_card.question.line)
@@ -103,7 +104,7 @@ class CommandRunner:
         context = self._access.context(on_card.question.workspace, person, channel=channel)
         counted = await self._store.confirmations.answer(nonce, person.id)
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
-            return not_confirmed(counted, zone=context.zone)
+            return not_confirmed(counted, now=context.now(), zone=context.zone)
         try:
             answer = await self._carry_out(counted, invocation, person, context=context)
         except Exception:
@@ -114,14 +115,17 @@ class CommandRunner:
             await self._store.confirmations.carried_out(nonce, person.name)
         if not counted.question.since:
             return answer
-        return await self._with_snooze(answer, nonce, person, zone=context.zone)
+        return await self._with_snooze(answer, nonce, person, context=context)
 
-    async def _with_snooze(self, answer: Answer, nonce: str, person: Person, *, zone: tzinfo) -> Answer:
+    async def _with_snooze(
+        self, answer: Answer, nonce: str, person: Person, *, context: CommandContext
+    ) -> Answer:
         """The answer to an Undo; undoing a guardrail's pause also snoozes the rule."""
         switch = await self._store.incidents.undone(nonce, person.name)
         if switch is None or switch.until is None:
             return answer
-        until = show_time(datetime.fromtimestamp(switch.until, UTC), now=datetime.now(UTC), zone=zone)
+        end = datetime.fromtimestamp(switch.until, UTC)
+        until = show_time(end, now=context.now(), zone=context.zone)
         text = (*answer.card.text, f"Guardrail {switch.rule} is snoozed until {until}.")
         return replace(answer, card=replace(answer.card, text=text))
 
@@ -136,7 +140,7 @@ class CommandRunner:
         left = tuple(name for name in question.names if name not in counted.moved)
         card = await self._bulk.carry_out(replace(question, names=left), invocation, context=context)
         kept = (
-            (changed_since(len(counted.moved), counted.moved.values(), zone=context.zone),)
+            (changed_since(len(counted.moved), counted.moved.values(), now=context.now(), zone=context.zone),)
             if counted.moved
             else ()
         )

@@ -116,7 +116,7 @@ def _answer(email: str, traces: Traces, deleted: int, refusals: Sequence[str], *
     ]
     texts = [
         *slack,
-        "A running bot wrote about the person meanwhile: run it again." if left else "",
+        "A running bot has stored something new about the person. Run it again." if left else "",
         _ELSEWHERE,
     ]
     card = Card(

@@ -167,7 +167,7 @@ def exchanges() -> Iterator[tuple[str, Card]]:
     )
     taken = replace(claim, by="U2", name="ben", at=NOW.timestamp() - 60, changed=False)
     for verb in ("claim", "takeover", "release", "wake", "done", "dismiss", "reopen"):
-        yield f"after {verb}", alert_actions.changed_card(verb, claim, until=NOW)
+        yield f"after {verb}", alert_actions.changed_card(verb, claim, until=NOW, now=NOW)
     for name, state in (("claimed by another", taken), ("claimed by you", replace(taken, by="U1")),
                         ("done already", replace(taken, handled_name="ben", handled_at=NOW.timestamp())),
                         ("changed meanwhile", replace(claim, changed=False))):  # fmt: skip
@@ -181,10 +181,10 @@ def exchanges() -> Iterator[tuple[str, Card]]:
     for verdict in (Verdict.LATE, Verdict.GIVEN, Verdict.NOT_YOURS, Verdict.UNKNOWN):
         yield (
             f"confirmation: {verdict}",
-            confirmation_cards.not_confirmed(Answered(verdict=verdict), zone=UTC).card,
+            confirmation_cards.not_confirmed(Answered(verdict=verdict), now=NOW, zone=UTC).card,
         )
     moved = Answered(verdict=Verdict.MOVED, moved={"sq_1": entry})
-    yield "undo after a later change", confirmation_cards.not_confirmed(moved, zone=UTC).card
+    yield "undo after a later change", confirmation_cards.not_confirmed(moved, now=NOW, zone=UTC).card
     guest = Person(id="U3", name="eve", is_guest=True)
     yield "no permission, guest", permissions.refusal(guest, "“pause”")
     yield "no permission, role", permissions.refusal(ANN, "“doctor”", needed=Role.ADMIN, can="Who can: @ben.")
