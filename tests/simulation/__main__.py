@@ -64,7 +64,8 @@ def run(seed: int, plan: Plan, *, trace: bool) -> bool:
     spent = time.process_time() - began
     figures = (
         f"{world.now:.0f} s in {spent:.1f} s, {world.loop.steps} steps, {len(world.deliveries)} deliveries, "
-        f"{world.kills} kills, {world.people.confirmed} confirmed pauses"
+        f"{world.kills} kills, {world.people.confirmed} confirmed pauses, "
+        f"{world.guarded} by guardrails"
     )
     print(f"seed {seed} {world.digest} {'FAILED ' + problem if problem else 'ok'} ({figures})", flush=True)
     return not problem

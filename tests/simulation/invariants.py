@@ -23,7 +23,8 @@ def none_twice(world: World) -> None:
                 world.violated(f"{name} is {count} times in {channel}")
     for one in world.deliveries:
         for channel in one.channels:
-            count = sum(one.words in text for text in world.shown(channel))
+            cards = [m["all"] for m in world.slack.messages[channel] if _is_card(m)]
+            count = sum(one.words in card for card in cards)
             if count > 1:
                 world.violated(f"delivery {one.number} is in {count} messages of {channel}")
 
@@ -64,6 +65,18 @@ def everything_appears(world: World) -> None:
 
 def _payload(message: dict[str, Any]) -> dict[str, Any]:
     return (message.get("metadata") or {}).get("event_payload") or {}
+
+
+def guardrails_act_once(world: World) -> None:
+    """An incident that goes on is acted on once, by whichever bot."""
+    for sequence, count in world.guardrail_pauses().items():
+        if count > 1:
+            world.violated(f"a guardrail paused {sequence} {count} times in one incident")
+
+
+def _is_card(message: dict[str, Any]) -> bool:
+    """An alert's own message: a list may name an alert also in a reminder of it."""
+    return bool(alerts_of(message)) and not str(_payload(message).get("key")).startswith("b")
 
 
 def alerts_of(message: dict[str, Any]) -> list[str]:

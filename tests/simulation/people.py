@@ -66,8 +66,8 @@ class People:
         """Sequence to the end of its pause, in seconds of the run."""
         self.last_end = 0.0
         """When the last timed pause ends."""
-        self.endless = False
-        """Whether a pause without an end was ever given."""
+        self.endless = bool(world.plan.guardrail)
+        """Whether a pause without an end may have been given."""
         self.confirmed = 0
 
     async def live(self) -> None:

@@ -76,10 +76,19 @@ class SimulatedService:
         path = request.url.path.removeprefix("/v1/")
         if request.method == "PATCH":
             return self._change(path.removeprefix("sequences/"), json.loads(request.content)["status"])
-        rows = {"sequences": list(self.sequences.values()), "inboxes": self.inboxes, "stats": [], "leads": []}
+        rows = {
+            "sequences": list(self.sequences.values()),
+            "inboxes": self.inboxes,
+            "stats": self._stats(),
+            "leads": [],
+        }
         if path not in rows:
             return 404, {"error": {"code": "not_found", "message": "no such thing"}}
         return 200, {"data": rows[path], "next_cursor": None}
+
+    def _stats(self) -> list[dict[str, Any]]:
+        counts = {"sends": 100, "replies": 1, "positive_replies": 0, "meetings": 0}
+        return [{"group": one["name"], **counts} for one in self.sequences.values()]
 
     def _change(self, name: str, status: str) -> tuple[int, Any]:
         if name not in self.sequences:

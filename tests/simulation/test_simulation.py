@@ -1,6 +1,6 @@
 """Seeds of the simulation, the proof that a seed replays, and the proof that missing safeguards are noticed.
 
-`SEED=17 pytest -m "e2e or soak or not e2e" -k test_one_seed -s tests/simulation` runs one seed and prints all of it.
+`SEED=17 pytest -k test_one_seed -s tests/simulation` runs one seed and prints all of it; `PLAN=guardrails` chooses a plan.
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ def simulate(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
-def failures(ran: subprocess.CompletedProcess[str]) -> str:
+def failures(ran: subprocess.CompletedProcess[str], *, plan: str = "") -> str:
     """The lines of the seeds that failed, and how to see what happened."""
     failed = [line for line in ran.stdout.splitlines() if " FAILED " in line]
     if not failed and ran.returncode:
         return ran.stdout + ran.stderr
-    again = [f"SEED={line.split()[1]} pytest -k test_one_seed -s tests/simulation" for line in failed]
+    again = [
+        f"{f'PLAN={plan} ' if plan else ''}SEED={line.split()[1]} pytest -k test_one_seed -s tests/simulation"
+        for line in failed
+    ]
     return "\n".join([*failed, *again])
 
 
@@ -50,7 +53,8 @@ def fingerprints(ran: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 
 def test_one_seed() -> None:
-    ran = simulate(ONE, *(["--trace"] if "SEED" in os.environ else []))
+    plan = ["--plan", os.environ["PLAN"]] if "PLAN" in os.environ else []
+    ran = simulate(ONE, *plan, *(["--trace"] if "SEED" in os.environ else []))
     print(ran.stdout)  # noqa: T201 # the log of the run
     assert not ran.returncode, failures(ran)
 
@@ -61,6 +65,14 @@ def test_one_seed() -> None:
 def test_what_was_promised_holds(first: int) -> None:
     ran = simulate(first, first + AT_ONCE - 1)
     assert not ran.returncode, failures(ran)
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(600)
+def test_guardrails_act_once_while_bots_die() -> None:
+    ran = simulate(1, 10, "--plan", "guardrails")
+    assert not ran.returncode, failures(ran, plan="guardrails")
+    assert ", 1 by guardrails)" in ran.stdout
 
 
 @pytest.mark.e2e

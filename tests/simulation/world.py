@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from bot.app import Bot, open_bot
 from bot.commands.context import CommandContexts, open_contexts
 from bot.store import LeaseTimings
+from bot.store.queue.insert import Arrival, alert_id
 from shared import settings as shared_settings
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings
@@ -30,6 +31,7 @@ from tests.bot.migrated import migrated_file
 from tests.simulation.invariants import (
     alerts_of,
     everything_appears,
+    guardrails_act_once,
     no_silent_channel,
     none_twice,
     requests_within_the_limit,
@@ -44,8 +46,8 @@ from tests.simulation.virtual_time import CLOCK
 ALERTS, BOUNCES = "C0ALERTS", "C0BOUNCES"
 CONFIG = f"""
 [alerts]
-remind_after = "20s"
-escalate_after = "1m"
+remind_after = "3s"
+escalate_after = "7s"
 
 [[routes.rules]]
 channel = "{BOUNCES}"
@@ -79,18 +81,33 @@ class Plan:
     """Changes of the weather a second, on average."""
     commands: float = 0.3
     """A second, on average."""
+    bounces: float = 2.0
+    """How many bounces come beside six interested replies, on average."""
+    guardrail: str = ""
+    """A rule that the bots keep to."""
     pace: LeaseTimings = PACE
 
 
 DELIVERIES = Plan()
 PAUSES = Plan(sequences=1, deliveries=0.3, kills=0.2, commands=3.0)
+GUARDRAILS = Plan(
+    sequences=1,
+    seconds=70.0,
+    deliveries=0.4,
+    kills=0.06,
+    commands=0.05,
+    changes=0.1,
+    bounces=12.0,
+    guardrail="pause sequence when bounces > 2 in 1h",
+)
+"""Guardrails are evaluated every 30 s."""
 HOUR = Plan(
     seconds=3600.0, deliveries=0.2, kills=1 / 900, commands=1 / 120, changes=1 / 300, pace=LeaseTimings()
 )
 """An ordinary hour of two bots with some faults: 720 deliveries, four deaths, thirty commands."""
 
 
-PLANS = {"deliveries": DELIVERIES, "pauses": PAUSES, "hour": HOUR}
+PLANS = {"deliveries": DELIVERIES, "pauses": PAUSES, "guardrails": GUARDRAILS, "hour": HOUR}
 
 
 def plan_of(seed: int) -> Plan:
@@ -105,6 +122,7 @@ class Delivery:
     number: int
     kind: str
     body: bytes
+    alert: str
     words: str
     """What only its own message says."""
     channels: tuple[str, ...]
@@ -150,6 +168,7 @@ class World:
         self.service.resumed = self.people.resumed
         self.slack.violated = self.violated
         self._violation = ""
+        self.guarded = 0
         self.disturbed_at = 0.0
         """When a bot last died or started, in seconds of the run."""
         self._settings: Settings | None = None
@@ -182,7 +201,8 @@ class World:
 
     def _read_settings(self) -> Settings:
         config = self.folder / "outreach.toml"
-        config.write_text(CONFIG)
+        rule = f'[[guardrails]]\nname = "bounces"\nrule = "{self.plan.guardrail}"\n'
+        config.write_text(CONFIG + (rule if self.plan.guardrail else ""))
         environ = {
             "OUTREACH_CONFIG": str(config),
             "OUTREACH_BASE_URL": "http://service.example/v1",
@@ -209,6 +229,8 @@ class World:
         self._calm()
         await self._until_quiet(tasks)
         everything_appears(self)
+        guardrails_act_once(self)
+        self.guarded = sum(self.guardrail_pauses().values())
         self.people.check_end()
         self._raise()
 
@@ -248,12 +270,12 @@ class World:
                 return
         raise Violation(f"not quiet after {self.plan.quiet:.0f} s: {self.unfinished() or 'not acknowledged'}")
 
-    def shown(self, channel: str) -> list[str]:
-        """What the alerts of a channel say, message by message."""
-        return [message["all"] for message in self.slack.messages[channel] if alerts_of(message)]
-
     def is_shown(self, delivery: Delivery, channel: str) -> bool:
-        return any(delivery.words in text for text in self.shown(channel))
+        """Whether the message of a delivery is there, and says what it should."""
+        return any(
+            delivery.alert in alerts_of(message) and delivery.words in message["all"]
+            for message in self.slack.messages[channel]
+        )
 
     def unfinished(self) -> list[str]:
         """What the store still has to post."""
@@ -263,6 +285,13 @@ class World:
         left = [f"post {row}" for row in self.rows(query)]
         left += [f"delivery {row}" for row in self.rows("SELECT id FROM deliveries WHERE pending")]
         return left + [f"timer {row}" for row in self.rows("SELECT id, key, due_at, attempts FROM timers")]
+
+    def guardrail_pauses(self) -> dict[str, int]:
+        """How often a guardrail has paused each sequence, by the audit."""
+        query = (
+            "SELECT sequences, count(*) FROM audit WHERE effect = 'paused' AND actor_name LIKE 'guardrail %'"
+        )
+        return dict(self.rows(f"{query} GROUP BY sequences"))
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         """What a query of the database says, beside everything else."""
@@ -360,17 +389,28 @@ class World:
     def _next_delivery(self) -> Delivery:
         number = len(self.deliveries) + 1
         kind = self.dice.choices(
-            ["reply.interested", "lead.bounced", "domain.paused", "lead.unsubscribed"], [6, 2, 0.4, 1]
+            ["reply.interested", "lead.bounced", "domain.paused", "lead.unsubscribed"],
+            [6, self.plan.bounces, 0.4, 1],
         )[0]
         address = f"ada{number}@acme.example"
         body = interested(
-            number, event=kind, sequence=f"Sequence {number % 3 + 1}", inbox=f"sam{number % 4}@mail0.example"
+            number,
+            event=kind,
+            sequence=f"Sequence {number % self.plan.sequences + 1}",
+            inbox=f"sam{number % 4}@mail0.example",
         )
         channels = {"reply.interested": (ALERTS,), "lead.bounced": (BOUNCES,), "domain.paused": (ALERTS,)}
         if kind == "domain.paused":
             address = f"mail-{number}.example"
             body = json.dumps({"event": kind, "domain": address, "reason": "health below 60"}).encode()
-        return Delivery(number=number, kind=kind, body=body, words=address, channels=channels.get(kind, ()))
+        return Delivery(
+            number=number,
+            kind=kind,
+            body=body,
+            alert=_alert(body),
+            words=address,
+            channels=channels.get(kind, ()),
+        )
 
     async def _send(self, delivery: Delivery) -> None:
         """As the service does: again and again until a 200, and sometimes once more."""
@@ -414,6 +454,10 @@ class World:
         ]
         scope = {"type": "http", "method": "POST", "path": "/webhooks/outreach", "headers": headers}
         await running.web(scope, cast("Any", receive), cast("Any", send))
+
+
+def _alert(body: bytes) -> str:
+    return alert_id(Arrival(workspace="default", body=body, at=0.0).dkey)
 
 
 def _set(answer: asyncio.Future[int], status: int) -> None:
