@@ -7,7 +7,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 p
 BIN := .venv/bin
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
-TESTS := -n 4 --dist worksteal --ignore=tests/e2e -p no:schemathesis
+TESTS := -n 5 --dist worksteal --ignore=tests/e2e -p no:schemathesis
 # Moments at which dates go wrong, each in a zone: Mondays, months, years and leap days that begin or end while the
 # tests run, and the nights of both changes of clocks.
 MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Johns \
@@ -63,7 +63,7 @@ else
 endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
-	@$(CLOCK) $(BIN)/python -m pytest -m "e2e and not soak" -n 4 --dist loadfile $(ARGS)
+	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql) and not soak" -n 4 --dist loadfile $(ARGS)
 
 test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=... runs the other tests at any)
 	@set -e; for at in $(MOMENTS); do echo "$$at" >&2; \
@@ -71,7 +71,7 @@ test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=...
 
 # Stops starting properties after 75 seconds: setting up and the last ones take the rest of two minutes.
 fuzz: $(DEV)  ## search new examples for the properties, in two minutes (SEED=... repeats a search)
-	@$(BIN)/python -m pytest $(TESTS) -m "hypothesis and not e2e and not soak" --hypothesis-profile=fuzz \
+	@$(BIN)/python -m pytest $(TESTS) -m "hypothesis and not e2e and not postgresql and not soak" --hypothesis-profile=fuzz \
 		--hypothesis-seed=$(SEED) --search-seconds=75 $(ARGS)
 
 soak: $(DEV)  ## the fault tests in their long form, and ten thousand seeds of the simulation

@@ -20,6 +20,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+SYNCHRONOUS = "FULL"
+"""When SQLite waits for the disk: what was committed survives a power cut (https://sqlite.org/pragma.html)."""
 BUSY_SECONDS = 5.0
 IDLE_SECONDS = 10.0
 """Seconds until PostgreSQL ends a transaction in which nothing happens: a process that hangs holds what others wait for."""
@@ -209,7 +211,7 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver must not begin transactions by itself
     _use_wal(connection)
     for pragma in (
-        "synchronous=FULL",
+        f"synchronous={SYNCHRONOUS}",
         "foreign_keys=ON",
         f"busy_timeout={int(BUSY_SECONDS * 1000)}",
     ):

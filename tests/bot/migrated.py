@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import secrets
+import sqlite3
 import tempfile
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 import psycopg
+import pytest
+import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 
 from bot.store.db import migrate
@@ -29,6 +33,27 @@ def migrated_postgresql(server: str) -> str:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {_template(server)}")
     return _address(server, name)
+
+
+def copy_instead_of_migrating(patch: pytest.MonkeyPatch) -> None:
+    """Have a program that opens an empty SQLite database find the schema in it at once: a tenth of the time."""
+    real, schema = migrate.upgrade, _sqlite()
+
+    def upgrade(engine: sa.Engine) -> None:
+        if engine.dialect.name != "sqlite" or sa.inspect(engine).get_table_names():
+            real(engine)
+            return
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            engine.connect() as connection,
+            closing(sqlite3.connect(Path(folder, "schema.db"))) as copy,
+        ):
+            Path(folder, "schema.db").write_bytes(schema)
+            raw = connection.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
+            copy.backup(raw)
+
+    patch.setattr(migrate, "upgrade", upgrade)
 
 
 @cache

@@ -18,6 +18,7 @@ from anyio.from_thread import start_blocking_portal
 
 from cli.main import main
 from sandbox.embedded import Sandbox, SandboxOptions
+from tests.bot.migrated import copy_instead_of_migrating
 from tests.processes import running
 from tests.rate_limit import lift_rate_limit
 
@@ -102,6 +103,7 @@ def offline(
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
     lift_rate_limit(monkeypatch)
+    copy_instead_of_migrating(monkeypatch)
     opened = Shell(tmp_path, capsys, monkeypatch)
     yield opened
     opened.close()

@@ -6,6 +6,7 @@ import zoneinfo
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -73,6 +74,7 @@ def changes_of(zone: ZoneInfo, first: datetime, last: datetime) -> Iterator[Cloc
             at += 12 * HOUR
 
 
+@cache
 def sampled_changes() -> list[ClockChange]:
     """One zone for each different change of 400 days (by its local time and size), and the odd ones of the past."""
     found: dict[object, ClockChange] = {}
