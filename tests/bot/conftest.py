@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
+from bot.http import webhook
 from bot.interactions import responders
 from bot.jobs import register
 from bot.store import Store, open_store
@@ -18,7 +19,7 @@ from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interes
 from tests.bot.manual_clock import ManualClock, arrive, post_all
 from tests.bot.migrated import migrated_file, migrated_postgresql
 from tests.bot.unpaced import UnpacedBudget
-from tests.waiting import until
+from tests.waiting import BOUND, until
 
 # Its own colorful traceback takes a second of the event loop that the bot under test runs in.
 structlog.configure(
@@ -32,11 +33,12 @@ structlog.configure(
 @pytest.fixture(autouse=True)
 def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests to the service wait for no turn and are never too many, and timers are looked for often: the rate has
-    tests of its own in tests/shared. No answer is announced as slow because the machine is."""
+    tests of its own in tests/shared. No answer is announced as slow, and no delivery refused, because the machine is slow."""
     monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(rate_limits, "RATE", 10_000)
     monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
+    monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND)
 
 
 @pytest.fixture

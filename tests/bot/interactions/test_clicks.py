@@ -175,8 +175,13 @@ def value(message: dict[str, Any], label: str) -> str:
 async def test_a_deleted_sequence_is_reported_and_nothing_is_changed(bot: BotHarness, remote: Remote) -> None:
     message = await card(bot)
     (line,) = await bot.say(f"pause {NAME}", user=seed.BEN.id)
+
+    async def told() -> bool:
+        return "is paused" in await shown(bot, message)
+
+    await until(told)  # else the card's edit may pass for the answer to the click
     remote.sequences.clear()
-    (answer,) = await click(bot, message, "Pause sequence", user=seed.BEN.id)
+    (answer,) = await click(bot, message, "Resume sequence", user=seed.BEN.id)
     assert "No sequence" in answer["text"], answer["text"]
     assert answer["seen_by"] == seed.BEN.id
     (answer,) = await click(bot, line, "Undo", user=seed.BEN.id)
