@@ -156,8 +156,8 @@ async def pause_one(
     try:
         held = await hold(sequence.id, "paused", context=context)
     except RecordsUnavailable:
-        if due_at:
-            raise
+        if due_at or (never_shorten and sequence.status == "paused"):
+            raise  # its timer stands: of several, one can't be said to stay paused
         done = await _pause_unlocked(sequence, context=context)
         return Changed(already=done.already, note=MAY_RESUME)
     timer = _timer(sequence, due_at, reason, context=context) if due_at else None

@@ -15,9 +15,10 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from bot.commands.bulk_pause import BulkPause
 from bot.jobs.late_requests import LateRequests
-from bot.store.alerts.sequence_changes import LATE_SECONDS
+from bot.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
+from shared.domain.records import RecordsUnavailable
 from shared.domain.sequence_changes import LOCK_SECONDS
 from shared.operations import run
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
@@ -61,8 +62,24 @@ async def test_pause_all_holds_while_a_hundred_and_twenty_timers_are_due(
     assert "paused" in card.title
     await resuming
     await ours.timers.fire()
-    assert set(remote.statuses.values()) == {"paused"}
+    assert set(remote.statuses.values()) == {"paused"}, card
     assert await ours.store.records.timers("default", "resume") == []
+
+
+async def test_pause_all_does_not_claim_what_it_cannot_keep_paused(
+    ours: Process, theirs: Process, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote.statuses = {ONE: "paused", "sq_2": "active"}
+    await ours.plan([ONE], seconds=60)
+
+    async def refuse(*_: object, **__: object) -> None:
+        raise RecordsUnavailable("The bot's database is locked.")
+
+    monkeypatch.setattr(SequenceChanges, "begin", refuse)
+    outcome = await run(parse("pause all"), replace(theirs.context(), confirmed=True))
+    assert remote.statuses["sq_2"] == "paused"
+    assert ONE not in outcome.title
+    assert "database is locked" in " ".join((outcome.title, *outcome.text))
 
 
 async def test_a_pause_that_is_confirmed_while_its_resumption_is_slow_holds(
