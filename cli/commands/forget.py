@@ -37,11 +37,13 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> int:
         if not traces:
             title = f"Nothing is stored about {email}"
             return card_output.answer(Card(title=title, text=(_ELSEWHERE,), data=({},)), as_json=options.json)
-        confirm(f"Erase {_listed(traces)} of {email}? It can't be undone.", yes=options.yes)
         own = [one for one in traces.messages if not one.shared]
+        stay = "" if options.slack or not own else _stay(own)
+        confirm(f"Erase {_listed(traces)} of {email}? It can't be undone.{stay}", yes=options.yes)
         delete = bool(own) and (options.slack or _wants_messages_deleted(own, options))
-        left = await _erase(store, traces)
+        # Before the records, which alone know where the messages are: interrupted here, it can be run again.
         deleted, kept = await _delete_messages(own if delete else (), settings)
+        left = await _erase(store, traces)
         result = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
         workspace = settings.workspace().name
         await store.records.record(audit_entry(workspace, "forget", result))
@@ -88,6 +90,10 @@ async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> 
     return deleted, refusals
 
 
+def _stay(own: Sequence[PostedMessage]) -> str:
+    return f" Afterwards the bot can't find its {show_number(len(own), 'message')} in Slack (--slack deletes them)."
+
+
 def _listed(traces: Traces) -> str:
     counts = (
         (len(traces.alerts), "alert"),
@@ -105,11 +111,10 @@ def _answer(email: str, traces: Traces, deleted: int, refusals: Sequence[str], *
     remaining = len(own) - deleted
     shared = len(traces.messages) - len(own)
     slack = [
-        f"{show_number(remaining, 'message')} about this person remain in Slack. Delete them there"
-        + ("." if refusals else ", or answer yes or add --slack next time before erasing.")
+        f"Not deleted in Slack: {show_number(remaining, 'message')} about this person. Delete them there."
         if remaining
         else "",
-        *(f"Slack refused to delete {one}." for one in refusals[:5]),
+        *(f"Slack refused to delete {one}." for one in refusals),
         f"{show_number(shared, 'message')} also show other people: the bot redraws them without this one."
         if shared
         else "",

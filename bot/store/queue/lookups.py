@@ -72,7 +72,7 @@ class Look:
     after: float | None = None
     """Slack asked to wait so many seconds."""
     hidden: bool = False
-    """Slack does not show it, and asking again soon is no use."""
+    """Slack does not show it, and asking again soon would not help."""
 
 
 class Lookups(Repository):

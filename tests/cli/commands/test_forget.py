@@ -12,6 +12,7 @@ from bot.alerts.routing import Routes
 from bot.store import Store, open_store
 from bot.store.queue.insert import Arrival
 from bot.store.queue.outcomes import Sent
+from cli.commands import forget
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
 from shared.settings import load
@@ -102,3 +103,13 @@ async def _posted_in(slack: SlackStandIn, shell: Shell) -> str:
     async with open_store(parse_url(f"sqlite:///{shell.home / 'state' / 'outreach.db'}")) as store:
         await _post(store, str(answer["ts"]))
     return str(answer["ts"])
+
+
+def test_interrupted_in_slack_it_can_be_run_again(forgetting: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(forget, "open_web_api", interrupt)
+    assert forgetting.run("forget", ADDRESS, "--slack", "--yes").code != 0
+    traces = with_store(forgetting, lambda store: store.erasure.find(ADDRESS))
+    assert [one.channel for one in traces.messages] == [seed.ALERTS], "only the records know where it is"

@@ -88,7 +88,7 @@ def place_of(tmp_path: Path, place: str) -> Path:
 PLACES = pytest.mark.parametrize("place", ["working folder", "configuration folder"])
 
 
-def refused(file: Path, says: str, **more: str) -> None:
+def expect_refused(file: Path, says: str, **more: str) -> None:
     """Neither reader uses the file, the message says how to allow it, and a file that is named is used as it is."""
     with pytest.raises(SettingsError) as caught:
         load(environ=SECRETS | more)
@@ -125,7 +125,7 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path, give_away: Chown, pla
     file = place_of(tmp_path, place)
     file.chmod(0o644)
     give_away(file)
-    refused(file, "belongs to another user")
+    expect_refused(file, "belongs to another user")
 
 
 @PLACES
@@ -133,7 +133,7 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path, give_away: Chown, pla
 def test_a_file_that_others_can_write_is_refused(tmp_path: Path, place: str, mode: int) -> None:
     file = place_of(tmp_path, place)
     file.chmod(mode)
-    refused(file, "other users can write it")
+    expect_refused(file, "other users can write it")
 
 
 @PLACES
@@ -141,7 +141,7 @@ def test_a_file_that_others_can_write_is_refused(tmp_path: Path, place: str, mod
 def test_a_file_in_a_folder_that_others_can_write_is_refused(tmp_path: Path, place: str, mode: int) -> None:
     file = place_of(tmp_path, place)
     file.parent.chmod(mode)
-    refused(file, "where other users can write")
+    expect_refused(file, "where other users can write")
     file.parent.chmod(mode | stat.S_ISVTX)
     assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
 
@@ -151,7 +151,7 @@ def test_a_file_in_a_folder_of_another_user_is_refused(tmp_path: Path, give_away
     file = place_of(tmp_path, place)
     file.parent.chmod(0o777 | stat.S_ISVTX)
     give_away(file.parent)
-    refused(file, "where other users can write")
+    expect_refused(file, "where other users can write")
 
 
 def test_a_folder_that_only_the_users_own_group_can_write_is_private(
@@ -159,7 +159,7 @@ def test_a_folder_that_only_the_users_own_group_can_write_is_private(
 ) -> None:
     file = place_of(tmp_path, "working folder")
     tmp_path.chmod(0o775)
-    refused(file, "where other users can write")
+    expect_refused(file, "where other users can write")
     monkeypatch.setattr(config_file, "_is_private_group", lambda number: number == tmp_path.stat().st_gid)
     assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
 
@@ -185,20 +185,20 @@ def test_every_link_and_the_target_must_be_the_users(tmp_path: Path, give_away: 
     places = linked(tmp_path)
     places[2].chmod(0o644)
     give_away(places[number])
-    refused(places[0], "belongs to another user")
+    expect_refused(places[0], "belongs to another user")
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_the_folder_of_every_link_and_of_the_target_must_be_protected(tmp_path: Path, number: int) -> None:
     places = linked(tmp_path)
     places[number].parent.chmod(0o777)
-    refused(places[0], "where other users can write")
+    expect_refused(places[0], "where other users can write")
 
 
 def test_the_target_of_a_link_must_not_be_writable_for_others(tmp_path: Path) -> None:
     link, _, file = linked(tmp_path)
     file.chmod(0o666)
-    refused(link, "other users can write it")
+    expect_refused(link, "other users can write it")
 
 
 @pytest.mark.parametrize(
