@@ -1,6 +1,12 @@
-"""Intervals, comparisons and changes, held against scipy and against simulation."""
+"""Intervals, comparisons and changes, held against scipy and against exact probabilities.
+
+Importing scipy takes seconds, so `make test` compares with values that were taken from it; `make test-e2e` compares these
+with scipy, and `make fuzz` any others.
+"""
 
 from __future__ import annotations
+
+import math
 
 import pytest
 from hypothesis import example, given
@@ -14,27 +20,146 @@ counts = st.integers(1, 100_000).flatmap(
 )
 
 
-@given(counts)
-def test_the_interval_is_wilsons(rate: Rate) -> None:
+WILSON = [
+    (Rate(part=0, sends=1), (0.0, 0.793450685623)),
+    (Rate(part=1, sends=1), (0.206549314377, 1.0)),
+    (Rate(part=0, sends=50), (0.0, 0.071347599133)),
+    (Rate(part=50, sends=50), (0.928652400867, 1.0)),
+    (Rate(part=1, sends=50), (0.003539259272, 0.104954435896)),
+    (Rate(part=12, sends=169), (0.041081855946, 0.119999050283)),
+    (Rate(part=3, sends=40), (0.025836025775, 0.198642335243)),
+    (Rate(part=71, sends=1000), (0.05666969535, 0.08861366343)),
+    (Rate(part=999, sends=1000), (0.994357441402, 0.999823453629)),
+    (Rate(part=37, sends=99991), (0.000268485655, 0.00050996909)),
+    (Rate(part=50000, sends=100000), (0.49690108436, 0.50309891564)),
+    (Rate(part=100000, sends=100000), (0.999961586887, 1.0)),
+]
+CHANCES = [
+    (Rate(part=0, sends=1), Rate(part=0, sends=1), 0.5),
+    (Rate(part=0, sends=1), Rate(part=1, sends=1), 0.166666667),
+    (Rate(part=0, sends=50), Rate(part=0, sends=50), 0.5),
+    (Rate(part=50, sends=50), Rate(part=149, sends=149), 0.253731343),
+    (Rate(part=972, sends=1024), Rate(part=149, sends=149), 0.000601659),
+    (Rate(part=41, sends=1000), Rate(part=40, sends=1000), 0.544849562),
+    (Rate(part=60, sends=1000), Rate(part=30, sends=1000), 0.999412821),
+    (Rate(part=6, sends=115), Rate(part=860, sends=10824), 0.17724734),
+    (Rate(part=17, sends=3487), Rate(part=0, sends=92), 0.377982771),
+    (Rate(part=3, sends=50000), Rate(part=9, sends=100000), 0.322408693),
+    (Rate(part=0, sends=100000), Rate(part=0, sends=99), 0.000998991),
+    (Rate(part=50000, sends=100000), Rate(part=49800, sends=100000), 0.814452578),
+]
+BETA = [
+    (0.5, 0.5, 0.5, 0.5),
+    (0.001, 0.5, 5000, 0.99843842084),
+    (0.999, 5000, 0.5, 0.00156157916029),
+    (0.02, 21, 981, 0.442699135622),
+    (0.3, 2, 3, 0.3483),
+    (0.9, 2, 3, 0.9963),
+    (0.5, 5000, 5000, 0.5),
+    (0.49, 5000, 5000, 0.0227420323246),
+    (0.0005, 1, 1500, 0.527722037213),
+    (0.999, 1, 1, 0.999),
+    (0.7, 4321.5, 1765.25, 0.043700049352),
+]
+BINOMIAL = [
+    (0, 0, 0.1, 1.0),
+    (0, 50, 0.07, 0.0265550686014),
+    (3, 40, 0.07, 0.693686822102),
+    (40, 40, 0.5, 1.0),
+    (40, 440, 0.1, 0.294132322816),
+    (0, 400, 0.001, 0.670185906007),
+    (40, 440, 0.5, 4.21442975146e-76),
+    (12, 169, 0.07, 0.59616841345),
+    (5, 9, 0.5, 0.74609375),
+]
+
+
+def scipy_interval(rate: Rate) -> tuple[float, float]:
     from scipy import stats
 
-    known = stats.binomtest(rate.part, rate.sends).proportion_ci(method="wilson")
-    assert rate.bounds == pytest.approx((known.low, known.high), abs=1e-9)
-    assert 0 <= rate.bounds[0] <= rate.share + 1e-12
-    assert rate.share - 1e-12 <= rate.bounds[1] <= 1
+    found = stats.binomtest(rate.part, rate.sends).proportion_ci(method="wilson")
+    return found.low, found.high
 
 
-@given(counts, counts)
-def test_the_chance_to_be_higher_is_that_of_two_beta_distributions(one: Rate, other: Rate) -> None:
+def scipy_chance(one: Rate, other: Rate) -> float:
     from scipy import integrate, stats
 
     a, b = (stats.beta(1 + rate.part, 1 + rate.sends - rate.part) for rate in (one, other))
     narrow, wide = (a, b) if a.var() <= b.var() else (b, a)
     middle, spread = narrow.mean(), narrow.std()
-    low, high = max(0.0, middle - 10 * spread), min(1.0, middle + 10 * spread)
+    low, high = max(0.0, middle - 20 * spread), min(1.0, middle + 20 * spread)
+    below: float
     below, _ = integrate.quad(lambda x: narrow.pdf(x) * wide.cdf(x), low, high, limit=200, points=[middle])
-    expected = below if narrow is a else 1 - below
-    assert evidence.chance_higher(one, other) == pytest.approx(expected, abs=1e-4)
+    return below if narrow is a else 1 - below
+
+
+def test_the_interval_is_wilsons() -> None:
+    for rate, known in WILSON:
+        assert rate.bounds == pytest.approx(known, abs=1e-9)
+
+
+def test_the_chance_to_be_higher_is_that_of_two_beta_distributions() -> None:
+    for one, other, known in CHANCES:
+        assert evidence.chance_higher(one, other) == pytest.approx(known, abs=1e-4)
+
+
+def test_the_incomplete_beta_function_is_the_known_one() -> None:
+    for x, a, b, known in BETA:
+        assert evidence._beta_below(x, a, b) == pytest.approx(known, abs=1e-8)
+
+
+def test_the_chance_of_so_few_is_the_binomial_one() -> None:
+    for part, sends, rate, known in BINOMIAL:
+        assert evidence.chance_of_so_few(part, sends, rate) == pytest.approx(known, abs=1e-9)
+
+
+@pytest.mark.scipy
+def test_the_known_values_are_those_of_scipy() -> None:
+    from scipy import stats
+
+    for rate, interval in WILSON:
+        assert scipy_interval(rate) == pytest.approx(interval, abs=1e-10)
+    for one, other, chance in CHANCES:
+        assert scipy_chance(one, other) == pytest.approx(chance, abs=1e-8)
+    for x, a, b, below in BETA:
+        assert stats.beta.cdf(x, a, b) == pytest.approx(below, abs=1e-10)
+    for part, sends, share, few in BINOMIAL:
+        assert stats.binom.cdf(part, sends, share) == pytest.approx(few, abs=1e-10)
+
+
+@pytest.mark.scipy
+@given(counts)
+def test_any_interval_is_that_of_scipy(rate: Rate) -> None:
+    assert rate.bounds == pytest.approx(scipy_interval(rate), abs=1e-9)
+
+
+@pytest.mark.scipy
+@given(counts, counts)
+def test_any_chance_to_be_higher_is_that_of_scipy(one: Rate, other: Rate) -> None:
+    assert evidence.chance_higher(one, other) == pytest.approx(scipy_chance(one, other), abs=1e-4)
+
+
+@pytest.mark.scipy
+@given(st.floats(0.001, 0.999), st.floats(0.5, 5000), st.floats(0.5, 5000))
+def test_any_incomplete_beta_function_is_that_of_scipy(x: float, a: float, b: float) -> None:
+    from scipy import stats
+
+    assert evidence._beta_below(x, a, b) == pytest.approx(float(stats.beta.cdf(x, a, b)), abs=1e-8)
+
+
+@pytest.mark.scipy
+@given(st.integers(0, 40), st.integers(0, 400), st.floats(0.001, 0.5))
+def test_any_chance_of_so_few_is_that_of_scipy(part: int, rest: int, rate: float) -> None:
+    from scipy import stats
+
+    known = stats.binom.cdf(part, part + rest, rate)
+    assert evidence.chance_of_so_few(part, part + rest, rate) == pytest.approx(known, abs=1e-9)
+
+
+@given(counts)
+def test_the_interval_holds_its_share_and_is_within_0_and_1(rate: Rate) -> None:
+    assert 0 <= rate.bounds[0] <= rate.share + 1e-12
+    assert rate.share - 1e-12 <= rate.bounds[1] <= 1
 
 
 @given(counts, counts)
@@ -44,31 +169,34 @@ def test_the_chances_of_both_directions_add_up_to_one(one: Rate, other: Rate) ->
     )
 
 
-@given(st.floats(0.001, 0.999), st.floats(0.5, 5000), st.floats(0.5, 5000))
-def test_the_incomplete_beta_function_is_the_known_one(x: float, a: float, b: float) -> None:
-    from scipy import stats
+def probabilities(sends: int, true: float) -> list[float]:
+    """How likely each number of replies to so many sends is."""
+    found = []
+    for part in range(sends + 1):
+        ways = math.lgamma(sends + 1) - math.lgamma(part + 1) - math.lgamma(sends - part + 1)
+        found.append(math.exp(ways + part * math.log(true) + (sends - part) * math.log1p(-true)))
+    return found
 
-    assert evidence._beta_below(x, a, b) == pytest.approx(float(stats.beta.cdf(x, a, b)), abs=1e-8)
 
-
+@pytest.mark.parametrize("sends", [60, 300, 1500])
 @pytest.mark.parametrize("true", [0.005, 0.02, 0.1, 0.5])
-def test_the_interval_holds_the_true_rate_in_95_of_100_cases(true: float) -> None:
-    from numpy.random import default_rng
-
-    chance = default_rng(5)
-    held = 0
-    for sends in chance.choice((60, 300, 1500), 600).tolist():
-        low, high = Rate(part=int(chance.binomial(sends, true)), sends=sends).bounds
-        held += low <= true <= high
-    assert 0.92 <= held / 600 <= 1
+def test_the_interval_holds_the_true_rate_in_95_of_100_cases(true: float, sends: int) -> None:
+    held = 0.0
+    for part, likely in enumerate(probabilities(sends, true)):
+        low, high = Rate(part=part, sends=sends).bounds
+        held += likely if low <= true <= high else 0
+    assert 0.93 <= held <= 0.97
 
 
 def test_equal_rates_are_rarely_called_different() -> None:
-    from numpy.random import default_rng
-
-    drawn = [Rate(part=part, sends=400) for part in default_rng(11).binomial(400, 0.03, 300).tolist()]
-    pairs = zip(drawn[:150], drawn[150:], strict=True)
-    assert sum(evidence.changed(*pair) for pair in pairs) / 150 <= 0.07
+    likely = probabilities(400, 0.03)
+    different, high = 0.0, 0
+    for part in range(41):  # of more than 40, one in 10 million
+        high = max(high, part + 1)
+        while not evidence.changed(Rate(part=part, sends=400), Rate(part=high, sends=400)):
+            high += 1
+        different += 2 * likely[part] * sum(likely[high:])
+    assert 0.03 <= different <= 0.05
 
 
 def chance_after(one: Rate, other: Rate, more: int) -> float:
@@ -83,18 +211,13 @@ def chance_after(one: Rate, other: Rate, more: int) -> float:
 @given(counts, counts)
 @example(Rate(part=6, sends=115), Rate(part=860, sends=10824))
 @example(Rate(part=17, sends=3487), Rate(part=0, sends=92))
-def test_the_sends_that_it_takes_suffice(one: Rate, other: Rate) -> None:
+@example(Rate(part=41, sends=1000), Rate(part=40, sends=1000))
+def test_the_sends_that_it_takes_suffice_and_a_third_of_them_leaves_a_doubt(one: Rate, other: Rate) -> None:
     more = evidence.more_sends(one, other)
     if more is not None:
         assert chance_after(one, other, more) >= evidence.SURE
-
-
-@given(counts, counts)
-@example(Rate(part=41, sends=1000), Rate(part=40, sends=1000))
-def test_a_third_of_the_sends_that_it_takes_leaves_a_doubt(one: Rate, other: Rate) -> None:
-    more = evidence.more_sends(one, other)
-    if more is not None and more >= 100:
-        assert chance_after(one, other, more // 3) < 0.99
+        if more >= 100:
+            assert chance_after(one, other, more // 3) < 0.99
 
 
 @pytest.mark.parametrize(
@@ -143,14 +266,6 @@ def test_a_change_needs_more_than_chance() -> None:
     assert [evidence.show_count_change(now, 100) for now in (110, 160, 40, None)] == [
         "no clear change", "▲ 60%", "▼ 60%", "",
     ]  # fmt: skip
-
-
-@given(st.integers(0, 40), st.integers(0, 400), st.floats(0.001, 0.5))
-def test_the_chance_of_so_few_is_the_binomial_one(part: int, rest: int, rate: float) -> None:
-    from scipy import stats
-
-    known = stats.binom.cdf(part, part + rest, rate)
-    assert evidence.chance_of_so_few(part, part + rest, rate) == pytest.approx(known, abs=1e-9)
 
 
 def test_a_rate_with_its_counts_says_when_the_sends_are_too_few() -> None:
