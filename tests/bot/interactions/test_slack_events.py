@@ -274,8 +274,11 @@ async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path
             async def found() -> bool:
                 return "Can't post to #outreach-alerts" in json.dumps(await bot.messages(seed.GENERAL))
 
+            async def joined() -> bool:
+                return seed.BOT.id in bot.slack.workspace.world.channels[seed.GENERAL].members
+
             await until(found)
-            assert seed.BOT.id in bot.slack.workspace.world.channels[seed.GENERAL].members
+            await until(joined)
         await bot.control("channel", channel=CHANNEL, archived=False)
         async with bot_inside(bot):
             assert await until_broken(bot, {})

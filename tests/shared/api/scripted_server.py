@@ -124,9 +124,13 @@ async def open_scripted_server() -> AsyncIterator[ScriptedServer]:
     try:
         yield scripted
     finally:
-        server.close()
-        for _ in range(3):  # a connection that was accepted just now gets its writer in the loop's next turns
+        for listener in server.sockets:
+            asyncio.get_running_loop().remove_reader(listener.fileno())
+        # A connection that was accepted just now gets its writer in the loop's next turns. Where its server is closed
+        # before that, asyncio loses it and leaves it open (https://github.com/python/cpython/issues/109564).
+        for _ in range(3):
             await asyncio.sleep(0)
+        server.close()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
