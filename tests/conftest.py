@@ -8,6 +8,7 @@ import gc
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ from tests.clock import NOW, TestClock, moment
 from tests.seeded_account import make_account
 
 pytest_plugins = ["tests.properties"]
+
+# httpcore looks for it at each request, and finding that it isn't installed takes longer than the rest of the request.
+sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # Python's own way to say that there is none
 
 os.umask(0o022)  # a settings file that its group can write is refused, and some systems make all files so
 os.environ["XDG_STATE_HOME"] = _STATE = tempfile.mkdtemp(prefix="outreach-tests-")

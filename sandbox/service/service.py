@@ -6,8 +6,6 @@ import asyncio
 import contextlib
 import sqlite3
 import time
-from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -23,6 +21,7 @@ from sandbox.service.campaign.simulation import Simulation
 from sandbox.service.control import inspection
 from sandbox.service.control.routes import Control, create_control
 from sandbox.service.seed.account import SeedOptions, seed_account, seed_again
+from sandbox.service.v1.fast_reads import FastReads
 from sandbox.service.v1.request_guard import RequestGuard
 from sandbox.service.v1.routes import create_api
 from sandbox.service.v1.running_totals import Totals
@@ -85,9 +84,10 @@ class Service:
             start_over=self._start_over,
             seed=seed,
         )
-        self._api, fast_reads = create_api(self.state)
+        api, endpoints = create_api()
+        fast_reads = FastReads(api, endpoints=endpoints, version=self.state.version)
         guard = RequestGuard(fast_reads, self.state)
-        self.app: ASGIApp = _Router(api=self._api, guard=guard, control=lambda: create_control(control))
+        self.app: ASGIApp = _Router(api=api, guard=guard, control=control)
         self._first_day: sqlite3.Connection | None = None
         self.origin = ""
         self.api_keys: dict[str, str] = {}
@@ -123,9 +123,6 @@ class Service:
             self._first_day = await self._storage.copy()
         await self._restore()
         exits.push_async_callback(self._keep_clock, speed=0.0)
-        self._api.servers = [
-            {"url": f"http://127.0.0.1:{listener.getsockname()[1]}/v1", "description": "This sandbox"}
-        ]
         self.origin = await exits.enter_async_context(serving(self.app, listener, name="sandbox-service"))
         await exits.enter_async_context(_running(self._run_simulation(), name="sandbox-simulation"))
         await exits.enter_async_context(_running(self._sender.run(), name="sandbox-sender"))
@@ -211,15 +208,10 @@ def is_local(scope: Scope) -> bool:
 class _Router:
     """One port for the API, its documentation and the control API."""
 
-    def __init__(self, *, api: ASGIApp, guard: ASGIApp, control: Callable[[], ASGIApp]) -> None:
+    def __init__(self, *, api: ASGIApp, guard: ASGIApp, control: Control) -> None:
         self._api = api
         self._guard = guard
-        self._open_control = control
-
-    @cached_property
-    def _control(self) -> ASGIApp:
-        """Made when it is first asked for: its routes take half the time of the service's own start."""
-        return self._open_control()
+        self._control = control
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -228,7 +220,11 @@ class _Router:
                 await self._guard(scope, receive, send)
                 return
             if path.startswith("/control"):
-                await (self._control if is_local(scope) else _FORBIDDEN)(scope, receive, send)
+                if not is_local(scope):
+                    await _FORBIDDEN(scope, receive, send)
+                    return
+                scope["control"] = self._control
+                await create_control()(scope, receive, send)
                 return
         await self._api(scope, receive, send)
 

@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, Query
+from fastapi import APIRouter, Depends, FastAPI, Query
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Connection
@@ -101,8 +102,21 @@ class Reset(_Body):
     )
 
 
-def create_control(control: Control) -> FastAPI:
-    """The control API as its own application, with its own `/control/docs`."""
+async def _control(request: Request) -> Control:
+    control: Control = request.scope["control"]
+    return control
+
+
+Controlled = Annotated[Control, Depends(_control)]
+
+
+@cache
+def create_control() -> FastAPI:
+    """The control API as its own application, with its own `/control/docs`.
+
+    Made when it is first asked for, which takes as long as the start of a service; all services of a process share it.
+    Requests carry `scope["control"]`, that of their service.
+    """
     app = FastAPI(
         title="Sandbox control",
         version="1",
@@ -113,12 +127,12 @@ def create_control(control: Control) -> FastAPI:
         default_response_class=Json,
     )
     router = APIRouter(prefix="/control")
-    _add_state_routes(router, control)
-    _add_event_routes(router, control)
-    _add_setting_routes(router, control)
-    _add_delivery_routes(router, control)
+    _add_state_routes(router)
+    _add_event_routes(router)
+    _add_setting_routes(router)
+    _add_delivery_routes(router)
     app.include_router(router)
-    add_docs_page(app, "/control/docs")
+    add_docs_page(app, "/control/docs", source=str(app.openapi_url))
     app.add_exception_handler(ApiError, refuse)
     app.add_exception_handler(RequestValidationError, _invalid)
     return app
@@ -131,7 +145,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return Json({"detail": shown}, status_code=422)
 
 
-def _add_state_routes(router: APIRouter, control: Control) -> None:
+def _add_state_routes(router: APIRouter) -> None:
     @router.get("")
     async def index() -> dict[str, str]:
         """What there is."""
@@ -139,7 +153,7 @@ def _add_state_routes(router: APIRouter, control: Control) -> None:
         return {name: f"/control/{name}" for name in names.split()}
 
     @router.get("/state")
-    async def state() -> dict[str, Any]:
+    async def state(control: Controlled) -> dict[str, Any]:
         """The account's size, the clock and the settings."""
         found = await control.state.storage.read(inspection.state)
         return found | {
@@ -150,19 +164,19 @@ def _add_state_routes(router: APIRouter, control: Control) -> None:
         }
 
     @router.get("/summary")
-    async def summary() -> dict[str, Any]:
+    async def summary(control: Controlled) -> dict[str, Any]:
         """Requests, refusals, the busiest second of each workspace's key, deliveries by state and by kind."""
         names = await control.state.storage.read(inspection.key_names)
         deliveries = await control.state.storage.read(inspection.deliveries_by_state)
         return {**control.state.request_counts.summary(names), "deliveries": deliveries}
 
     @router.get("/time")
-    async def read_time() -> dict[str, Any]:
+    async def read_time(control: Controlled) -> dict[str, Any]:
         """The service's time and its speed."""
         return await _time(control)
 
     @router.post("/time")
-    async def change_time(change: TimeChange) -> dict[str, Any]:
+    async def change_time(control: Controlled, change: TimeChange) -> dict[str, Any]:
         """Jump ahead, or run at another speed (0 freezes); answers when everything up to then has happened.
 
         That includes deliveries and their retries; `deliveries_due` counts those whose subscribers take longer than 5
@@ -182,16 +196,14 @@ async def _time(control: Control) -> dict[str, Any]:
     return {"now": stamp(now), "epoch": now, "speed": clock.speed}
 
 
-def _add_event_routes(router: APIRouter, control: Control) -> None:
-    storage = control.state.storage
-
+def _add_event_routes(router: APIRouter) -> None:
     @router.post("/events", status_code=201)
-    async def trigger_events(request: EventBody) -> dict[str, int]:
+    async def trigger_events(control: Controlled, request: EventBody) -> dict[str, int]:
         """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
         await control.clock()  # another process may have moved it on
         made = 0
         while made < request.count:
-            go = await storage.write(_trigger, request=request, first=made, control=control)
+            go = await control.state.storage.write(_trigger, request=request, first=made, control=control)
             control.sender.wake()
             made += go
             if go < _AT_ONCE:
@@ -201,10 +213,14 @@ def _add_event_routes(router: APIRouter, control: Control) -> None:
 
     @router.get("/history")
     async def history(
-        email: Annotated[str, Query(max_length=254)], workspace: str = "acme"
+        control: Controlled, email: Annotated[str, Query(max_length=254)], workspace: str = "acme"
     ) -> dict[str, list[dict[str, Any]]]:
         """What ever happened to an address, also after its removal."""
-        return {"data": await storage.read(inspection.history, email=email.lower(), workspace=workspace)}
+        return {
+            "data": await control.state.storage.read(
+                inspection.history, email=email.lower(), workspace=workspace
+            )
+        }
 
 
 def _trigger(connection: Connection, *, request: EventBody, first: int, control: Control) -> int:
@@ -243,38 +259,38 @@ def _number(prefix: str, text: str | None) -> int | None:
     return number
 
 
-def _add_setting_routes(router: APIRouter, control: Control) -> None:
+def _add_setting_routes(router: APIRouter) -> None:
     @router.get("/faults")
-    async def list_faults() -> dict[str, Any]:
+    async def list_faults(control: Controlled) -> dict[str, Any]:
         """The faults that have not been used up."""
         return {"data": control.state.faults.listed()}
 
     @router.post("/faults", status_code=201)
-    async def add_fault(fault: Fault) -> dict[str, Any]:
+    async def add_fault(control: Controlled, fault: Fault) -> dict[str, Any]:
         """Set a fault."""
         control.state.faults.add(fault)
         return {"data": control.state.faults.listed()}
 
     @router.delete("/faults")
-    async def clear_faults() -> dict[str, Any]:
+    async def clear_faults(control: Controlled) -> dict[str, Any]:
         """Clear all faults."""
         control.state.faults.clear()
         return {"data": []}
 
     @router.put("/limiter")
-    async def change_limiter(change: LimiterChange) -> LimiterChange:
+    async def change_limiter(control: Controlled, change: LimiterChange) -> LimiterChange:
         """Another form of the limit, or none."""
         control.state.limiter.change(change.form)
         return change
 
     @router.put("/dialect")
-    async def change_dialect(dialect: Dialect) -> Dialect:
+    async def change_dialect(control: Controlled, dialect: Dialect) -> Dialect:
         """Speak differently; what is left out of the body goes back to the default."""
         control.state.dialect = dialect
         return dialect
 
     @router.post("/keys", status_code=201)
-    async def change_keys(change: KeyChange) -> dict[str, Any]:
+    async def change_keys(control: Controlled, change: KeyChange) -> dict[str, Any]:
         """Issue a key for a workspace, or revoke one."""
         made = await control.state.storage.write(
             inspection.change_key, workspace=change.workspace, revoke=change.revoke
@@ -283,7 +299,7 @@ def _add_setting_routes(router: APIRouter, control: Control) -> None:
         return made
 
     @router.post("/reset")
-    async def reset(change: Reset | None = None) -> dict[str, str]:
+    async def reset(control: Controlled, change: Reset | None = None) -> dict[str, str]:
         """Settings back to their defaults and counts to zero; with `everything`, the account as on its first day."""
         if change is not None and change.everything:
             await control.start_over()
@@ -291,34 +307,37 @@ def _add_setting_routes(router: APIRouter, control: Control) -> None:
         return {"status": "reset"}
 
 
-def _add_delivery_routes(router: APIRouter, control: Control) -> None:
-    storage = control.state.storage
-
+def _add_delivery_routes(router: APIRouter) -> None:
     @router.get("/subscriptions")
-    async def list_subscriptions(workspace: str | None = None) -> dict[str, Any]:
+    async def list_subscriptions(control: Controlled, workspace: str | None = None) -> dict[str, Any]:
         """The subscriptions, without secrets."""
-        return {"data": await storage.read(inspection.list_subscriptions, workspace=workspace)}
+        return {"data": await control.state.storage.read(inspection.list_subscriptions, workspace=workspace)}
 
     @router.get("/deliveries")
     async def list_deliveries(
+        control: Controlled,
         state: Literal["pending", "delivered", "failed"] | None = None,
         kind: EventKind | None = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
     ) -> dict[str, Any]:
         """The newest deliveries, with their bodies."""
-        return {"data": await storage.read(inspection.list_deliveries, state=state, kind=kind, limit=limit)}
+        return {
+            "data": await control.state.storage.read(
+                inspection.list_deliveries, state=state, kind=kind, limit=limit
+            )
+        }
 
     @router.get("/deliveries/{id}/attempts")
-    async def list_attempts(id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
+    async def list_attempts(control: Controlled, id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
         """Every attempt of a delivery."""
         number = _delivery(id)
-        return {"data": await storage.read(inspection.list_attempts, number)}
+        return {"data": await control.state.storage.read(inspection.list_attempts, number)}
 
     @router.post("/deliveries/{id}/replay")
-    async def replay(id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
+    async def replay(control: Controlled, id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
         """Send a delivery again, byte for byte, whatever became of it."""
         number, now = _delivery(id), control.state.now()
-        if not await storage.write(inspection.replay, number, now=now):
+        if not await control.state.storage.write(inspection.replay, number, now=now):
             raise NotFound("This delivery doesn't exist.")
         control.sender.wake()
         return {"id": id, "state": "pending"}

@@ -24,11 +24,11 @@ summary { cursor: pointer; color: var(--soft); } small { color: var(--soft); }
 _POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 
 
-def add_docs_page(app: FastAPI, path: str) -> None:
-    """Serve the page of an application at `path`."""
+def add_docs_page(app: FastAPI, path: str, *, source: str) -> None:
+    """Serve the page of an application at `path`; `source` is where its OpenAPI document is."""
 
     async def docs_page(request: Request) -> Response:
-        return HTMLResponse(page(app.openapi(), source=str(app.openapi_url)), headers=_POLICY)
+        return HTMLResponse(page(app.openapi(), source=source), headers=_POLICY)
 
     app.add_route(path, docs_page, include_in_schema=False)
 

@@ -23,6 +23,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sandbox.service.base.errors import ApiError, invalid, response_of
 
 Endpoint = Callable[..., Awaitable[Response]]
+Endpoints = dict[str, tuple[Endpoint, type[BaseModel] | None]]
+"""Functions of `(request)` or `(request, query)` by path, with the model of the query."""
 
 
 # A poller's answers are small; whoever lists ten thousand inboxes is answered anew.
@@ -30,27 +32,30 @@ _MAX_CACHED = 128
 _MAX_CACHED_BYTES = 65_536
 
 
+def endpoints_of(routes: Iterable[BaseRoute]) -> Endpoints:
+    """The functions of some routes."""
+    return {
+        route.path: (route.endpoint, get_type_hints(route.endpoint).get("query"))
+        for route in routes
+        if isinstance(route, APIRoute)
+    }
+
+
 class FastReads:
-    """Answers GETs of some routes, functions of `(request)` or `(request, query)`, and leaves the rest to `app`.
+    """Answers GETs of some endpoints, and leaves the rest to `app`.
 
     What was answered is answered again as long as `version` says the same; None means that nobody can tell.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, routes: Iterable[BaseRoute], version: Callable[[], object | None]
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, endpoints: Endpoints, version: Callable[[], object | None]) -> None:
         self._app = app
         self._version = version
         self._cached: dict[object, Response] = {}
         self._cached_version: object | None = None
-        self._answers: dict[str, tuple[Endpoint, type[BaseModel] | None]] = {
-            route.path: (route.endpoint, get_type_hints(route.endpoint).get("query"))
-            for route in routes
-            if isinstance(route, APIRoute)
-        }
+        self._endpoints = endpoints
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self._answers.get(scope["path"]) if scope["method"] == "GET" else None
+        found = self._endpoints.get(scope["path"]) if scope["method"] == "GET" else None
         if found is None:
             await self._app(scope, receive, send)
         else:

@@ -54,7 +54,7 @@ class RequestGuard:
             raise RateLimited(retry_after=retry_after(wait))
         if _length(scope) > BODY_LIMIT:
             raise BadRequest(f"The body is larger than {BODY_LIMIT} bytes.", field="body")
-        scope["workspace"] = workspace
+        scope["api_state"], scope["workspace"] = self._state, workspace
 
     def _caller(self, scope: Scope) -> tuple[str, int] | None:
         """The request's key and its workspace; None for a missing, unknown or revoked key."""
