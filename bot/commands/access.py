@@ -13,6 +13,7 @@ from bot.slack import permissions
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
 from shared.commands import Command, Invocation, Role, UsageError
+from shared.commands.channels import HERE, InChannel
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
@@ -68,23 +69,23 @@ class Access:
 
     def in_own_team(self, invocation: Invocation) -> Invocation:
         """Adds the team to a line's channel; raises `UsageError` for another team's."""
-        named, own = invocation.values.get("channel"), self._directory.team
+        arguments, own = invocation.arguments, self._directory.team
         if own:  # as the audit keeps it
             line = _CHANNEL.sub(lambda match: f"<#{in_team(own, match[1])}>", invocation.line)
             invocation = replace(invocation, line=line)
-        if not named or not own:
+        if not own or not isinstance(arguments, InChannel) or not arguments.channel:
             return invocation
-        team, name = split_id(named)
+        team, name = split_id(arguments.channel)
         if team not in {"", own} or name.startswith("#"):
             raise UsageError(_ELSEWHERE)
-        return replace(invocation, values={**invocation.values, "channel": in_team(own, name)})
+        return replace(invocation, arguments=replace(arguments, channel=in_team(own, name)))
 
     async def hidden(self, invocation: Invocation, person: Person, *, channel: str) -> Answer | None:
         """The refusal of a line that names a channel of which this person may not know."""
-        named = invocation.values.get("channel")
-        if not named:
+        named = invocation.arguments
+        if not isinstance(named, InChannel) or not named.channel:
             return None
-        place = await self._directory.refusal(named, Viewer(user=person.id, channel=channel))
+        place = await self._directory.refusal(named.channel, Viewer(user=person.id, channel=channel))
         if place is None:
             return None
         return Answer(card=Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN, refused=True))
@@ -109,7 +110,8 @@ class Access:
 
     async def _readable_workspace(self, invocation: Invocation, person: Person, *, channel: str) -> str:
         """The workspace that an outsider may read here, the named one if one is named; empty: none."""
-        if invocation.values.get("channel") not in {None, "", channel}:
+        named = invocation.arguments
+        if isinstance(named, InChannel) and named.channel not in {HERE, channel}:
             return ""  # another channel's subscriptions
         known = self._contexts.settings.workspaces
         names = [one.name for one in known.values() if one.alert_channel == channel]

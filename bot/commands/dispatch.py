@@ -27,6 +27,8 @@ from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
 from shared import commands, operations
 from shared.commands import COMMANDS, Invocation, Role, UsageError
+from shared.commands.arguments import Doctor, Open
+from shared.commands.table import Help
 from shared.domain.card import Card
 from shared.domain.recurrence import find_zone
 from shared.operations.context import CommandContext
@@ -204,10 +206,11 @@ class CommandDispatcher:
             return hidden
         context = self._access.context(readable.workspace, person, channel=channel)
         context = replace(context, progress=progress) if progress else context
-        page, others = readable.values.get("page"), {**readable.values, "page": None}
-        name = readable.command.name
-        if name in self._bot_commands and not any(others.values()):
-            return await self._bot_commands[name](replace(context, page=page or 1), person)
+        match readable.arguments:
+            case Open(page=page):
+                return await self._bot_commands["open"](replace(context, page=page or 1), person)
+            case Help(command=None) | Doctor():
+                return await self._bot_commands[readable.command.name](context, person)
         return await self._runner.run(readable, person, context=context)
 
 

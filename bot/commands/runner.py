@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from bot.commands import bulk_pause, sharing
+from bot.commands import sharing
 from bot.commands.access import Access
 from bot.commands.answer import Answer
 from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
@@ -19,6 +19,9 @@ from bot.store.alerts.confirmations import Answered, Verdict
 from bot.store.alerts.undo import Question
 from shared import commands, operations
 from shared.commands import COMMANDS, CONFIRMED, Invocation
+from shared.commands.arguments import Confirmable, OnSequences
+from shared.commands.guard_arguments import Guard
+from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import RecordsUnavailable
 from shared.operations.context import CommandContext
@@ -34,22 +37,26 @@ class CommandRunner:
         self._bulk = BulkPause(store)
 
     async def run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
-        if bulk_pause.scope(invocation) and (
-            question := await self._bulk.ask(invocation, person, context=context)
+        arguments = invocation.arguments
+        if (
+            isinstance(arguments, OnSequences)
+            and arguments.scope
+            and (question := await self._bulk.ask(arguments, person, context=context))
         ):
             return Answer(card=question)
-        if invocation.confirmed:  # typed, and it counts for nothing here
-            invocation = replace(invocation, values={**invocation.values, "yes": False})
+        if isinstance(arguments, Confirmable):  # typed, it counts for nothing here
+            invocation = replace(invocation, arguments=replace(arguments, confirmed=False))
         return await self._run(invocation, person, context=context)
 
     async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
         card = await operations.run(invocation, context)
         if line := operations.confirming_command(card):
             return Answer(card=await self._ask_confirmation(card, line, person, context=context))
-        if invocation.values.get("act") == "list":
-            card = with_form(card, invocation.command.name)
-        if (about := invocation.values.get("command")) and context.allows(COMMANDS[about]):
-            card = with_form(card, about)
+        match invocation.arguments:
+            case Guard(act="list"):
+                card = with_form(card, "guard")
+            case Help(command=str(about)) if context.allows(COMMANDS[about]):
+                card = with_form(card, about)
         done = invocation.command.changes and not (card.refused or card.unchanged)
         card = await self._with_undo(card, context) if done else card
         card = sharing.with_button(card, invocation, person, channel=context.actor.channel)
@@ -67,9 +74,10 @@ class CommandRunner:
     async def _undo(self, button: Button, context: CommandContext) -> Button:
         if button.label != UNDO or button.command.startswith("undo "):
             return button
-        back = commands.parse(button.command)
+        back = commands.parse(button.command).arguments
+        assert isinstance(back, OnSequences)
         nonce = await self._store.confirmations.ask_undo(
-            button.command, back.values["target"],
+            button.command, back.target,
             workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
         )  # fmt: skip
         return replace(button, command=f"undo {nonce}")
@@ -135,10 +143,11 @@ class CommandRunner:
         question = counted.question
         assert question is not None
         context = replace(context, undoes=question.revisions)
-        if not bulk_pause.scope(invocation):
+        arguments = invocation.arguments
+        if not isinstance(arguments, OnSequences) or not arguments.scope:
             return await self._run(invocation, person, context=context)
         left = tuple(name for name in question.names if name not in counted.moved)
-        card = await self._bulk.carry_out(replace(question, names=left), invocation, context=context)
+        card = await self._bulk.carry_out(replace(question, names=left), arguments, context=context)
         kept = (
             (changed_since(len(counted.moved), counted.moved.values(), now=context.now(), zone=context.zone),)
             if counted.moved

@@ -7,23 +7,26 @@ from dataclasses import replace
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from shared.commands import Invocation, Role, render
+from shared.commands.arguments import Status
+from shared.commands.channels import Digest
+from shared.commands.periods import Stats
 from shared.domain.card import Button, Card, Tone
 from shared.text.slack_ids import bare
 
 SHARE = "share"
-SHARED = ("digest", "stats", "status")
-"""The commands whose answers can be shown to the whole channel."""
 REFUSAL = Card(
     title="This answer can't be shared",
     tone=Tone.WARN,
-    text=(f"You can share: {', '.join(SHARED)}.",),
+    text=("You can share: digest, stats, status.",),
     refused=True,
 )
 
 
 def can_be_shared(invocation: Invocation) -> bool:
-    action = invocation.values.get("action", "now")
-    return invocation.command.name in SHARED and action in {"now", "today"}
+    arguments = invocation.arguments
+    if isinstance(arguments, Digest):
+        return arguments.action in {"now", "today"}
+    return isinstance(arguments, Stats | Status)
 
 
 def may_share(person: Person) -> bool:
@@ -36,7 +39,10 @@ def with_button(card: Card, invocation: Invocation, person: Person, *, channel: 
     conversation = not channel or bare(channel).startswith("D")
     if card.refused or conversation or not (can_be_shared(invocation) and may_share(person)):
         return card
-    button = Button(label="Share to channel", command=f"{SHARE} {render(invocation)}")
+    button = Button(
+        label="Share to channel",
+        command=f"{SHARE} {render(invocation.arguments, workspace=invocation.workspace)}",
+    )
     return replace(card, buttons=(*card.buttons, button))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
 
 from cli.commands.run_command import line
 from cli.console import card_output, exit_codes
@@ -14,6 +13,7 @@ from shared.client_report.logo import read_brand
 from shared.client_report.model import ClientReport, report_data, without_leads
 from shared.client_report.page import page
 from shared.commands import parse
+from shared.commands.periods import Period, Report
 from shared.operations.reports.report import read_report, summary
 from shared.settings import Need, Settings, load
 from shared.text.sanitize import visible_lines
@@ -23,7 +23,8 @@ STDOUT = "-"
 
 def run(options: Namespace) -> int:
     """Write the page, the data or the summary; the page's path is printed on stderr."""
-    values = parse(line("report", options.words)).values
+    asked = parse(line("report", options.words)).arguments
+    assert isinstance(asked, Report)
     settings = load(config=options.config, needs=(Need.API,))
     html = options.html
     if html is not None and str(html) != STDOUT and not html.absolute().parent.is_dir():
@@ -35,7 +36,7 @@ def run(options: Namespace) -> int:
         brand = read_brand(brand_of.name, brand_of.color, brand_of.logo)
     except OSError as error:
         raise exit_codes.WrongUsage(f"[report] logo: {exit_codes.os_error_text(error)}") from None
-    made = asyncio.run(_read(values, settings, workspace=options.workspace))
+    made = asyncio.run(_read(asked.period, settings, workspace=options.workspace))
     made = made if options.with_leads else without_leads(made)
     if html is not None:
         _write(page(made, brand), options)
@@ -54,6 +55,6 @@ def _write(text: str, options: Namespace) -> None:
     print(f"Wrote the report to {options.html}.", file=sys.stderr)
 
 
-async def _read(values: Mapping[str, object], settings: Settings, *, workspace: str | None) -> ClientReport:
+async def _read(period: Period, settings: Settings, *, workspace: str | None) -> ClientReport:
     async with open_context(settings, settings.workspace(workspace)) as context:
-        return await read_report(values, context)
+        return await read_report(period, context)

@@ -16,11 +16,12 @@ from cli.console.interactive import attended, confirm
 from cli.console.resources import write_private
 from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
 from shared.commands import Command, Invocation, parse
+from shared.commands.arguments import Confirmable, Lead, Remove
+from shared.commands.channels import InChannel
 from shared.domain.card import Card
 from shared.text.tokenize import quote
 
 STDOUT = "-"
-SEARCHING = {"lead", "remove"}
 PAGES_SEARCHED = 500
 """About a minute at the key's rate, with progress, and interruptible."""
 
@@ -30,14 +31,12 @@ def run(command: Command, options: Namespace) -> int:
     invocation = parse(line(command.name, options.words))
     if options.workspace:
         invocation = replace(invocation, workspace=options.workspace)
-    from shared.operations import bulk
-
     if invocation.changes and any(vars(options).get(name) for name in ("csv", "output")):
         raise exit_codes.WrongUsage(
             f"--csv and -o work only with commands that read, like {command.name} list"
         )
-    asks = (command.confirm and command.asks_for(invocation.values)) or bool(bulk.scope(invocation))
-    if asks and not options.yes and not attended():
+    arguments = invocation.arguments
+    if isinstance(arguments, Confirmable) and arguments.asks_first and not options.yes and not attended():
         raise exit_codes.Failed(f"“{command.name}” needs confirmation, and this isn't a terminal: add --yes")
     card = asyncio.run(_answer(invocation, options))
     if invocation.changes:
@@ -75,7 +74,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
     from shared.settings import Need, load
 
     settings = load(config=options.config, needs=(Need.API,))
-    names_channel = "channel" in invocation.values
+    names_channel = isinstance(invocation.arguments, InChannel)
     if names_channel:
         invocation = await with_channel_id(invocation, settings)
     async with open_context(settings, settings.workspace(invocation.workspace)) as opened:
@@ -88,7 +87,7 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
         )
         with (
             progress_bar()
-            if invocation.command.name in SEARCHING
+            if isinstance(invocation.arguments, Lead | Remove)
             else contextlib.nullcontext(_unseen) as show
         ):
             seen = replace(

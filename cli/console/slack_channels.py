@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cli.console.exit_codes import Refused
 from shared.commands import Invocation, parse
+from shared.commands.channels import InChannel
 from shared.domain.card import Card, Tone
 from shared.operations.context import UNCHECKED, Place
 from shared.settings import Settings
@@ -44,7 +45,8 @@ def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
 
 async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocation:
     """The line with the id of the channel that it names, as the database has it; raises `Refused` for an unknown one."""
-    channel = str(invocation.values.get("channel") or "")
+    named = invocation.arguments
+    channel = named.channel if isinstance(named, InChannel) else ""
     if not channel.startswith("#") or not settings.slack.bot_token or settings.slack.client_id:
         return invocation
     from bot.slack.directory import UserDirectory

@@ -11,6 +11,7 @@ from pathlib import Path
 from cli.parser.command_line import Line, names_workspace
 from cli.parser.shell_commands import Program
 from shared.commands import Command
+from shared.commands.arguments import Confirmable
 
 EVERYTHING = 10**9
 """More than any list has."""
@@ -52,7 +53,7 @@ def command_parser(command: Command) -> ArgumentParser:
         length.add_argument(
             "--all", action="store_const", dest="limit", const=EVERYTHING, help="show all entries"
         )
-    if command.confirm or command.confirms_many:
+    if issubclass(command.arguments, Confirmable):
         parser.add_argument("--yes", action="store_true", help="skip the confirmation")
     return parser
 

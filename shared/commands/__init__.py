@@ -6,11 +6,10 @@ Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
-from shared.commands.arguments import ArgumentError, clip
+from shared.commands.arguments import ArgumentError, Arguments, Confirmable, clip
 from shared.commands.table import COMMANDS, Command, Face, Role
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.tokenize import Word, from_slack, join, split
@@ -29,33 +28,28 @@ __all__ = [
     "names_workspace",
     "parse",
     "render",
-    "with_sequence",
 ]
 
 LONGEST_LINE = 4000
 PROGRAM = ("outreach", "/outreach")
 CONFIRMED = "--yes"
-MANY = ("all", "domain:")
-"""What the target of a command that `confirms_many` begins with; a sequence may be called `--yes`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """A command with its arguments, as `parse` read them from `line`."""
+    """The arguments of a command, and its workspace where one is named, as `parse` read them from `line`."""
 
-    command: Command
-    values: Mapping[str, Any]
+    arguments: Arguments
     workspace: str | None = None
     line: str = ""
 
     @property
-    def confirmed(self) -> bool:
-        return bool(self.values.get("yes"))
+    def command(self) -> Command:
+        return COMMANDS[self.arguments.verb]
 
     @property
     def changes(self) -> bool:
-        reads = self.command.reads
-        return self.command.changes and not (reads and reads(self.values))
+        return self.command.changes and not self.arguments.only_reads
 
 
 class UsageError(Exception):
@@ -77,25 +71,25 @@ def parse(line: str) -> Invocation:
     if words and words[0].is_one_of(*PROGRAM):
         words = words[1:]
     command = _command(words[0]) if words else COMMANDS["help"]
-    rest, flags = _without_flags(words[1:], command=command)
     try:
-        values = command.grammar.read(rest)
+        arguments = _read(command.arguments, words[1:])
     except ArgumentError as error:
         raise _misused(command, error) from None
-    return Invocation(command=command, values={**values, **flags}, workspace=workspace, line=line)
+    return Invocation(arguments=arguments, workspace=workspace, line=line)
 
 
-def render(invocation: Invocation) -> str:
-    """The line that `parse` reads back to the same command, values and workspace."""
-    flags = [CONFIRMED] if invocation.confirmed else []
-    workspace = [f"@{invocation.workspace}"] if invocation.workspace else []
-    arguments_ = invocation.command.grammar.write(invocation.values)
-    return " ".join([invocation.command.name, *arguments_, *flags, *workspace])
+def _read(kind: type[Arguments], words: tuple[Word, ...]) -> Arguments:
+    if not (issubclass(kind, Confirmable) and kind.takes_flag(words)):
+        return kind.read(words)
+    rest = tuple(word for word in words if not word.is_one_of(CONFIRMED))
+    return replace(kind.read(rest), confirmed=len(rest) < len(words))
 
 
-def with_sequence(invocation: Invocation, sequence_id: str) -> str:
-    values = {**invocation.values, "target": (sequence_id,)}
-    return render(replace(invocation, values=values))
+def render(arguments: Arguments, *, workspace: str | None = None) -> str:
+    """The line that `parse` reads back to the same arguments and workspace."""
+    flags = [CONFIRMED] if isinstance(arguments, Confirmable) and arguments.confirmed else []
+    named = [f"@{workspace}"] if workspace else []
+    return " ".join([arguments.verb, *arguments.write(), *flags, *named])
 
 
 def names_workspace(line: str) -> bool:
@@ -111,15 +105,6 @@ def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str |
             "Name only one workspace.", f"This command names {' and '.join('@' + n for n in names.values())}."
         )
     return tuple(word for word in words if word not in naming), next(iter(names.values()), None)
-
-
-def _without_flags(words: tuple[Word, ...], *, command: Command) -> tuple[tuple[Word, ...], dict[str, bool]]:
-    many = command.confirms_many and words[1:] and words[0].text.lower().startswith(MANY)
-    if not (command.confirm or many):
-        return words, {}
-    rest = tuple(word for word in words if not word.is_one_of(CONFIRMED))
-    given = len(rest) < len(words)
-    return rest, {"yes": given} if given or command.confirm else {}
 
 
 def _command(word: Word) -> Command:

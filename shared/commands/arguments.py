@@ -1,24 +1,17 @@
-"""The arguments of each command: parsed into values, and written back.
-
-One grammar per shape of arguments; `commands` says which verb has which. Pure.
-"""
+"""The arguments of each command, as data; read from words, and written back. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
-from shared.api.models import EVENT_KINDS, LEAD_STATUSES, SEQUENCE_STATUSES
-from shared.commands import times
-from shared.domain.recurrence import Recurrence, parse_recurrence
-from shared.text.tokenize import Word, parse_channel, quote
+from shared.api.models import LEAD_STATUSES, SEQUENCE_STATUSES, LeadStatus
+from shared.text.tokenize import Word, quote
 
-Values = Mapping[str, Any]
 Words = tuple[Word, ...]
-HERE = ""
-"""The channel in which the command is given."""
+ALL, DOMAIN = "all", "domain:"
 EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
 
 
@@ -30,12 +23,82 @@ class ArgumentError(Exception):
         super().__init__(problem)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grammar:
-    """A pair of inverses: `read(split(join(write(values)))) == values`."""
+class Arguments:
+    """What one command is given; a frozen dataclass where that is anything.
 
-    read: Callable[[Words], Values]
-    write: Callable[[Values], Iterable[str]] = lambda _: ()
+    `read` and `write` are inverses: `read(split(" ".join(write()))) == self`.
+    """
+
+    verb: ClassVar[str]
+
+    # Once for all: a dataclass compiles its own for each class, at every start of the program.
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        fields = (f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({', '.join(fields)})"
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        """Raises `ArgumentError`."""
+        none_left(words)
+        return cls()
+
+    def write(self) -> Iterable[str]:
+        """The words that a person would type after the verb."""
+        return ()
+
+    @property
+    def only_reads(self) -> bool:
+        """Of a command that changes something: whether it changes nothing with these."""
+        return False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Confirmable(Arguments):
+    """Of a command that asks before it acts; `confirmed` says that it has."""
+
+    confirmed: bool = False
+
+    @property
+    def asks_first(self) -> bool:
+        return True
+
+    @classmethod
+    def takes_flag(cls, _words: Words) -> bool:
+        """Whether `--yes` among these words is a flag."""
+        return True
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OnSequence(Arguments):
+    """Of a command about a sequence: the words that name it, none where any is meant."""
+
+    target: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class OnSequences(OnSequence, Confirmable):
+    """Of a command about one sequence, or about several after confirmation."""
+
+    @property
+    def scope(self) -> str:
+        """`all`, `domain:acme.com`, or nothing: one sequence is meant."""
+        text = self.target[0].lower() if len(self.target) == 1 else ""
+        return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
+
+    @property
+    def asks_first(self) -> bool:
+        return bool(self.scope)
+
+    @classmethod
+    def takes_flag(cls, _words: Words) -> bool:
+        """Only after `all` or a domain: a sequence may be called `--yes`."""
+        return bool(_words[1:]) and _words[0].text.lower().startswith((ALL, DOMAIN))
 
 
 def clip(text: str, *, length: int = 60) -> str:
@@ -65,23 +128,14 @@ def texts(words: Iterable[Word]) -> tuple[str, ...]:
     return tuple(word.text for word in words)
 
 
-def _nothing(words: Words) -> Values:
-    none_left(words)
-    return {}
-
-
-def one_of(name: str, known: Collection[str]) -> Grammar:
+def one_of(words: Words, known: Collection[str]) -> str | None:
     """One of the known words, or none."""
-
-    def read(words: Words) -> Values:
-        if not words:
-            return {name: None}
-        none_left(words[1:])
-        if not words[0].is_one_of(*known):
-            raise unknown_word(words[0], known)
-        return {name: words[0].text.lower()}
-
-    return Grammar(read=read, write=lambda values: [values[name]] if values[name] else [])
+    if not words:
+        return None
+    none_left(words[1:])
+    if not words[0].is_one_of(*known):
+        raise unknown_word(words[0], known)
+    return words[0].text.lower()
 
 
 TARGET_KEYWORDS = (
@@ -98,9 +152,9 @@ TARGET_KEYWORDS = (
 )
 
 
-def write_target(values: Values) -> list[str]:
-    words = [quote(word, keywords=TARGET_KEYWORDS) for word in values["target"]]
-    return [quote(" ".join(values["target"]))] if words[1:] and words[0].startswith('"') else words
+def write_target(target: tuple[str, ...]) -> list[str]:
+    words = [quote(word, keywords=TARGET_KEYWORDS) for word in target]
+    return [quote(" ".join(target))] if words[1:] and words[0].startswith('"') else words
 
 
 def need_target(words: Words) -> tuple[str, ...]:
@@ -111,51 +165,139 @@ def need_target(words: Words) -> tuple[str, ...]:
     return texts(words)
 
 
-def _read_inboxes(words: Words) -> Values:
-    none_left(words[1:])
-    return {"filter": words[0].text.lower() if words else None}
+class Status(Arguments):
+    """`status`."""
+
+    verb = "status"
 
 
-def _read_leads(words: Words) -> Values:
-    status = words[-1].text.lower() if words and words[-1].is_one_of(*LEAD_STATUSES) else None
-    return {"target": texts(words[:-1] if status else words), "status": status}
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Sequences(Arguments):
+    """`sequences [active|paused]`."""
+
+    verb = "sequences"
+    status: str | None = None
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        return cls(status=one_of(words, SEQUENCE_STATUSES))
+
+    def write(self) -> Iterable[str]:
+        return filter(None, (self.status,))
 
 
-def _read_who(words: Words) -> Values:
+class Resume(OnSequences):
+    """`resume SEQUENCE`."""
+
+    verb = "resume"
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        return cls(target=need_target(words))
+
+    def write(self) -> Iterable[str]:
+        return write_target(self.target)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Inboxes(Arguments):
+    """`inboxes [DOMAIN|unhealthy]`."""
+
+    verb = "inboxes"
+    filter: str | None = None
+    """A domain, an address, or `unhealthy`."""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        none_left(words[1:])
+        return cls(filter=words[0].text.lower() if words else None)
+
+    def write(self) -> Iterable[str]:
+        return (quote(self.filter),) if self.filter else ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Leads(OnSequence):
+    """`leads [SEQUENCE] [STATUS]`."""
+
+    verb = "leads"
+    status: LeadStatus | None = None
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        status = next((one for one in LEAD_STATUSES if words and words[-1].is_one_of(one)), None)
+        return cls(target=texts(words[:-1] if status else words), status=status)
+
+    def write(self) -> Iterable[str]:
+        return (*write_target(self.target), *filter(None, (self.status,)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Lead(Arguments):
+    """`lead EMAIL|NAME|ld_…`."""
+
+    verb = "lead"
+    who: str
+    """An address, an id, or the words of a name."""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        is_name = len(words) > 1 and "@" not in words[0].text
+        return cls(who=" ".join(texts(words)) if is_name else _who(words))
+
+    def write(self) -> Iterable[str]:
+        return (quote(self.who),)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Remove(Confirmable):
+    """`remove EMAIL|ld_…`."""
+
+    verb = "remove"
+    who: str
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        return cls(who=_who(words))
+
+    def write(self) -> Iterable[str]:
+        return (quote(self.who),)
+
+
+def _who(words: Words) -> str:
     if not words or not words[0].text.strip():
         raise ArgumentError("Which lead?", hint="Enter an email address or an id (ld_…).")
     none_left(words[1:])
-    return {"who": words[0].text}
+    return words[0].text
 
 
-def _read_lead(words: Words) -> Values:
-    """An address, an id, or the words of a name."""
-    is_name = len(words) > 1 and "@" not in words[0].text
-    return {"who": " ".join(texts(words))} if is_name else _read_who(words)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Add(OnSequence):
+    """`add EMAIL to SEQUENCE [field=value …]`."""
 
+    verb = "add"
+    email: str
+    fields: Mapping[str, str] = field(default_factory=dict)
 
-def _read_add(words: Words) -> Values:
-    if not words or not EMAIL.fullmatch(words[0].text):
-        problem = (
-            f"“{clip(words[0].text)}” isn't an email address."
-            if words
-            else "Which address, and which sequence?"
-        )
-        raise ArgumentError(problem, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
-    rest = words[2:] if words[1:] and words[1].is_one_of("to") else words[1:]
-    fields = {word.key: word.value for word in rest if word.key}
-    if "email" in fields:
-        raise ArgumentError("The address is already given.", hint="Remove email=…")
-    return {
-        "email": words[0].text,
-        "target": need_target(tuple(word for word in rest if not word.key)),
-        "fields": fields,
-    }
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        if not words or not EMAIL.fullmatch(words[0].text):
+            problem = (
+                f"“{clip(words[0].text)}” isn't an email address."
+                if words
+                else "Which address, and which sequence?"
+            )
+            raise ArgumentError(problem, hint="For example: add ann@acme.com to “Q3 founders” first_name=Ann")
+        rest = words[2:] if words[1:] and words[1].is_one_of("to") else words[1:]
+        fields = {word.key: word.value for word in rest if word.key}
+        if "email" in fields:
+            raise ArgumentError("The address is already given.", hint="Remove email=…")
+        target = need_target(tuple(word for word in rest if not word.key))
+        return cls(email=words[0].text, target=target, fields=fields)
 
-
-def _write_add(values: Values) -> list[str]:
-    fields = [f"{key}={_quoted(value)}" for key, value in values["fields"].items()]
-    return [quote(values["email"]), "to", *(_quoted(word) for word in values["target"]), *fields]
+    def write(self) -> Iterable[str]:
+        fields = (f"{key}={_quoted(value)}" for key, value in self.fields.items())
+        return (quote(self.email), "to", *map(_quoted, self.target), *fields)
 
 
 def _quoted(text: str) -> str:
@@ -164,116 +306,41 @@ def _quoted(text: str) -> str:
     return plain if plain.startswith('"') else f'"{plain}"'
 
 
-def _read_subscribe(words: Words) -> Values:
-    values: dict[str, Any] = {"events": (), "sequence": "", "inbox": "", "channel": HERE, "condensed": False}
-    for word in words:
-        if word.key in {"sequence", "inbox"}:
-            values[word.key] = word.value
-        elif word.is_one_of("condensed", "full"):
-            values["condensed"] = word.is_one_of("condensed")
-        elif (channel := _channel(word)) is not None:
-            values["channel"] = channel
-        else:
-            values["events"] += tuple(kind for kind in _events(word) if kind not in values["events"])
-    if not values["events"]:
-        raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(EVENT_KINDS)}, or all.")
-    return values
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Open(Arguments):
+    """`open [PAGE]`."""
 
+    verb = "open"
+    page: int | None = None
 
-def _events(word: Word) -> tuple[str, ...]:
-    """The kinds that a word names: whole, or by the part after the dot."""
-    name = word.text.lower().strip(",")
-    if name in {"all", "*"}:
-        return EVENT_KINDS
-    fitting = tuple(kind for kind in EVENT_KINDS if name in {kind, kind.partition(".")[2]})
-    if len(fitting) != 1:
-        raise ArgumentError(
-            f"“{clip(word.text)}” isn't an event.", hint=did_you_mean(name, (*EVENT_KINDS, "all"))
-        )
-    return fitting
-
-
-def _channel(word: Word) -> str | None:
-    if word.is_one_of("here"):
-        return HERE
-    return None if word.quoted or word.key else parse_channel(word.text)
-
-
-def _write_subscribe(values: Values) -> list[str]:
-    filters = [f"{key}={quote(values[key])}" for key in ("sequence", "inbox") if values[key]]
-    return [
-        *values["events"],
-        *filters,
-        *_write_channel_only(values),
-        *(["condensed"] if values["condensed"] else []),
-    ]
-
-
-def _read_channel_only(words: Words) -> Values:
-    channel = _channel(words[0]) if words else HERE
-    if channel is None or words[1:]:
-        wrong = words[1] if words[1:] else words[0]
-        raise ArgumentError(f"“{clip(wrong.text)}” isn't a channel.", hint="Use here or #channel.")
-    return {"channel": channel}
-
-
-def _write_channel_only(values: Values) -> list[str]:
-    channel: str = values["channel"]
-    return [channel if channel.startswith("#") else f"<#{channel}>"] if channel else []
-
-
-def _read_digest(words: Words) -> Values:
-    channel = HERE
-    if words and (found := _channel(words[-1])) is not None:
-        channel, words = found, words[:-1]
-    if not words or words[0].is_one_of("now", "today", "off"):
+    @classmethod
+    def read(cls, words: Words) -> Self:
         none_left(words[1:])
-        return {"action": words[0].text.lower() if words else "show", "at": None, "channel": channel}
-    return {"action": "at", "at": str(_recurrence(words)), "channel": channel}
+        if not words:
+            return cls()
+        if words[0].quoted or not re.fullmatch(r"[1-9][0-9]{0,3}", words[0].text):
+            raise ArgumentError(
+                f"“{clip(words[0].text)}” isn't a page number.", hint="Use a number, as in `open 2`."
+            )
+        return cls(page=int(words[0].text))
+
+    def write(self) -> Iterable[str]:
+        return (str(self.page),) if self.page else ()
 
 
-def _recurrence(words: Words) -> Recurrence:
-    typed = [word.text for word in words]
-    if typed[-1].lower() in {"am", "pm"}:
-        typed[-2:] = ["".join(typed[-2:])]
-    hint = "Use now, today (the day so far), at 09:00, mondays at 09:00 Europe/Berlin, or off."
-    if typed == ["at"]:
-        raise ArgumentError("At what time?", hint=hint)
-    found = parse_recurrence(typed)
-    if isinstance(found, str):
-        kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
-        near = did_you_mean(found, ("now", "today", "off", "at", *times.DAYS))
-        hint = f"{near} {hint}" if near.startswith("Did") else hint
-        raise ArgumentError(f"“{clip(found)}” isn't a {kind}.", hint=hint)
-    return found
+class Audit(Arguments):
+    """`audit`."""
+
+    verb = "audit"
 
 
-def _write_digest(values: Values) -> list[str]:
-    action = [] if values["action"] in {"show", "at"} else [values["action"]]
-    at = ["at", *values["at"].split()] if values["at"] else []
-    return [*action, *at, *_write_channel_only(values)]
+class Whoami(Arguments):
+    """`whoami`."""
+
+    verb = "whoami"
 
 
-def _read_page(words: Words) -> Values:
-    none_left(words[1:])
-    if not words:
-        return {}
-    if words[0].quoted or not re.fullmatch(r"[1-9][0-9]{0,3}", words[0].text):
-        raise ArgumentError(
-            f"“{clip(words[0].text)}” isn't a page number.", hint="Use a number, as in `open 2`."
-        )
-    return {"page": int(words[0].text)}
+class Doctor(Arguments):
+    """`doctor`."""
 
-
-NOTHING = Grammar(read=_nothing)
-PAGE = Grammar(read=_read_page, write=lambda v: [str(v["page"])] if v.get("page") else [])
-STATUS = one_of("status", SEQUENCE_STATUSES)
-TARGET = Grammar(read=lambda words: {"target": need_target(words)}, write=write_target)
-INBOXES = Grammar(read=_read_inboxes, write=lambda v: [quote(v["filter"])] if v["filter"] else [])
-LEADS = Grammar(read=_read_leads, write=lambda v: [*write_target(v), *([v["status"]] if v["status"] else [])])
-WHO = Grammar(read=_read_who, write=lambda values: [quote(values["who"])])
-LEAD = replace(WHO, read=_read_lead)
-ADD = Grammar(read=_read_add, write=_write_add)
-SUBSCRIBE = Grammar(read=_read_subscribe, write=_write_subscribe)
-CHANNEL = Grammar(read=_read_channel_only, write=_write_channel_only)
-DIGEST = Grammar(read=_read_digest, write=_write_digest)
+    verb = "doctor"

@@ -3,38 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Self, get_args
 
-from shared.commands.arguments import ArgumentError, Grammar, Values, Words, clip, did_you_mean
+from shared.commands.arguments import ArgumentError, Confirmable, Words, clip, did_you_mean
 from shared.text.tokenize import quote
 
-ACTS = ("list", "add", "test", "remove", "off", "on")
+Act = Literal["list", "add", "test", "remove", "off", "on"]
+ACTS: tuple[Act, ...] = get_args(Act)
 
 
-def _read(words: Words) -> Values:
-    if not words:
-        return {"act": "list", "rule": "", "name": ""}
-    from shared.guardrails.words import (
-        ACTIONS,  # late, as below: every start of the program would wait for it
-    )
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Guard(Confirmable):
+    """`guard [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
 
-    act, rest = words[0], words[1:]
-    if act.is_one_of(*ACTIONS):
-        hint = f"To add it, write: guard add {clip(_text(words), length=120)}"
-        raise ArgumentError("Add the rule, or test it first.", hint=hint)
-    if not act.is_one_of(*ACTS):
-        raise ArgumentError(f"“{clip(act.text)}” isn't an option here.", hint=did_you_mean(act.text, ACTS))
-    name, verb = "", act.text.lower()
-    if verb == "add" and len(rest) >= 2 and rest[-2].is_one_of("as"):
-        name, rest = _name(rest[-1:]), rest[:-2]
-    if verb == "list":
-        if rest:
+    verb = "guard"
+    act: Act = "list"
+    rule: str = ""
+    """The sentence as it was understood."""
+    name: str = ""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        if not words:
+            return cls()
+        # late, as below: every start of the program would wait for it
+        from shared.guardrails.words import ACTIONS
+
+        typed, rest = words[0], words[1:]
+        if typed.is_one_of(*ACTIONS):
+            hint = f"To add it, write: guard add {clip(_text(words), length=120)}"
+            raise ArgumentError("Add the rule, or test it first.", hint=hint)
+        act = next((one for one in ACTS if typed.is_one_of(one)), None)
+        if act is None:
+            hint = did_you_mean(typed.text, ACTS)
+            raise ArgumentError(f"“{clip(typed.text)}” isn't an option here.", hint=hint)
+        if act == "list" and rest:
             raise ArgumentError(f"“{clip(rest[0].text)}” isn't expected here.")
-        return {"act": verb, "rule": "", "name": ""}
-    if verb in {"off", "on"} and not rest:
-        return {"act": verb, "rule": "", "name": ""}
-    if verb == "remove" or verb in {"off", "on"} or (verb == "test" and _is_name(rest)):
-        return {"act": verb, "rule": "", "name": _name(rest)}
-    return {"act": verb, "rule": _rule(rest), "name": name}
+        if act == "list" or (act in {"off", "on"} and not rest):
+            return cls(act=act)
+        if act in {"remove", "off", "on"} or (act == "test" and _is_name(rest)):
+            return cls(act=act, name=_name(rest))
+        if act == "add" and len(rest) >= 2 and rest[-2].is_one_of("as"):
+            return cls(act=act, name=_name(rest[-1:]), rule=_rule(rest[:-2]))
+        return cls(act=act, rule=_rule(rest))
+
+    def write(self) -> Iterable[str]:
+        yield self.act
+        if self.rule:
+            yield quote(self.rule)
+        if self.name:
+            yield from ("as", self.name) if self.act == "add" else (self.name,)
+
+    @property
+    def asks_first(self) -> bool:
+        """A rule that pauses without asking is shown with its backtest."""
+        from shared.guardrails.rule import Action
+        from shared.guardrails.sentence import parse
+
+        return self.act == "add" and parse(self.rule).action is Action.ACT
+
+    @property
+    def only_reads(self) -> bool:
+        return self.act in {"list", "test"}
 
 
 def _is_name(words: Words) -> bool:
@@ -74,23 +105,3 @@ def _text(words: Words) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _write(values: Values) -> Iterable[str]:
-    yield values["act"]
-    if values["rule"]:
-        yield quote(values["rule"])
-    if values["name"]:
-        yield from ("as", values["name"]) if values["act"] == "add" else (values["name"],)
-
-
-def is_asked_first(values: Values) -> bool:
-    """Whether the command asks for confirmation: a rule that pauses without asking is shown with its backtest."""
-    return values["act"] == "add" and str(values["rule"]).startswith("pause ")
-
-
-def only_reads(values: Values) -> bool:
-    return values["act"] in {"list", "test"}
-
-
-GUARD = Grammar(read=_read, write=_write)

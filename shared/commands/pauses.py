@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Self
 
 from shared.commands import times
 from shared.commands.arguments import (
     ArgumentError,
-    Grammar,
-    Values,
+    OnSequences,
     Words,
     clip,
     need_target,
@@ -20,22 +22,46 @@ from shared.text.formats import short_duration
 from shared.text.tokenize import parse_duration, quote
 
 
-def _read_pause(words: Words) -> Values:
-    at, duration, after = _find_duration(words)
-    until = None if duration else _find_until(words)
-    if until:
-        at, after = until[0], until[2]
-    target, rest = words[:at], words[after:]
-    if duration is None and until is None:
-        at = next(
-            (i for i, word in enumerate(words) if i and word.is_one_of("reason", "reason:")), len(words)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Pause(OnSequences):
+    """`pause SEQUENCE [for 2h] [reason …]`."""
+
+    verb = "pause"
+    duration: timedelta | None = None
+    until: times.Moment | None = None
+    """Where no duration is given."""
+    reason: str = ""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        at, duration, after = _find_duration(words)
+        until = None if duration else _find_until(words)
+        if until:
+            at, after = until[0], until[2]
+        target, rest = words[:at], words[after:]
+        if duration is None and until is None:
+            at = next(
+                (i for i, word in enumerate(words) if i and word.is_one_of("reason", "reason:")), len(words)
+            )
+            at = 1 if words and words[0].quoted and not words[0].key else at
+            target, rest = words[:at], words[at:]
+        if rest and rest[0].is_one_of("reason", "reason:"):
+            rest = rest[1:]
+        return cls(
+            target=need_target(target),
+            duration=duration,
+            until=until[1] if until else None,
+            reason=" ".join(texts(rest)),
         )
-        at = 1 if words and words[0].quoted and not words[0].key else at
-        target, rest = words[:at], words[at:]
-    if rest and rest[0].is_one_of("reason", "reason:"):
-        rest = rest[1:]
-    values = {"target": need_target(target), "duration": duration, "reason": " ".join(texts(rest))}
-    return {**values, "until": until[1]} if until else values
+
+    def write(self) -> Iterable[str]:
+        yield from write_target(self.target)
+        if self.duration:
+            yield from ("for", short_duration(self.duration))
+        elif self.until:
+            yield from ("until", *str(self.until).split())
+        if self.reason:
+            yield from ("reason", quote(self.reason))
 
 
 def _find_until(words: Words) -> tuple[int, times.Moment, int] | None:
@@ -57,7 +83,7 @@ def _find_until(words: Words) -> tuple[int, times.Moment, int] | None:
     return None
 
 
-def _find_duration(words: Words) -> tuple[int, Any, int]:
+def _find_duration(words: Words) -> tuple[int, timedelta | None, int]:
     """Where `for 2h` begins, the duration, where it ends. A number that is none is refused, never overlooked."""
     for at, word in enumerate(words[:-1]):
         amount = words[at + 1]
@@ -74,15 +100,3 @@ def _find_duration(words: Words) -> tuple[int, Any, int]:
             )
             raise ArgumentError(f"“{clip(amount.text)}” isn't a duration.", hint=hint)
     return len(words), None, len(words)
-
-
-def _write_pause(values: Values) -> list[str]:
-    words = write_target(values)
-    if values["duration"]:
-        words += ["for", short_duration(values["duration"])]
-    elif values.get("until"):
-        words += ["until", *str(values["until"]).split()]
-    return [*words, "reason", quote(values["reason"])] if values["reason"] else words
-
-
-PAUSE = Grammar(read=_read_pause, write=_write_pause)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Literal, Self
 
-from shared.api.models import GROUPINGS
+from shared.api.models import GROUPINGS, Grouping
 from shared.commands import times
 from shared.commands.arguments import (
     ArgumentError,
-    Grammar,
-    Values,
+    Arguments,
     Words,
     clip,
     none_left,
@@ -20,8 +21,8 @@ from shared.commands.arguments import (
 )
 from shared.text.tokenize import Word
 
-PERSON = "person"
-STATS_GROUPS = (*GROUPINGS, PERSON)
+PERSON: Literal["person"] = "person"
+STATS_GROUPS: tuple[Grouping | Literal["person"], ...] = (*GROUPINGS, PERSON)
 """What `stats` groups by: the service's own, and who claimed."""
 LONGEST_RANGE = 1000
 """Days."""
@@ -29,18 +30,72 @@ LONGEST_REPORT = 366
 """Days."""
 
 
-def _read_stats(words: Words) -> Values:
-    by, period, rest = "sequence", _period(()), words
-    if rest and rest[0].is_one_of("by"):
-        rest = rest[1:]
-        if not rest:
-            raise ArgumentError("Group by what?", hint=f"Choose from: {', '.join(STATS_GROUPS)}.")
-    if rest and rest[0].text[:1].isalpha() and not _range(rest):
-        by, rest = _grouping(rest[0]), rest[1:]
-    if rest:
-        period, rest = _period(rest), rest[_length(rest) :]
-    none_left(rest)
-    return {"by": by, **period}
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """So many days to today, a range of days by its ends or its name, or the service's own 30 days."""
+
+    days: int | None = None
+    ends: tuple[date, date] | None = None
+    name: str = ""
+
+    def write(self) -> Iterable[str]:
+        if self.name:
+            return self.name.split()
+        if self.ends:
+            return (f"{self.ends[0]}..{self.ends[1]}",)
+        return (f"{self.days}d",) if self.days else ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Stats(Arguments):
+    """`stats [by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]`."""
+
+    verb = "stats"
+    by: Grouping | Literal["person"] = "sequence"
+    period: Period = Period()
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        given, rest = cls(), words
+        if rest and rest[0].is_one_of("by"):
+            rest = rest[1:]
+            if not rest:
+                raise ArgumentError("Group by what?", hint=f"Choose from: {', '.join(STATS_GROUPS)}.")
+        if rest and rest[0].text[:1].isalpha() and not _range(rest):
+            given, rest = cls(by=_grouping(rest[0])), rest[1:]
+        if rest:
+            given, rest = replace(given, period=_period(rest)), rest[_length(rest) :]
+        none_left(rest)
+        return given
+
+    def write(self) -> Iterable[str]:
+        return ("by", self.by, *self.period.write())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Report(Arguments):
+    """`report [last week|last month|7d|FROM..TO]`."""
+
+    verb = "report"
+    period: Period = Period(name="last week")
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        """A period, `last-month` too; last week where none is given."""
+        split = tuple(Word(text=part, quoted=word.quoted) for word in words for part in _parts(word))
+        if not split:
+            return cls()
+        none_left(split[_length(split) :])
+        found = _period(split)
+        days = (found.ends[1] - found.ends[0]).days + 1 if found.ends else found.days or 0
+        if days > LONGEST_REPORT:
+            raise ArgumentError(
+                "A report covers at most a year.", hint=f"Give at most {LONGEST_REPORT} days."
+            )
+        return cls(period=found)
+
+    def write(self) -> Iterable[str]:
+        return self.period.write()
 
 
 def _range(words: Words) -> tuple[str, int] | None:
@@ -60,33 +115,32 @@ def _length(words: Words) -> int:
     return found[1] if found else 1
 
 
-def _grouping(word: Word) -> str:
+def _grouping(word: Word) -> Grouping | Literal["person"]:
     plurals = {"inboxes": "inbox", "people": PERSON}
     singular = plurals.get(word.text.lower(), word.text.lower().removesuffix("s"))
-    if word.quoted or singular not in STATS_GROUPS:
-        raise unknown_word(word, (*STATS_GROUPS, *times.RANGES))
-    return singular
+    for group in STATS_GROUPS:
+        if group == singular and not word.quoted:
+            return group
+    raise unknown_word(word, (*STATS_GROUPS, *times.RANGES))
 
 
-def _period(words: Words) -> dict[str, Any]:
-    if not words:
-        return {"days": None, "start": None, "end": None}
+def _period(words: Words) -> Period:
     word, named = words[0], _range(words)
     text = named[0] if named else word.text.lower()
     if text == "today":
         text = "1d"
     if text in times.RANGES:
-        return {"days": None, "start": None, "end": None, "named": text}
+        return Period(name=text)
     if found := re.fullmatch(r"([0-9]{1,4})([dw])", text):
         days = int(found[1]) * (7 if found[2] == "w" else 1)
         if not 1 <= days <= LONGEST_RANGE:
             raise ArgumentError(f"“{text}” is outside 1 to 1,000 days.", hint=f"1d to {LONGEST_RANGE}d.")
-        return {"days": days, "start": None, "end": None}
+        return Period(days=days)
     if ".." in text:
         start, end = (_day(part) for part in text.split("..", 1))
         if end < start:
             raise ArgumentError(f"“{clip(text)}” ends before it starts.", hint=f"Use {end}..{start}.")
-        return {"days": None, "start": start, "end": end}
+        return Period(ends=(start, end))
     raise ArgumentError(
         f"“{clip(word.text)}” isn't a period.",
         hint="Use 7d, today, yesterday, last week, this month, or FROM..TO like 2026-01-01..2026-01-31.",
@@ -101,35 +155,6 @@ def _day(text: str) -> date:
         raise ArgumentError(problem, hint="Use FROM..TO with dates like 2026-01-31.") from None
 
 
-def _write_stats(values: Values) -> list[str]:
-    return ["by", values["by"], *_write_period(values)]
-
-
-def _write_period(values: Values) -> list[str]:
-    if values.get("named"):
-        return list(values["named"].split())
-    if values["start"]:
-        return [f"{values['start']}..{values['end']}"]
-    return [f"{values['days']}d"] if values["days"] else []
-
-
-def _read_report(words: Words) -> Values:
-    """A period, `last-month` too; last week where none is given."""
-    split = tuple(Word(text=part, quoted=word.quoted) for word in words for part in _parts(word))
-    if not split:
-        return {**_period(()), "named": "last week"}
-    none_left(split[_length(split) :])
-    found = _period(split)
-    start, end = found["start"], found["end"]
-    if (found["days"] or 0) > LONGEST_REPORT or (start and (end - start).days >= LONGEST_REPORT):
-        raise ArgumentError("A report covers at most a year.", hint=f"Give at most {LONGEST_REPORT} days.")
-    return found
-
-
 def _parts(word: Word) -> list[str]:
     named = word.text.lower().replace("-", " ")
     return named.split() if named in times.RANGES and not word.quoted else [word.text]
-
-
-STATS = Grammar(read=_read_stats, write=_write_stats)
-REPORT = Grammar(read=_read_report, write=_write_period)

@@ -5,12 +5,16 @@ To add a command, add an entry here and its function in `operations`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
-from shared.commands import arguments, guard_arguments, pauses, periods
-from shared.commands.arguments import Grammar, Values
+from shared.commands import arguments, channels
+from shared.commands.arguments import Arguments, Words, one_of
+from shared.commands.guard_arguments import Guard
+from shared.commands.pauses import Pause
+from shared.commands.periods import Report, Stats
 
 
 class Role(StrEnum):
@@ -37,24 +41,21 @@ class Face(StrEnum):
 class Command:
     """One verb."""
 
-    name: str
+    arguments: type[Arguments]
     summary: str
     usage: str = ""
     changes: bool = False
     role: Role = Role.READER
-    confirm: bool = False
-    """Asks before it acts, unless the line says --yes."""
-    confirms_many: bool = False
-    """Asks before it acts on several at once, unless the line says --yes."""
-    asks_for: Callable[[Values], bool] = field(default=lambda _: True, repr=False, compare=False)
-    """Of a command that asks first: for which arguments."""
-    reads: Callable[[Values], bool] | None = field(default=None, repr=False, compare=False)
-    """Of a command that changes something: for which arguments it only reads; None: for none."""
+    reads: bool = False
+    """Of a command that changes something: with some arguments it only reads."""
     newest_only: bool = False
     """Shows the newest entries of a long list; a shell takes --limit and --all."""
     examples: tuple[str, ...] = ()
     faces: frozenset[Face] = frozenset(Face)
-    grammar: Grammar = field(default=arguments.NOTHING, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.arguments.verb
 
     @property
     def bare(self) -> bool:
@@ -66,29 +67,45 @@ class Command:
 
 
 COMMANDS: dict[str, Command] = {}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Help(Arguments):
+    """`help [COMMAND]`."""
+
+    verb = "help"
+    command: str | None = None
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        return cls(command=one_of(words, COMMANDS))
+
+    def write(self) -> Iterable[str]:
+        return filter(None, (self.command,))
+
+
 _TABLE = (
     Command(
-        name="help",
+        arguments=Help,
         usage="[COMMAND]",
         summary="All commands, and how to use each",
         examples=("help", "help pause"),
-        grammar=arguments.one_of("command", COMMANDS),
     ),
-    Command(name="status", summary="Overview of the workspace on one page", examples=("status",)),
     Command(
-        name="sequences",
+        arguments=arguments.Status, summary="Overview of the workspace on one page", examples=("status",)
+    ),
+    Command(
+        arguments=arguments.Sequences,
         usage="[active|paused]",
         summary="Sequences with status and steps",
         examples=("sequences", "sequences paused"),
-        grammar=arguments.STATUS,
     ),
     Command(
-        name="pause",
+        arguments=Pause,
         usage="SEQUENCE [for 2h] [reason …]",
         summary="Pause a sequence, or all of them, until you resume it or for a set time",
         changes=True,
         role=Role.OPERATOR,
-        confirms_many=True,
         examples=(
             "pause sq_1",
             'pause "Q3 founders" for 2h reason bounces are high',
@@ -96,27 +113,23 @@ _TABLE = (
             "pause all",
             "pause domain:acme.com",
         ),
-        grammar=pauses.PAUSE,
     ),
     Command(
-        name="resume",
+        arguments=arguments.Resume,
         usage="SEQUENCE",
         summary="Resume a paused sequence",
         changes=True,
         role=Role.OPERATOR,
-        confirms_many=True,
         examples=("resume sq_1", 'resume "Q3 founders"', "resume all"),
-        grammar=arguments.TARGET,
     ),
     Command(
-        name="inboxes",
+        arguments=arguments.Inboxes,
         usage="[DOMAIN|unhealthy]",
         summary="Inboxes by domain, with health score, daily limit and status",
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
-        grammar=arguments.INBOXES,
     ),
     Command(
-        name="stats",
+        arguments=Stats,
         usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
         summary="Sends, replies, positive replies, meetings and rates, or response times by person",
         examples=(
@@ -126,51 +139,44 @@ _TABLE = (
             "stats by person last week",
             "stats by inbox 2026-01-01..2026-01-31",
         ),
-        grammar=periods.STATS,
     ),
     Command(
-        name="leads",
+        arguments=arguments.Leads,
         usage="[SEQUENCE] [STATUS]",
         summary="The newest leads, filtered by sequence or status",
         newest_only=True,
         examples=("leads interested", "leads sq_1 replied"),
-        grammar=arguments.LEADS,
     ),
     Command(
-        name="lead",
+        arguments=arguments.Lead,
         usage="EMAIL|NAME|ld_…",
         summary="A lead and its last reply, by address, name or id",
         examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
-        grammar=arguments.LEAD,
     ),
     Command(
-        name="add",
+        arguments=arguments.Add,
         usage="EMAIL to SEQUENCE [field=value …]",
         summary="Add a lead to a sequence",
         changes=True,
         role=Role.OPERATOR,
         examples=("add ann@acme.com to sq_1 first_name=Ann company=Acme",),
-        grammar=arguments.ADD,
     ),
     Command(
-        name="remove",
+        arguments=arguments.Remove,
         usage="EMAIL|ld_…",
         summary="Remove a lead from all sequences, after confirmation",
         changes=True,
         role=Role.OPERATOR,
-        confirm=True,
         examples=("remove ann@acme.com", "remove ld_1"),
-        grammar=arguments.WHO,
     ),
     Command(
-        name="open",
+        arguments=arguments.Open,
         usage="[PAGE]",
         summary="Unclaimed interested replies",
         examples=("open", "open 2"),
-        grammar=arguments.PAGE,
     ),
     Command(
-        name="subscribe",
+        arguments=channels.Subscribe,
         usage="EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]",
         summary="Choose which events post to a channel",
         changes=True,
@@ -179,26 +185,23 @@ _TABLE = (
             "subscribe reply.interested here",
             'subscribe lead.bounced sequence="Q3 founders" #sales condensed',
         ),
-        grammar=arguments.SUBSCRIBE,
     ),
     Command(
-        name="unsubscribe",
+        arguments=channels.Unsubscribe,
         usage="EVENT… [sequence=…] [inbox=…] [here|#channel]",
         summary="Stop events from posting to a channel, or all of them",
         changes=True,
         role=Role.OPERATOR,
         examples=("unsubscribe lead.bounced here", "unsubscribe all #sales"),
-        grammar=arguments.SUBSCRIBE,
     ),
     Command(
-        name="subscriptions",
+        arguments=channels.Subscriptions,
         usage="[here|#channel]",
         summary="Subscriptions of a channel",
         examples=("subscriptions", "subscriptions #sales"),
-        grammar=arguments.CHANNEL,
     ),
     Command(
-        name="digest",
+        arguments=channels.Digest,
         usage="now|today|[mondays] at 09:00 [ZONE]|off [here|#channel]",
         summary="A daily or weekly summary: post it now, schedule it, or turn it off",
         changes=True,
@@ -210,17 +213,14 @@ _TABLE = (
             "digest mondays at 08:30",
             "digest off",
         ),
-        grammar=arguments.DIGEST,
     ),
     Command(
-        name="guard",
+        arguments=Guard,
         usage="[list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]",
         summary="Rules that notify you or pause sequences when bounces, replies or health get worse",
         changes=True,
         role=Role.OPERATOR,
-        confirm=True,
-        asks_for=guard_arguments.is_asked_first,
-        reads=guard_arguments.only_reads,
+        reads=True,
         examples=(
             "guard",
             'guard add "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"',
@@ -228,26 +228,24 @@ _TABLE = (
             "guard test bounces-5",
             "guard off",
         ),
-        grammar=guard_arguments.GUARD,
     ),
     Command(
-        name="report",
+        arguments=Report,
         usage="[last week|last month|7d|FROM..TO]",
         summary="Client report for a period: sends, replies, meetings, health, incidents",
         examples=("report", "report last month", "report 2026-03-01..2026-03-31"),
         # In a shell it is its own program, which writes the page.
         faces=frozenset({Face.SLACK, Face.DASHBOARD}),
-        grammar=periods.REPORT,
     ),
     Command(
-        name="audit",
+        arguments=arguments.Audit,
         summary="Recent changes: who, what, when and where",
         newest_only=True,
         examples=("audit",),
     ),
-    Command(name="whoami", summary="Your role and permissions", examples=("whoami",)),
+    Command(arguments=arguments.Whoami, summary="Your role and permissions", examples=("whoami",)),
     Command(
-        name="doctor",
+        arguments=arguments.Doctor,
         summary="Check the connection to the service, Slack, the channels and the database",
         role=Role.ADMIN,
         examples=("doctor",),

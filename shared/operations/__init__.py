@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from shared.api.errors import OutreachError
-from shared.commands import Invocation, help_card, names_workspace
+from shared.commands import Invocation, channels, help_card, names_workspace
+from shared.commands import arguments as given
+from shared.commands.arguments import Arguments
+from shared.commands.guard_arguments import Guard
+from shared.commands.pauses import Pause
+from shared.commands.periods import Report, Stats
+from shared.commands.table import Help
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
 from shared.operations import bulk, guard, inboxes, leads, replies, sequences, subscriptions
@@ -19,39 +26,55 @@ from shared.settings import DEFAULT, UnknownWorkspace
 __all__ = ["confirming_command", "error_card", "run", "with_workspace"]
 
 
-async def _help(invocation: Invocation, context: CommandContext) -> Card:
-    return help_card(invocation.values["command"], allowed=context.allows, face=context.actor.face)
+A = TypeVar("A", bound=Arguments)
+R = TypeVar("R", Card, Outcome)
+Operation = Callable[[Any, CommandContext], Awaitable[R]]
 
 
-async def _doctor(_: Invocation, __: CommandContext) -> Card:
+def _of(
+    kind: type[A], act: Callable[[A, CommandContext], Awaitable[R]]
+) -> tuple[type[Arguments], Operation[R]]:
+    """An entry of the tables; it has mypy compare what the function takes with its key."""
+    return kind, act
+
+
+async def _help(arguments: Help, context: CommandContext) -> Card:
+    return help_card(arguments.command, allowed=context.allows, face=context.actor.face)
+
+
+async def _doctor(_: given.Doctor, __: CommandContext) -> Card:
     return Card(title="`outreach doctor` in a shell checks everything", refused=True)
 
 
-READING: Mapping[str, Callable[[Invocation, CommandContext], Awaitable[Card]]] = {
-    "help": _help,
-    "status": overview.status,
-    "sequences": sequences.list_sequences,
-    "inboxes": inboxes.list_inboxes,
-    "stats": stats.stats,
-    "leads": leads.list_leads,
-    "lead": leads.lead,
-    "open": replies.open_replies,
-    "subscriptions": subscriptions.subscriptions,
-    "report": report.report,
-    "audit": replies.audit,
-    "whoami": replies.whoami,
-    "doctor": _doctor,
-}
-CHANGING: Mapping[str, Callable[[Invocation, CommandContext], Awaitable[Outcome]]] = {
-    "pause": bulk.pause,
-    "resume": bulk.resume,
-    "add": leads.add,
-    "remove": leads.remove,
-    "subscribe": subscriptions.subscribe,
-    "unsubscribe": subscriptions.unsubscribe,
-    "digest": subscriptions.digest,
-    "guard": guard.guard,
-}
+READING = dict(
+    (
+        _of(Help, _help),
+        _of(given.Status, overview.status),
+        _of(given.Sequences, sequences.list_sequences),
+        _of(given.Inboxes, inboxes.list_inboxes),
+        _of(Stats, stats.stats),
+        _of(given.Leads, leads.list_leads),
+        _of(given.Lead, leads.lead),
+        _of(given.Open, replies.open_replies),
+        _of(channels.Subscriptions, subscriptions.subscriptions),
+        _of(Report, report.report),
+        _of(given.Audit, replies.audit),
+        _of(given.Whoami, replies.whoami),
+        _of(given.Doctor, _doctor),
+    )
+)
+CHANGING = dict(
+    (
+        _of(Pause, bulk.pause),
+        _of(given.Resume, bulk.resume),
+        _of(given.Add, leads.add),
+        _of(given.Remove, leads.remove),
+        _of(channels.Subscribe, subscriptions.subscribe),
+        _of(channels.Unsubscribe, subscriptions.unsubscribe),
+        _of(channels.Digest, subscriptions.digest),
+        _of(Guard, guard.guard),
+    )
+)
 
 
 async def run(invocation: Invocation, context: CommandContext) -> Card:
@@ -63,10 +86,8 @@ async def run(invocation: Invocation, context: CommandContext) -> Card:
     asked, own = invocation.workspace, context.workspace.name
     if asked is not None and asked.casefold() != own.casefold():
         raise UnknownWorkspace(asked, known=[own])
-    if invocation.command.name in READING:
-        card = await READING[invocation.command.name](invocation, context)
-    else:
-        card = await _change(invocation, context)
+    read = READING.get(type(invocation.arguments))
+    card = await (read(invocation.arguments, context) if read else _change(invocation, context))
     if asked is None and own == DEFAULT:
         return card
     card = with_workspace(card, workspace=own)
@@ -77,7 +98,7 @@ async def run(invocation: Invocation, context: CommandContext) -> Card:
 
 async def _change(invocation: Invocation, context: CommandContext) -> Card:
     try:
-        outcome = await CHANGING[invocation.command.name](invocation, context)
+        outcome = await CHANGING[type(invocation.arguments)](invocation.arguments, context)
     except (OutreachError, RecordsUnavailable) as error:
         await write_audit(failure(error), invocation=invocation, context=context)
         raise

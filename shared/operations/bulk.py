@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
-from shared.commands import Invocation, render
-from shared.commands.arguments import clip
+from shared.commands import render
+from shared.commands.arguments import ALL, DOMAIN, OnSequences, Resume, clip
+from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Effect, RecordsUnavailable, Timer
 from shared.domain.sequence_changes import UNDER_WAY
@@ -30,7 +31,6 @@ from shared.operations.pauses import (
 from shared.operations.sequences import due_at_of, end_problem, sequence_table
 from shared.text.formats import show_number, show_time
 
-ALL, DOMAIN = "all", "domain:"
 LOOK_BACK = timedelta(days=30)
 AT_ONCE = 5
 SHOWN = 15
@@ -96,21 +96,14 @@ class Touched:
         return tuple(one.id for one in (*dict(self.offers)[word], *self.timed_for(word)))
 
 
-def scope(invocation: Invocation) -> str:
-    """`all`, `domain:acme.com`, or nothing: the line means one sequence."""
-    target: Sequences[str] = invocation.values.get("target") or ()
-    text = target[0].lower() if len(target) == 1 and invocation.command.name in STATUS else ""
-    return text if text == ALL or (text.startswith(DOMAIN) and len(text) > len(DOMAIN)) else ""
-
-
-async def find_touched(invocation: Invocation, context: CommandContext) -> Touched | None:
+async def find_touched(arguments: OnSequences, context: CommandContext) -> Touched | None:
     """What the line would touch; None: a sequence bears that very name. Raises `OutreachError`, `RecordsUnavailable`."""
-    wanted = scope(invocation)
-    known, timers = await _list_with_timers(invocation, context)
+    wanted = arguments.scope
+    known, timers = await _list_with_timers(arguments, context)
     if any(wanted == (one.name or "").lower() for one in known):
         return None
-    due_at = due_at_of(invocation, context)
-    able = tuple(one for one in known if one.status == STATUS[invocation.command.name])
+    due_at = due_at_of(arguments, context)
+    able = tuple(one for one in known if one.status == STATUS[arguments.verb])
     timed = tuple(one for one in known if one.status == "paused" and ends_earlier(timers.get(one.id), due_at))
     if wanted == ALL or not (able or timed):
         return Touched(able=able, timed=timed)
@@ -128,19 +121,19 @@ async def find_touched(invocation: Invocation, context: CommandContext) -> Touch
 
 
 async def _list_with_timers(
-    invocation: Invocation, context: CommandContext
+    arguments: OnSequences, context: CommandContext
 ) -> tuple[Sequences[Sequence], Mapping[str, Timer]]:
     """The sequences and, where the command pauses, the timers that stood before the list or stand after it.
 
     One that resumes a sequence meanwhile is gone afterwards, and one that is set meanwhile was not there before.
     """
-    before = await _timers(invocation, context)
+    before = await _timers(arguments, context)
     listed = await context.client.list_sequences(priority=Priority.INTERACTIVE)
-    return listed, {**before, **await _timers(invocation, context)}
+    return listed, {**before, **await _timers(arguments, context)}
 
 
-async def _timers(invocation: Invocation, context: CommandContext) -> Mapping[str, Timer]:
-    if context.records is None or invocation.command.name != "pause":
+async def _timers(arguments: OnSequences, context: CommandContext) -> Mapping[str, Timer]:
+    if context.records is None or arguments.verb != "pause":
         return {}
     try:
         timers = await context.records.timers(context.workspace.name, RESUME_TIMER)
@@ -149,45 +142,45 @@ async def _timers(invocation: Invocation, context: CommandContext) -> Mapping[st
     return {timer.key: timer for timer in timers}
 
 
-async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
+async def pause(arguments: Pause, context: CommandContext) -> Outcome:
     """`pause SEQUENCE`, `pause all`, `pause domain:acme.com`."""
     return (
-        end_problem(invocation, context)
-        or await _many(invocation, context)
-        or await sequences.pause(invocation, context)
+        end_problem(arguments, context)
+        or await _many(arguments, context)
+        or await sequences.pause(arguments, context)
     )
 
 
-async def resume(invocation: Invocation, context: CommandContext) -> Outcome:
+async def resume(arguments: Resume, context: CommandContext) -> Outcome:
     """`resume SEQUENCE`, `resume all`, `resume domain:acme.com`."""
-    return await _many(invocation, context) or await sequences.resume(invocation, context)
+    return await _many(arguments, context) or await sequences.resume(arguments, context)
 
 
-async def _many(invocation: Invocation, context: CommandContext) -> Outcome | None:
+async def _many(arguments: OnSequences, context: CommandContext) -> Outcome | None:
     """Ask about several, or change them once that is confirmed; None: the line means one."""
-    touched = await find_touched(invocation, context) if scope(invocation) else None
+    touched = await find_touched(arguments, context) if arguments.scope else None
     if touched is None:
         return None
     if touched.nothing:
-        return Outcome(card=nothing_able(invocation.command.name, domain=touched.domain))
+        return Outcome(card=nothing_able(arguments.verb, domain=touched.domain))
     word = touched.offers[0][0]
     if touched.domain and word == "all":
-        verb = invocation.command.name
-        asked = question(invocation, touched, context=context)
+        verb = arguments.verb
+        asked = question(arguments, touched, context=context)
         text = (*asked.text, f"To {verb} every sequence: `{verb} all`.")
         return Outcome(card=replace(asked, text=text, refused=True))
-    if not (invocation.confirmed or context.confirmed):
-        line = render(replace(invocation, values={**invocation.values, "yes": True}))
-        yes = Button(label=confirm_label(invocation.command.name, touched, word), command=line, tone=Tone.BAD)
-        return Outcome(card=replace(question(invocation, touched, context=context), buttons=(yes,)))
+    if not (arguments.confirmed or context.confirmed):
+        line = render(replace(arguments, confirmed=True))
+        yes = Button(label=confirm_label(arguments.verb, touched, word), command=line, tone=Tone.BAD)
+        return Outcome(card=replace(question(arguments, touched, context=context), buttons=(yes,)))
     tally = await change_each(
-        invocation, touched.names(word), context=context, everything=scope(invocation) == ALL
+        arguments, touched.names(word), context=context, everything=arguments.scope == ALL
     )
-    card = result_card(invocation, tally, context=context)
+    card = result_card(arguments, tally, context=context)
     if not (tally.touched or tally.failed):
         return Outcome(card=card)
     return Outcome(
-        card=card, result=result(invocation, tally), effect=effect(invocation, tally), sequences=tally.touched
+        card=card, result=result(arguments, tally), effect=effect(arguments, tally), sequences=tally.touched
     )
 
 
@@ -204,9 +197,9 @@ def nothing_able(verb: str, *, domain: str = "") -> Card:
     return Card(title=f"No {STATUS[verb]} sequences", text=("Nothing was changed.",), refused=True)
 
 
-def question(invocation: Invocation, touched: Touched, *, context: CommandContext) -> Card:
+def question(arguments: OnSequences, touched: Touched, *, context: CommandContext) -> Card:
     """What would be touched, without its buttons."""
-    verb, (word, shown) = invocation.command.name, touched.offers[0]
+    verb, (word, shown) = arguments.verb, touched.offers[0]
     timed = touched.timed_for(word)
     listed = shown or timed
     title = (
@@ -214,7 +207,7 @@ def question(invocation: Invocation, touched: Touched, *, context: CommandContex
         if shown
         else f"Keep {show_number(len(timed), 'paused sequence')} paused?"
     )
-    until = _until(due_at_of(invocation, context), context=context) or " until you resume them"
+    until = _until(due_at_of(arguments, context), context=context) or " until you resume them"
     longer = f"{show_number(len(timed), 'paused sequence')} would resume earlier: kept paused{until}."
     return Card(
         title=title,
@@ -229,15 +222,15 @@ def _until(due_at: datetime | None, *, context: CommandContext) -> str:
 
 
 async def change_each(
-    invocation: Invocation, ids: Sequences[str], *, context: CommandContext, everything: bool = False
+    arguments: OnSequences, ids: Sequences[str], *, context: CommandContext, everything: bool = False
 ) -> Tally:
     """Pause or resume exactly these; with `everything`, also make all other timed pauses last as long."""
     revisions = await read_revisions(context)
-    listed, timers = await _list_with_timers(invocation, context)
+    listed, timers = await _list_with_timers(arguments, context)
     known = {one.id: one for one in listed}
-    verb, due_at = invocation.command.name, due_at_of(invocation, context)
+    verb, due_at = arguments.verb, due_at_of(arguments, context)
     tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
-    reason = str(invocation.values.get("reason") or "")
+    reason = arguments.reason if isinstance(arguments, Pause) else ""
     if everything:
         others = (
             one.id for one in listed if one.status == "paused" and ends_earlier(timers.get(one.id), due_at)
@@ -282,10 +275,10 @@ async def change_each(
     return tally
 
 
-def result(invocation: Invocation, tally: Tally) -> str:
+def result(arguments: OnSequences, tally: Tally) -> str:
     """For the audit: which were changed."""
     changed = ", ".join(tally.ids)
-    done = f"{show_number(len(tally.changed), 'sequence')} {DONE[invocation.command.name]}: {changed}"
+    done = f"{show_number(len(tally.changed), 'sequence')} {DONE[arguments.verb]}: {changed}"
     if not tally.extended:
         return done
     kept = f"{show_number(len(tally.extended), 'sequence')} kept paused: "
@@ -293,19 +286,19 @@ def result(invocation: Invocation, tally: Tally) -> str:
     return f"{done}; {kept}" if changed else kept
 
 
-def effect(invocation: Invocation, tally: Tally) -> Effect:
+def effect(arguments: OnSequences, tally: Tally) -> Effect:
     if not tally.touched:
         return "failed"
-    return "paused" if invocation.command.name == "pause" else "resumed"
+    return "paused" if arguments.verb == "pause" else "resumed"
 
 
-def result_card(invocation: Invocation, tally: Tally, *, context: CommandContext) -> Card:
+def result_card(arguments: OnSequences, tally: Tally, *, context: CommandContext) -> Card:
     """The result."""
-    verb, due_at = invocation.command.name, due_at_of(invocation, context)
+    verb, due_at = arguments.verb, due_at_of(arguments, context)
     if not (tally.touched or tally.failed):
         return Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb), unchanged=True)
     until = _until(due_at, context=context) if tally.touched else ""
-    reason = str(invocation.values.get("reason") or "")
+    reason = arguments.reason if isinstance(arguments, Pause) else ""
     text = (
         _names(tally.changed) if tally.changed else "",
         reason and f"Reason: {reason}",

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from shared.commands import COMMANDS, CONFIRMED, Invocation, join
+from shared.commands import COMMANDS, CONFIRMED, join
+from shared.commands.guard_arguments import Guard
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import ALL, StoredRule, Switch
 from shared.guardrails.activity import HORIZON
@@ -33,11 +34,21 @@ RULE_COLUMNS = (
 )
 
 
-async def guard(invocation: Invocation, context: CommandContext) -> Outcome:
+async def guard(arguments: Guard, context: CommandContext) -> Outcome:
     """`guard [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
-    acts = {"add": _add, "test": _test, "remove": _remove, "off": _off, "on": _on}
-    act = acts.get(invocation.values["act"])
-    return Outcome(card=await list_rules(context)) if act is None else await act(invocation, context)
+    match arguments.act:
+        case "list":
+            return Outcome(card=await list_rules(context))
+        case "add":
+            return await _add(arguments, context)
+        case "test":
+            return await _test(arguments, context)
+        case "remove":
+            return await _remove(arguments.name, context)
+        case "off":
+            return await _off(arguments.name, context)
+        case "on":
+            return await _on(arguments.name, context)
 
 
 async def list_rules(context: CommandContext) -> Card:
@@ -113,9 +124,9 @@ async def _rules(context: CommandContext) -> dict[str, NamedRule]:
     return catalog(configured, await need_records(context).guardrails.rules(workspace))
 
 
-async def _add(invocation: Invocation, context: CommandContext) -> Outcome:
-    rule, known = parse(invocation.values["rule"]), await _rules(context)
-    name = invocation.values["name"] or free_name(rule, known)
+async def _add(arguments: Guard, context: CommandContext) -> Outcome:
+    rule, known = parse(arguments.rule), await _rules(context)
+    name = arguments.name or free_name(rule, known)
     if (taken := known.get(name)) and taken.source != "shipped":
         where = "outreach.toml" if taken.source == "settings" else "this workspace"
         return refused(
@@ -130,7 +141,7 @@ async def _add(invocation: Invocation, context: CommandContext) -> Outcome:
             "A rule that pauses or suggests pausing needs the same permission.",
             why="role",
         )
-    if rule.action is Action.ACT and not (context.confirmed or invocation.confirmed):
+    if rule.action is Action.ACT and not (context.confirmed or arguments.confirmed):
         return Outcome(card=await _question(name, rule, context))
     stored = StoredRule(
         name=name, sentence=str(rule), added_by=context.actor.id, added_name=context.actor.name
@@ -161,10 +172,10 @@ async def _question(name: str, rule: Rule, context: CommandContext) -> Card:
     )
 
 
-async def _test(invocation: Invocation, context: CommandContext) -> Outcome:
-    name: str = invocation.values["name"]
+async def _test(arguments: Guard, context: CommandContext) -> Outcome:
+    name = arguments.name
     if not name:
-        rule = parse(invocation.values["rule"])
+        rule = parse(arguments.rule)
         return Outcome(card=await backtest_card(free_name(rule, {}), rule, context, is_new=True))
     known = await _rules(context)
     if name not in known:
@@ -180,8 +191,8 @@ def _unknown(name: str, known: Mapping[str, NamedRule]) -> Outcome:
     )
 
 
-async def _remove(invocation: Invocation, context: CommandContext) -> Outcome:
-    name, known = invocation.values["name"], await _rules(context)
+async def _remove(name: str, context: CommandContext) -> Outcome:
+    known = await _rules(context)
     if name not in known:
         return _unknown(name, known)
     if known[name].source != "added":
@@ -199,8 +210,7 @@ async def _remove(invocation: Invocation, context: CommandContext) -> Outcome:
     return Outcome(card=card, result=f"guardrail {name} removed")
 
 
-async def _off(invocation: Invocation, context: CommandContext) -> Outcome:
-    name = invocation.values["name"]
+async def _off(name: str, context: CommandContext) -> Outcome:
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
     if not (name or _sees_all(context)):
@@ -223,8 +233,8 @@ async def _off(invocation: Invocation, context: CommandContext) -> Outcome:
     return Outcome(card=card, result=f"{what} off".lower())
 
 
-async def _on(invocation: Invocation, context: CommandContext) -> Outcome:
-    name, records = invocation.values["name"], need_records(context).guardrails
+async def _on(name: str, context: CommandContext) -> Outcome:
+    records = need_records(context).guardrails
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
     if not (name or _sees_all(context)):

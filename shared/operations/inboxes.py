@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox
-from shared.commands import Invocation, join
-from shared.commands.arguments import clip, did_you_mean
+from shared.commands import join
+from shared.commands.arguments import Inboxes, clip, did_you_mean
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
 from shared.domain.totals import rate
@@ -27,10 +27,10 @@ COLUMNS = columns(
 )
 
 
-async def list_inboxes(invocation: Invocation, context: CommandContext) -> Card:
+async def list_inboxes(arguments: Inboxes, context: CommandContext) -> Card:
     """`inboxes [DOMAIN|unhealthy]`."""
     known = await context.client.list_inboxes(priority=Priority.INTERACTIVE)
-    wanted: str | None = invocation.values["filter"]
+    wanted = arguments.filter
     shown = [inbox for inbox in known if _wanted(inbox, wanted, context.workspace.thresholds)]
     if known and not shown and wanted not in {None, "unhealthy"}:
         return _no_such_domain(str(wanted), {inbox.domain for inbox in known})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
 from shared.api.models import LEAD_STATUSES, AddResult, Lead, LeadStatus
-from shared.commands import CONFIRMED, Invocation, join, with_sequence
+from shared.commands import CONFIRMED, join
+from shared.commands import arguments as given
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
@@ -18,7 +18,7 @@ from shared.domain.lead_record import record_of
 from shared.domain.records import Effect, LeadReply, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.lead_search import PAGE, Search, search
-from shared.operations.outcome import Outcome, find_sequence, refusal, which_sequence
+from shared.operations.outcome import Outcome, find_sequence, refusal, which_sequence, with_sequence
 from shared.text.formats import show_number
 from shared.text.links import answer_link, lead_link
 from shared.text.quotations import without_quotation
@@ -35,14 +35,13 @@ TONES = {
 }
 
 
-async def list_leads(invocation: Invocation, context: CommandContext) -> Card:
+async def list_leads(arguments: given.Leads, context: CommandContext) -> Card:
     """`leads [SEQUENCE] [STATUS]`: the newest hundred, or `context.limit`."""
-    target, status = invocation.values["target"], invocation.values["status"]
-    sequence = None
-    if target:
-        found = await find_sequence(target, context=context)
+    status, sequence = arguments.status, None
+    if arguments.target:
+        found = await find_sequence(arguments.target, context=context)
         if not isinstance(found, Resolved):
-            return _which(found, invocation)
+            return _which(found, arguments)
         sequence = found.sequence
     shown, more = await _newest(context, sequence_id=sequence.id if sequence else None, status=status)
     of = f" in {sequence.label}" if sequence else ""
@@ -70,9 +69,9 @@ async def _newest(
     return shown, False
 
 
-def _which(found: Ambiguous | NoMatch, invocation: Invocation) -> Card:
+def _which(found: Ambiguous | NoMatch, arguments: given.Leads) -> Card:
     """Which sequence; where none is near, a status may have been meant."""
-    card = found.card(partial(with_sequence, invocation), changes=False)
+    card = found.card(with_sequence(arguments), changes=False)
     if isinstance(found, NoMatch) and not found.nearest:
         text = (*card.text, f"As a status: {did_you_mean(found.query, LEAD_STATUSES)}")
         return replace(card, text=text)
@@ -95,9 +94,9 @@ def lead_name(lead: Lead) -> str:
     return " ".join(filter(None, (lead.first_name, lead.last_name)))
 
 
-async def lead(invocation: Invocation, context: CommandContext) -> Card:
+async def lead(arguments: given.Lead, context: CommandContext) -> Card:
     """`lead EMAIL|NAME|ld_…`: the lead as the service has it, and the last reply as it was delivered."""
-    who = invocation.values["who"]
+    who = arguments.who
     reply = await _last_reply(who, context) if "@" in who else None
     result = await search(who, context=context, sequence_id=await _sequence_id(reply, context))
     if len(result.found) > 1:
@@ -211,16 +210,15 @@ def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-async def add(invocation: Invocation, context: CommandContext) -> Outcome:
+async def add(arguments: given.Add, context: CommandContext) -> Outcome:
     """`add EMAIL to SEQUENCE [field=value …]`."""
-    email, fields = invocation.values["email"], invocation.values["fields"]
-    found = await find_sequence(invocation.values["target"], context=context)
+    found = await find_sequence(arguments.target, context=context)
     if not isinstance(found, Resolved):
-        return which_sequence(found, invocation)
+        return which_sequence(found, arguments)
     result = await context.client.add_leads(
-        found.sequence.id, [{"email": email, **fields}], priority=Priority.INTERACTIVE
+        found.sequence.id, [{"email": arguments.email, **arguments.fields}], priority=Priority.INTERACTIVE
     )
-    return _added(email, result, label=found.sequence.label)
+    return _added(arguments.email, result, label=found.sequence.label)
 
 
 def _added(email: str, result: AddResult, *, label: str) -> Outcome:
@@ -245,10 +243,9 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
     return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=recorded, effect=effect)
 
 
-async def remove(invocation: Invocation, context: CommandContext) -> Outcome:
+async def remove(arguments: given.Remove, context: CommandContext) -> Outcome:
     """`remove EMAIL|ld_…`: asks first, then removes from all sequences."""
-    who: str = invocation.values["who"]
-    confirmed = context.confirmed or invocation.confirmed
+    who, confirmed = arguments.who, context.confirmed or arguments.confirmed
     if confirmed and "@" not in who:
         return await _remove(who, label=who, context=context)
     result = await search(who, context=context)

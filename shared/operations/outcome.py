@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
-from shared.commands import CONFIRMED, Invocation, with_sequence
+from shared.commands import CONFIRMED, Invocation, render
+from shared.commands.arguments import OnSequence
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry, Effect, Records, RecordsUnavailable
@@ -43,9 +43,14 @@ async def find_sequence(
     return resolve_sequence(known, words, greedy=greedy)
 
 
-def which_sequence(found: Ambiguous | NoMatch, invocation: Invocation) -> Outcome:
+def which_sequence(found: Ambiguous | NoMatch, arguments: OnSequence) -> Outcome:
     """The question which sequence is meant."""
-    return refusal(found.card(partial(with_sequence, invocation)), why="no single sequence")
+    return refusal(found.card(with_sequence(arguments)), why="no single sequence")
+
+
+def with_sequence(arguments: OnSequence) -> Callable[[str], str]:
+    """The same command for the sequence with an id."""
+    return lambda sequence_id: render(replace(arguments, target=(sequence_id,)))
 
 
 def need_records(context: CommandContext) -> Records:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from shared.commands import COMMANDS, Invocation
+from shared.commands import COMMANDS
+from shared.commands.arguments import Audit, Open, Whoami
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import Actor, AuditEntry, OpenReply
 from shared.operations.context import CommandContext
@@ -22,10 +23,10 @@ LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is shown as late."""
 
 
-async def open_replies(invocation: Invocation, context: CommandContext) -> Card:
+async def open_replies(arguments: Open, context: CommandContext) -> Card:
     """`open`: the oldest first; all of them, or one page."""
     waiting = await waiting_replies(context)
-    page = invocation.values.get("page")
+    page = arguments.page
     if page and waiting:
         waiting = waiting[(page - 1) * PAGE : page * PAGE]
         if not waiting:
@@ -62,7 +63,7 @@ async def waiting_replies(context: CommandContext) -> list[OpenReply]:
     return sorted(found, key=lambda reply: reply.received_at)
 
 
-async def audit(_: Invocation, context: CommandContext) -> Card:
+async def audit(_: Audit, context: CommandContext) -> Card:
     """`audit`: the newest changes first; what was refused changed nothing, and is shown apart."""
     known = await need_records(context).audit(context.workspace.name, context.limit or AUDITED)
     entries = [_without_other_teams(one, context.team) for one in known]
@@ -123,7 +124,7 @@ def where(actor: Actor) -> str:
     return f"{actor.face} {actor.channel}".strip()
 
 
-async def whoami(_: Invocation, context: CommandContext) -> Card:
+async def whoami(_: Whoami, context: CommandContext) -> Card:
     """`whoami`: the role and what it may do."""
     may = [command.name for command in COMMANDS.values() if context.allows(command)]
     changing = [name for name in may if COMMANDS[name].changes]

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
-from shared.commands import Invocation, UsageError, join, parse
-from shared.commands.arguments import clip
+from shared.commands import UsageError, join, parse
+from shared.commands.arguments import OnSequences, Resume, Sequences, clip
+from shared.commands.pauses import Pause
 from shared.commands.resolve import Resolved
-from shared.commands.times import LEAP_DAY, Moment
+from shared.commands.times import LEAP_DAY
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
 from shared.domain.records import AuditEntry, RecordsUnavailable, Timer
 from shared.operations.context import CommandContext
@@ -37,10 +38,10 @@ UNDO = "Undo"
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
 
-async def list_sequences(invocation: Invocation, context: CommandContext) -> Card:
+async def list_sequences(arguments: Sequences, context: CommandContext) -> Card:
     """`sequences [active|paused]`."""
     known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
-    wanted = invocation.values["status"]
+    wanted = arguments.status
     shown = [sequence for sequence in known if wanted in {None, sequence.status}]
     counts = Counter(sequence.status or "unknown" for sequence in known)
     if wanted == "paused" and shown:
@@ -116,9 +117,10 @@ def _reason_of(entry: AuditEntry | None) -> str:
     if reason := entry.result.partition("; reason: ")[2]:
         return reason
     try:
-        return str(parse(entry.command).values.get("reason") or "")
+        typed = parse(entry.command).arguments
     except UsageError:
         return ""
+    return typed.reason if isinstance(typed, Pause) else ""
 
 
 def sequence_table(sequences: list[Sequence]) -> Table:
@@ -132,15 +134,14 @@ def sequence_table(sequences: list[Sequence]) -> Table:
     )
 
 
-async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
+async def pause(arguments: Pause, context: CommandContext) -> Outcome:
     """`pause SEQUENCE [for 2h] [reason …]`."""
-    values = invocation.values
-    due_at = due_at_of(invocation, context)
+    due_at = due_at_of(arguments, context)
     revisions = await read_revisions(context)
-    found = await find_sequence(values["target"], context=context, greedy=True)
+    found = await find_sequence(arguments.target, context=context, greedy=True)
     if not isinstance(found, Resolved):
-        return which_sequence(found, invocation)
-    reason = values["reason"] or _without_keyword(found.rest)
+        return which_sequence(found, arguments)
+    reason = arguments.reason or _without_keyword(found.rest)
     if due_at and context.records is None:
         return refused(
             "Not paused: no bot could resume it",
@@ -149,23 +150,23 @@ async def pause(invocation: Invocation, context: CommandContext) -> Outcome:
             why=NO_RECORDS,
         )
     outcome = await _pause(found.sequence, due_at=due_at, reason=reason, context=context, revisions=revisions)
-    split = reason and not values["reason"] and outcome.result
+    split = reason and not arguments.reason and outcome.result
     return replace(outcome, result=f"{outcome.result}; reason: {reason}") if split else outcome
 
 
-def due_at_of(invocation: Invocation, context: CommandContext) -> datetime | None:
+def due_at_of(arguments: OnSequences, context: CommandContext) -> datetime | None:
     """When a timed pause ends; None if it isn't timed, or has an `end_problem`."""
-    duration: timedelta | None = invocation.values.get("duration")
-    until: Moment | None = invocation.values.get("until")
-    if until:
-        return until.after(context.now(), zone=context.zone)
-    return context.now() + duration if duration else None
+    if not isinstance(arguments, Pause):
+        return None
+    if arguments.until:
+        return arguments.until.after(context.now(), zone=context.zone)
+    return context.now() + arguments.duration if arguments.duration else None
 
 
-def end_problem(invocation: Invocation, context: CommandContext) -> Outcome | None:
+def end_problem(arguments: OnSequences, context: CommandContext) -> Outcome | None:
     """Why a pause can't end when it should: the time has passed, or the day doesn't exist. None if it can."""
-    until: Moment | None = invocation.values.get("until")
-    if until is None or due_at_of(invocation, context):
+    until = arguments.until if isinstance(arguments, Pause) else None
+    if until is None or due_at_of(arguments, context):
         return None
     if dates := until.nearest_dates(context.now(), zone=context.zone):
         before, after = dates
@@ -280,12 +281,12 @@ def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Ou
     )
 
 
-async def resume(invocation: Invocation, context: CommandContext) -> Outcome:
+async def resume(arguments: Resume, context: CommandContext) -> Outcome:
     """`resume SEQUENCE`."""
     revisions = await read_revisions(context)
-    found = await find_sequence(invocation.values["target"], context=context)
+    found = await find_sequence(arguments.target, context=context)
     if not isinstance(found, Resolved):
-        return which_sequence(found, invocation)
+        return which_sequence(found, arguments)
     sequence = found.sequence
     done = await resume_one(sequence, context=context, revisions=revisions)
     if done.moved:

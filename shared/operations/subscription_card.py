@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.api.models import EVENT_KINDS
-from shared.commands import COMMANDS, Invocation, render
-from shared.commands.arguments import HERE
+from shared.commands import render
+from shared.commands.channels import HERE, Unsubscribe
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Row, Table, columns
 from shared.operations.context import CommandContext
@@ -29,14 +29,8 @@ class Group:
         if self.line.place:
             return self.line.place
         one = self.line.subscription
-        filters = {"sequence": one.sequence, "inbox": one.inbox, "channel": channel, "condensed": False}
-        return render(
-            Invocation(
-                command=COMMANDS["unsubscribe"],
-                values={"events": self.events, **filters},
-                workspace=self.line.workspace if several else None,
-            )
-        )
+        back = Unsubscribe(events=self.events, sequence=one.sequence, inbox=one.inbox, channel=channel)
+        return render(back, workspace=self.line.workspace if several else None)
 
 
 def grouped(lines: Sequence[Line]) -> list[Group]:

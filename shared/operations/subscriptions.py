@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from shared.api.models import EVENT_KINDS
-from shared.commands import COMMANDS, Invocation, render
+from shared.commands import render
+from shared.commands.channels import Digest, InChannel, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.resolve import Resolved
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
@@ -20,8 +19,8 @@ from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
 
-def _channel(values: Mapping[str, Any], context: CommandContext) -> str:
-    return values["channel"] or context.actor.channel
+def _channel(arguments: InChannel, context: CommandContext) -> str:
+    return arguments.channel or context.actor.channel
 
 
 def _nowhere() -> Outcome:
@@ -30,9 +29,9 @@ def _nowhere() -> Outcome:
     )
 
 
-async def subscriptions(invocation: Invocation, context: CommandContext) -> Card:
+async def subscriptions(arguments: Subscriptions, context: CommandContext) -> Card:
     """`subscriptions [here|#channel]`."""
-    channel = _channel(invocation.values, context)
+    channel = _channel(arguments, context)
     if not channel:
         return _nowhere().card
     lines = await subscription_sources.list_sources(context, channel)
@@ -50,13 +49,13 @@ async def _digests(context: CommandContext, channel: str) -> str:
     return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
 
 
-async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
+async def subscribe(arguments: Subscribe, context: CommandContext) -> Outcome:
     """`subscribe EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]`: exactly what is listed."""
-    values, records = invocation.values, need_records(context)
-    channel = _channel(values, context)
+    records = need_records(context)
+    channel = _channel(arguments, context)
     if not channel:
         return _nowhere()
-    named = await _sequence_name(invocation, context)
+    named = await _sequence_name(arguments, context)
     if isinstance(named, Outcome):
         return named
     place = await context.find_place(channel)
@@ -65,14 +64,14 @@ async def subscribe(invocation: Invocation, context: CommandContext) -> Outcome:
     channel = place.channel
     wanted = [
         Subscription(
-            channel=channel, event=kind, sequence=named, inbox=values["inbox"], condensed=values["condensed"]
+            channel=channel, event=kind, sequence=named, inbox=arguments.inbox, condensed=arguments.condensed
         )
-        for kind in values["events"]
+        for kind in arguments.events
     ]
     await records.subscribe(context.workspace.name, wanted)
     card = await _whole_set(f"Added. Subscriptions of {_mention_channel(channel)}", context, channel)
     return Outcome(
-        card=_noted(replace(card, tone=Tone.GOOD), place), result=f"{channel}: {', '.join(values['events'])}"
+        card=_noted(replace(card, tone=Tone.GOOD), place), result=f"{channel}: {', '.join(arguments.events)}"
     )
 
 
@@ -91,30 +90,27 @@ async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
     return replace(card, data=None)
 
 
-async def _sequence_name(invocation: Invocation, context: CommandContext) -> str | Outcome:
-    words = invocation.values["sequence"]
-    if not words:
+async def _sequence_name(arguments: Subscribe, context: CommandContext) -> str | Outcome:
+    if not arguments.sequence:
         return ""
-    found = await find_sequence([words], context=context)
+    found = await find_sequence([arguments.sequence], context=context)
     if isinstance(found, Resolved):
         return found.sequence.label
-    card = found.card(
-        lambda known: render(replace(invocation, values={**invocation.values, "sequence": known}))
-    )
+    card = found.card(lambda known: render(replace(arguments, sequence=known)))
     return refusal(card, why="no single sequence")
 
 
-async def unsubscribe(invocation: Invocation, context: CommandContext) -> Outcome:
+async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Outcome:
     """`unsubscribe EVENT… [sequence=…] [inbox=…] [here|#channel]`; `all` without a filter ends every one."""
-    values, records = invocation.values, need_records(context)
-    channel = _channel(values, context)
+    records = need_records(context)
+    channel = _channel(arguments, context)
     if not channel:
         return _nowhere()
     known = await records.subscriptions(context.workspace.name, channel)
-    ended = [one for one in known if _meant(one, values)]
+    ended = [one for one in known if _meant(one, arguments)]
     count = await records.unsubscribe(context.workspace.name, ended) if ended else 0
     if not count:
-        return await _not_ended(values, context, channel)
+        return await _not_ended(arguments, context, channel)
     await _forget_if_unused(context, channel)
     removed = f"Removed {show_number(count, 'subscription')}."
     card = await _whole_set(f"{removed} Subscriptions of {_mention_channel(channel)}", context, channel)
@@ -130,20 +126,20 @@ async def _forget_if_unused(context: CommandContext, channel: str) -> None:
         await records.give_up_channel(channel)
 
 
-async def _not_ended(values: Mapping[str, Any], context: CommandContext, channel: str) -> Outcome:
+async def _not_ended(arguments: Unsubscribe, context: CommandContext, channel: str) -> Outcome:
     """No command made it. If the settings did, they have to be changed."""
     card = await _whole_set(f"{_mention_channel(channel)} doesn't have this subscription", context, channel)
     rules = subscription_sources.channel_rules(context.settings, context.workspace, channel)
-    held = sorted({rule.place for rule in rules if _meant(rule.subscription, values)})
+    held = sorted({rule.place for rule in rules if _meant(rule.subscription, arguments)})
     texts = (f"It comes from the settings, {' and '.join(held)}. Change it there.",) if held else ()
     return refusal(replace(card, tone=Tone.WARN, text=(*texts, *card.text)), why="no such subscription")
 
 
-def _meant(one: Subscription, values: Mapping[str, Any]) -> bool:
-    if set(values["events"]) == set(EVENT_KINDS) and not values["sequence"] and not values["inbox"]:
+def _meant(one: Subscription, arguments: Unsubscribe) -> bool:
+    if set(arguments.events) == set(EVENT_KINDS) and not arguments.sequence and not arguments.inbox:
         return True
-    filters = ((one.sequence, values["sequence"]), (one.inbox, values["inbox"]))
-    return one.event in values["events"] and all(
+    filters = ((one.sequence, arguments.sequence), (one.inbox, arguments.inbox))
+    return one.event in arguments.events and all(
         visible(kept).casefold() == visible(texts).casefold() for kept, texts in filters
     )
 
@@ -152,15 +148,15 @@ def _mention_channel(channel: str) -> str:
     return channel if channel.startswith("#") else f"<#{channel}>"
 
 
-async def digest(invocation: Invocation, context: CommandContext) -> Outcome:
+async def digest(arguments: Digest, context: CommandContext) -> Outcome:
     """`digest now|at 09:00|off`; alone, it shows the schedule."""
-    action = invocation.values["action"]
+    action = arguments.action
     if action in {"now", "today"}:
         return Outcome(card=await digest_card(context, so_far=action == "today"))
-    channel = _channel(invocation.values, context)
+    channel = _channel(arguments, context)
     if not channel:
         return _nowhere()
-    records, at = need_records(context), invocation.values["at"]
+    records, at = need_records(context), arguments.at
     place = Place(channel=channel)
     if action == "at":
         place = await context.find_place(channel)
@@ -197,6 +193,6 @@ def _times(at: str) -> str:
 def _digest_times(at: str | None, *, channel: str) -> Card:
     where = _mention_channel(channel)
     title = f"Digest in {where}: {_times(at)}" if at else f"No digest is scheduled in {where}"
-    off = Invocation(command=COMMANDS["digest"], values={"action": "off", "at": None, "channel": channel})
+    off = Digest(action="off", channel=channel)
     after = (Button(label="Turn off", command=render(off)),) if at else ()
     return Card(title=title, buttons=(Button(label="Show now", command="digest now"), *after))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from rich.text import Text
 from textual import on
@@ -16,6 +15,8 @@ from textual.widgets import Button, Static
 
 from shared.api.models import Sequence as SequenceModel
 from shared.commands import parse
+from shared.commands.arguments import Add, OnSequence, Remove
+from shared.commands.pauses import Pause
 from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.card import Card
 from shared.text.formats import show_span
@@ -122,17 +123,14 @@ def confirmation_of(line: str, *, sequences: Sequence[SequenceModel]) -> Confirm
     invocation = parse(line)
     verb = invocation.command.name.capitalize()
     title = f"{invocation.command.summary}?"
-    if words := invocation.values.get("target"):
-        found = resolve_sequence(sequences, words)
+    arguments = invocation.arguments
+    if isinstance(arguments, Remove):
+        title = f"{verb} {arguments.who}?"
+    elif isinstance(arguments, OnSequence):
+        found = resolve_sequence(sequences, arguments.target)
         if isinstance(found, Resolved):
-            title = f"{verb} {found.sequence.label}{_period(invocation.values)}?"
-            if email := invocation.values.get("email"):
-                title = f"{verb} {email} to {found.sequence.label}?"
-    elif who := invocation.values.get("who"):
-        title = f"{verb} {who}?"
+            email = f"{arguments.email} to " if isinstance(arguments, Add) else ""
+            duration = arguments.duration if isinstance(arguments, Pause) else None
+            period = f" for {show_span(duration)}" if duration else ""
+            title = f"{verb} {email}{found.sequence.label}{period}?"
     return ConfirmDialog(title=title, text=(line,), yes=verb)
-
-
-def _period(values: Mapping[str, Any]) -> str:
-    duration = values.get("duration")
-    return f" for {show_span(duration)}" if isinstance(duration, timedelta) else ""

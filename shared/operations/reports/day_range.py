@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 
+from shared.commands.periods import Period
 from shared.commands.times import days_of
 from shared.domain.snapshot import DEFAULT_RANGE
 from shared.domain.wall_clock import instant
@@ -52,20 +52,20 @@ class Range:
         return (self.start, self.end) if self.given else (None, None)
 
 
-def range_of(values: Mapping[str, object], *, today: date) -> Range:
+def range_of(period: Period, *, today: date) -> Range:
     """The range that `stats` was asked for."""
-    start, end, days = values.get("start"), values.get("end"), values.get("days")
-    if isinstance(start, date) and isinstance(end, date):
+    if period.ends:
+        start, end = period.ends
         return Range(start=start, end=end, name=f"{start} to {end}", running=end >= today, today=today)
-    if isinstance(days, int):
-        name = "today so far" if days == 1 else f"last {days} days"
-        start = today - timedelta(days=days - 1)
+    if period.days:
+        name = "today so far" if period.days == 1 else f"last {period.days} days"
+        start = today - timedelta(days=period.days - 1)
         return Range(start=start, end=today, name=name, running=True, today=today)
-    if named := values.get("named"):
-        begun, over = days_of(str(named), today=today)
+    if period.name:
+        begun, over = days_of(period.name, today=today)
         running = over >= today
-        dates = f" ({show_days(begun, over)})" if str(named).startswith("last ") else ""
-        name = f"{named}{' so far' if running else dates}"
+        dates = f" ({show_days(begun, over)})" if period.name.startswith("last ") else ""
+        name = f"{period.name}{' so far' if running else dates}"
         return Range(start=begun, end=over, name=name, running=running, today=today)
     first = today - DEFAULT_RANGE + timedelta(days=1)
     return Range(start=first, end=today, name="last 30 days", given=False, running=True, today=today)

@@ -13,7 +13,7 @@ from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.commands import Invocation
+from shared.commands.arguments import Status
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.guard_records import number_of
@@ -76,7 +76,7 @@ class Overview(NamedTuple):
         return [part.error for part in (self.sequences, self.inboxes, self.today) if part.error]
 
 
-async def status(_: Invocation, context: CommandContext) -> Card:
+async def status(_: Status, context: CommandContext) -> Card:
     """Sequences, inbox health, today's numbers, alerts, the service, the request budget."""
     seen = Overview(
         *await asyncio.gather(

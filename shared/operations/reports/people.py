@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
-from shared.commands import Invocation
+from shared.commands.periods import Period
 from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, number
 from shared.domain.records import ClaimTime
 from shared.domain.totals import rate
@@ -57,9 +57,9 @@ class Speed:
         return rate(sum(seconds <= LATE_SECONDS for seconds in self.waited), self.claims)
 
 
-async def stats_by_person(invocation: Invocation, context: CommandContext) -> Card:
+async def stats_by_person(period: Period, context: CommandContext) -> Card:
     """`stats by person [7d|last week|FROM..TO]`, by the days of the reader's zone."""
-    asked = range_of(invocation.values, today=context.now().astimezone(context.zone).date())
+    asked = range_of(period, today=context.now().astimezone(context.zone).date())
     speeds = await read_speeds(context, *asked.moments(context.zone))
     week = (Button(label="Last 7 days", command="stats by person 7d"),)
     return Card(

@@ -15,7 +15,7 @@ from shared.api.models import Inbox, StatsRow
 from shared.client_report.logo import read_brand
 from shared.client_report.model import Bucket, Change, ClientReport, DomainReport, report_data, without_leads
 from shared.client_report.page import page
-from shared.commands import Invocation
+from shared.commands.periods import Period, Report
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import DomainHealth, roll_up
 from shared.domain.records import PeriodRecords
@@ -35,9 +35,9 @@ POINTS = 60
 """Of a domain's health over the range."""
 
 
-async def report(invocation: Invocation, context: CommandContext) -> Card:
+async def report(arguments: Report, context: CommandContext) -> Card:
     """`report [last week|last month|7d|FROM..TO]`; names no lead."""
-    made = without_leads(await read_report(invocation.values, context))
+    made = without_leads(await read_report(arguments.period, context))
     buttons, text = await _published(made, context)
     return summary(made, buttons=buttons, text=text)
 
@@ -123,9 +123,9 @@ def _write(path: Path, text: str) -> None:
         fresh.unlink(missing_ok=True)
 
 
-async def read_report(values: Mapping[str, object], context: CommandContext) -> ClientReport:
+async def read_report(period: Period, context: CommandContext) -> ClientReport:
     """Everything that the page shows; what can't be read is listed in the gaps. Raises `OutreachError` for the counts."""
-    asked = range_of(values, today=service_day(context.client, now=context.now()))
+    asked = range_of(period, today=service_day(context.client, now=context.now()))
     rows, names, buckets, inboxes, past = await asyncio.gather(
         _stats(context, asked.start, asked.end),
         group_names(context, by="sequence"),

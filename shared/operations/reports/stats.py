@@ -12,9 +12,8 @@ from shared.api.decoding.field_names import fold
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Grouping, StatsRow, as_dict
-from shared.commands import Invocation
 from shared.commands.arguments import clip
-from shared.commands.periods import PERSON, STATS_GROUPS
+from shared.commands.periods import STATS_GROUPS, Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
 from shared.domain.known_days import is_known_from
@@ -49,12 +48,12 @@ ONE_SEQUENCE = "Only rows of the same sequence are compared."
 MOST_VERDICTS = 8
 
 
-async def stats(invocation: Invocation, context: CommandContext) -> Card:
+async def stats(arguments: Stats, context: CommandContext) -> Card:
     """`stats [by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]`."""
-    if invocation.values["by"] == PERSON:
-        return await people.stats_by_person(invocation, context)
-    by: Grouping = invocation.values["by"]
-    asked = range_of(invocation.values, today=service_day(context.client, now=context.now()))
+    by = arguments.by
+    if by == "person":
+        return await people.stats_by_person(arguments.period, context)
+    asked = range_of(arguments.period, today=service_day(context.client, now=context.now()))
     start, end = asked.ends
     rows, past, names = await asyncio.gather(
         context.client.stats(group_by=by, start=start, end=end, priority=Priority.INTERACTIVE),

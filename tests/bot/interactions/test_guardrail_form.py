@@ -15,6 +15,7 @@ from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
 from shared.commands import parse
+from shared.commands.guard_arguments import Guard
 from shared.domain.guard_records import Incident
 from shared.guardrails.sentence import parse as parse_rule
 from tests.bot.harness import CHANNEL, BotHarness
@@ -44,20 +45,20 @@ def test_the_form_produces_the_line_that_a_person_could_type() -> None:
     form = answered(
         action="pause", limit="5%", sends="200", length="4h", name="Mine", **{"except": 'The "VIP"'}
     )
-    invocation = parse(form.line)
-    assert invocation.values["name"] == "mine"
-    assert invocation.values["rule"] == (
+    rule = (
         "pause sequence for 4h when bounces > 5% of at least 200 sends in 24h, at most 3 a day, "
         'at most 2 sequences at once, except "The \\"VIP\\""'
     )
+    assert parse(form.line).arguments == Guard(act="add", rule=rule, name="mine")
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_every_condition_of_the_form_is_a_rule(condition: str) -> None:
     form = answered(action="tell", scope="domain", condition=condition, limit="5")
     assert form.errors is None
-    sentence = parse(form.line).values["rule"]
-    assert str(parse_rule(sentence)) == sentence
+    guard = parse(form.line).arguments
+    assert isinstance(guard, Guard)
+    assert str(parse_rule(guard.rule)) == guard.rule
 
 
 @pytest.mark.parametrize(

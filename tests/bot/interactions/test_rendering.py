@@ -24,6 +24,8 @@ from bot.interactions.home_tab.home_state import (
 from bot.slack.permissions import Person, allowed, refusal, role_of, who_can, with_role
 from shared.api.models import Inbox, Sequence
 from shared.commands import COMMANDS, Role, parse
+from shared.commands.arguments import Add
+from shared.commands.pauses import Pause
 from shared.domain.card import Card
 from shared.domain.health import roll_up
 from shared.settings import Roles
@@ -153,14 +155,15 @@ def test_a_submitted_form_round_trips_through_its_line(reason: str, company: str
     }
     form = read_form(view)
     assert form is not None
-    values = parse(form.line).values
-    assert values["target"] == ("sq_1",)
-    assert values["duration"] == timedelta(hours=4)
+    pause = parse(form.line).arguments
+    assert isinstance(pause, Pause)
+    assert (pause.target, pause.duration) == (("sq_1",), timedelta(hours=4))
     values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
     added = read_form({"callback_id": "form:add", "state": {"values": values_}})
     assert added is not None
-    told_fields = parse(added.line).values["fields"]
-    assert told_fields.get("company", "") == company.strip()
+    add = parse(added.line).arguments
+    assert isinstance(add, Add)
+    assert add.fields.get("company", "") == company.strip()
 
 
 @given(st.text())

@@ -13,6 +13,7 @@ from bot.jobs import guardrail_acts, guardrail_samples
 from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import parse
+from shared.commands.arguments import OnSequences
 from shared.domain.guard_records import Switch, number_of
 from shared.domain.records import RecordsUnavailable
 from shared.guardrails.activity import Activity
@@ -305,9 +306,9 @@ async def test_an_undo_that_a_person_clicks_resumes_through_the_usual_way(guarde
     answered = await guarded.store.confirmations.answer(nonce, ANN.id)
     assert answered.question is not None
     context = guarded.contexts.at(guarded.contexts.settings.workspace("default"), ANN)
-    done = await BulkPause(guarded.store).carry_out(
-        answered.question, parse(answered.question.line), context=context
-    )
+    arguments = parse(answered.question.line).arguments
+    assert isinstance(arguments, OnSequences)
+    done = await BulkPause(guarded.store).carry_out(answered.question, arguments, context=context)
     assert "active again" in done.title
     assert guarded.remote.sequences[guarded.sequence]["status"] == "active"
     assert len(guarded.remote.patched) == 2

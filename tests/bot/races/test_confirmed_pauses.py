@@ -18,6 +18,7 @@ from bot.jobs.late_requests import LateRequests
 from bot.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
+from shared.commands.arguments import OnSequences
 from shared.domain.records import RecordsUnavailable
 from shared.domain.sequence_changes import LOCK_SECONDS
 from shared.operations import run
@@ -299,8 +300,10 @@ async def test_an_undo_leaves_a_pause_that_begins_while_it_runs(
             await theirs.say(f"pause {ONE} for 2h", person="ben")
 
     remote.before = first_the_other
+    arguments = parse(question.line).arguments
+    assert isinstance(arguments, OnSequences)
     card = await BulkPause(ours.store).carry_out(
-        question, parse(question.line), context=replace(ours.context(), undoes=question.revisions)
+        question, arguments, context=replace(ours.context(), undoes=question.revisions)
     )
     assert "1 sequence changed later and left as is." in card.text
     assert remote.statuses == {ONE: "paused"}

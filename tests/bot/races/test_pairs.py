@@ -20,6 +20,7 @@ from bot.jobs.guardrail_acts import GuardrailActs
 from bot.store.alerts.incidents import Claim
 from shared.api.errors import OutreachError
 from shared.commands import parse
+from shared.commands.arguments import OnSequences
 from shared.guardrails import sentence
 from shared.operations import run
 from tests.bot.manual_clock import HOUR, ManualClock
@@ -78,8 +79,10 @@ async def _undo(race: Race, process: Process) -> None:
     assert found.question is not None
     left = tuple(name for name in found.question.names if name not in found.moved)
     context = replace(process.context(), undoes=found.question.revisions)
+    arguments = parse(found.question.line).arguments
+    assert isinstance(arguments, OnSequences)
     card = await BulkPause(process.store).carry_out(
-        replace(found.question, names=left), parse(found.question.line), context=context
+        replace(found.question, names=left), arguments, context=context
     )
     if any(text.startswith("Not active") for text in card.text):
         race.failed.add("undo")

@@ -16,6 +16,7 @@ from cli.main import main
 from cli.parser import command_line, help_screen
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
+from shared.commands.arguments import Add
 from tests import docs_pages
 from tests.cli.conftest import ROOT, Shell
 
@@ -292,13 +293,14 @@ def test_the_version_is_printed(offline: Shell) -> None:
 
 
 def test_words_keep_their_meaning_on_the_way_from_the_shell() -> None:
-    def values(*words: str) -> object:
-        return parse(run_command.line("pause", words)).values
+    def arguments(*words: str) -> object:
+        return parse(run_command.line("pause", words)).arguments
 
-    assert values("Q3 CTO", "for", "2h") == parse('pause "Q3 CTO" for 2h').values
-    assert values('say "hi"', "reason", "it's late") == parse("pause 'say \"hi\"' reason it's late").values
-    added = parse(run_command.line("add", ["a@b.co", "to", "sq_1", 'title=VP "Sales" EMEA'])).values
-    assert added["fields"] == {"title": 'VP "Sales" EMEA'}
+    assert arguments("Q3 CTO", "for", "2h") == parse('pause "Q3 CTO" for 2h').arguments
+    typed = parse("pause 'say \"hi\"' reason it's late").arguments
+    assert arguments('say "hi"', "reason", "it's late") == typed
+    added = parse(run_command.line("add", ["a@b.co", "to", "sq_1", 'title=VP "Sales" EMEA'])).arguments
+    assert added == Add(email="a@b.co", target=("sq_1",), fields={"title": 'VP "Sales" EMEA'})
 
 
 def test_the_page_of_commands_is_fresh() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -10,8 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api.models import EVENT_KINDS, GROUPINGS, LEAD_STATUSES
-from shared.commands import COMMANDS, Invocation, Role, UsageError, help_card, parse, render, times
+from shared.api.models import EVENT_KINDS
+from shared.commands import COMMANDS, Role, UsageError, help_card, parse, render, times
+from shared.commands.arguments import Add, Arguments, Inboxes, Lead, Leads, OnSequence, Open, Remove, Resume
+from shared.commands.channels import Digest, Subscribe, Subscriptions, Unsubscribe
+from shared.commands.guard_arguments import Guard
+from shared.commands.pauses import Pause
+from shared.commands.periods import STATS_GROUPS, Period, Report, Stats
+from shared.commands.table import Help
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.sentence import parse as parse_rule
 
@@ -23,8 +30,14 @@ def refusal(line: str) -> str:
     return "\n".join((card.title, *card.text, *(fact.value for fact in card.facts)))
 
 
-def values(line: str) -> dict[str, Any]:
-    return dict(parse(line).values)
+def read(line: str) -> Arguments:
+    return parse(line).arguments
+
+
+def target_of(line: str) -> tuple[str, ...]:
+    arguments = read(line)
+    assert isinstance(arguments, OnSequence)
+    return arguments.target
 
 
 def test_the_table_has_every_documented_command() -> None:
@@ -63,56 +76,52 @@ def test_an_empty_line_is_help() -> None:
 
 
 def test_pause_with_a_duration_and_a_reason() -> None:
-    expected = {"target": ("Q3", "CTO"), "duration": timedelta(hours=2), "reason": "bounces are high"}
-    assert values("pause Q3 CTO for 2h reason bounces are high") == expected
-    assert values("pause Q3 CTO for 2 hours bounces are high") == expected
-    assert values("PAUSE “Q3 CTO” for 2h reason: bounces are high") == expected | {"target": ("Q3 CTO",)}
+    expected = Pause(target=("Q3", "CTO"), duration=timedelta(hours=2), reason="bounces are high")
+    assert read("pause Q3 CTO for 2h reason bounces are high") == expected
+    assert read("pause Q3 CTO for 2 hours bounces are high") == expected
+    quoted = read("PAUSE “Q3 CTO” for 2h reason: bounces are high")
+    assert quoted == replace(expected, target=("Q3 CTO",))
 
 
 def test_pause_leaves_the_split_of_name_and_reason_to_the_account() -> None:
-    assert values("pause Q3 CTO bounces")["target"] == ("Q3", "CTO", "bounces")
-    assert values("pause Q3 reason bounces for good") == {
-        "target": ("Q3",),
-        "duration": None,
-        "reason": "bounces for good",
-    }
+    assert target_of("pause Q3 CTO bounces") == ("Q3", "CTO", "bounces")
+    assert read("pause Q3 reason bounces for good") == Pause(target=("Q3",), reason="bounces for good")
 
 
 def test_a_name_in_quotes_ends_where_the_quotes_do() -> None:
-    assert values('pause "Q3 C" bounces') == {"target": ("Q3 C",), "duration": None, "reason": "bounces"}
+    assert read('pause "Q3 C" bounces') == Pause(target=("Q3 C",), reason="bounces")
 
 
 def test_a_number_after_for_is_a_duration_or_refused() -> None:
     assert "“2x” isn't a duration" in refusal("pause sq_1 for 2x")
     assert "“2” isn't a duration" in refusal("pause sq_1 for 2")
     assert "1h30m" in refusal("pause sq_1 for 99999d")
-    assert values("pause Plan for 2025 founders")["target"] == ("Plan", "for", "2025", "founders")
-    assert values('pause "Plan for 2h"')["target"] == ("Plan for 2h",)
+    assert target_of("pause Plan for 2025 founders") == ("Plan", "for", "2025", "founders")
+    assert target_of('pause "Plan for 2h"') == ("Plan for 2h",)
 
 
 def test_a_workspace_is_picked_anywhere() -> None:
     assert parse("@acme pause sq_1").workspace == "acme"
-    assert parse("pause sq_1 @acme for 2h").values == {
-        "target": ("sq_1",),
-        "duration": timedelta(hours=2),
-        "reason": "",
-    }
+    assert read("pause sq_1 @acme for 2h") == Pause(target=("sq_1",), duration=timedelta(hours=2))
     assert parse("lead ann@acme.com").workspace is None
     assert "@a and @b" in refusal("status @a @b")
 
 
 @pytest.mark.parametrize(
-    ("line", "by", "days", "start", "end"),
+    ("line", "expected"),
     [
-        ("stats", "sequence", None, None, None),
-        ("stats 7d", "sequence", 7, None, None),
-        ("stats by Steps 2w", "step", 14, None, None),
-        ("stats inboxes today", "inbox", 1, None, None),
-        ("stats by variant 2026-01-01..2026-01-31", "variant", None, date(2026, 1, 1), date(2026, 1, 31)),
+        ("stats", Stats()),
+        ("stats 7d", Stats(period=Period(days=7))),
+        ("stats by Steps 2w", Stats(by="step", period=Period(days=14))),
+        ("stats inboxes today", Stats(by="inbox", period=Period(days=1))),
+        (
+            "stats by variant 2026-01-01..2026-01-31",
+            Stats(by="variant", period=Period(ends=(date(2026, 1, 1), date(2026, 1, 31)))),
+        ),
     ],
 )
-def test_stats(line: str, by: str, days: int | None, start: date | None, end: date | None) -> None:
-    assert values(line) == {"by": by, "days": days, "start": start, "end": end}
+def test_stats(line: str, expected: Stats) -> None:
+    assert read(line) == expected
 
 
 @pytest.mark.parametrize(
@@ -155,35 +164,38 @@ def test_the_refusal_of_arguments_shows_usage_and_examples() -> None:
 
 
 def test_leads_by_sequence_and_status() -> None:
-    assert values("leads") == {"target": (), "status": None}
-    assert values("leads Interested") == {"target": (), "status": "interested"}
-    assert values("leads Q3 CTO replied") == {"target": ("Q3", "CTO"), "status": "replied"}
-    assert values('leads "replied"') == {"target": ("replied",), "status": None}
+    assert read("leads") == Leads()
+    assert read("leads Interested") == Leads(status="interested")
+    assert read("leads Q3 CTO replied") == Leads(target=("Q3", "CTO"), status="replied")
+    assert read('leads "replied"') == Leads(target=("replied",))
 
 
 def test_add_takes_fields_along() -> None:
-    assert values('add ann@acme.com to Q3 CTO first_name="Ann Marie" plan=pro') == {
-        "email": "ann@acme.com",
-        "target": ("Q3", "CTO"),
-        "fields": {"first_name": "Ann Marie", "plan": "pro"},
-    }
+    assert read('add ann@acme.com to Q3 CTO first_name="Ann Marie" plan=pro') == Add(
+        email="ann@acme.com", target=("Q3", "CTO"), fields={"first_name": "Ann Marie", "plan": "pro"}
+    )
 
 
 def test_remove_is_confirmed_by_a_flag() -> None:
-    assert parse("remove ld_1").confirmed is False
-    assert parse("remove ld_1 --yes").confirmed is True
+    assert read("remove ld_1") == Remove(who="ld_1")
+    assert read("remove ld_1 --yes") == Remove(who="ld_1", confirmed=True)
+
+
+def test_the_flag_is_part_of_a_name_where_one_sequence_is_meant() -> None:
+    assert read("pause all --yes") == Pause(target=("all",), confirmed=True)
+    assert read("pause --yes") == Pause(target=("--yes",))
 
 
 def test_subscribe_takes_exactly_what_is_listed() -> None:
     line = 'subscribe interested lead.bounced sequence="Q3 CTO" inbox=a@b.c <#C012|sales> condensed'
-    assert values(line) == {
-        "events": ("reply.interested", "lead.bounced"),
-        "sequence": "Q3 CTO",
-        "inbox": "a@b.c",
-        "channel": "C012",
-        "condensed": True,
-    }
-    assert values("unsubscribe all here")["events"] == EVENT_KINDS
+    assert read(line) == Subscribe(
+        events=("reply.interested", "lead.bounced"),
+        sequence="Q3 CTO",
+        inbox="a@b.c",
+        channel="C012",
+        condensed=True,
+    )
+    assert read("unsubscribe all here") == Unsubscribe(events=EVENT_KINDS)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +203,7 @@ def test_subscribe_takes_exactly_what_is_listed() -> None:
     [("9", "09:00"), ("9:05", "09:05"), ("12 am", "00:00"), ("5pm", "17:00"), ("23.59", "23:59")],
 )
 def test_the_time_of_a_digest(text: str, at: str) -> None:
-    assert values(f"digest at {text} #sales") == {"action": "at", "at": at, "channel": "#sales"}
+    assert read(f"digest at {text} #sales") == Digest(action="at", at=at, channel="#sales")
 
 
 def test_a_line_of_ten_thousand_characters_is_refused_kindly() -> None:
@@ -205,95 +217,61 @@ plain = st.from_regex(r"[A-Za-z][A-Za-z0-9_.]{0,8}[A-Za-z0-9]", fullmatch=True).
 target = word.map(lambda one: (one,)) | st.lists(plain, min_size=1, max_size=3).map(tuple)
 key = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True).filter(lambda k: k != "email")
 day = st.dates(min_value=date(2000, 1, 1), max_value=date(2100, 1, 1))
-NO_PERIOD = {"days": None, "start": None, "end": None}
 period = st.one_of(
-    st.just(NO_PERIOD),
-    st.integers(1, 1000).map(lambda days: NO_PERIOD | {"days": days}),
-    st.tuples(day, day).map(lambda two: NO_PERIOD | {"start": min(two), "end": max(two)}),
+    st.just(Period()),
+    st.builds(Period, days=st.integers(1, 1000)),
+    st.builds(Period, ends=st.tuples(day, day).map(lambda two: (min(two), max(two)))),
 )
 channel = st.sampled_from(["", "#sales", "C0123456789", "C1"])
-routes = st.fixed_dictionaries(
-    {
-        "events": st.lists(st.sampled_from(EVENT_KINDS), min_size=1, max_size=3, unique=True).map(tuple),
-        "sequence": st.just("") | word,
-        "inbox": st.just("") | word,
-        "channel": channel,
-        "condensed": st.booleans(),
-    }
-)
+routes = {
+    "events": st.lists(st.sampled_from(EVENT_KINDS), min_size=1, max_size=3, unique=True).map(tuple),
+    "sequence": st.just("") | word,
+    "inbox": st.just("") | word,
+    "channel": channel,
+}
 durations = st.none() | st.integers(1, 366 * 86_400).map(lambda s: timedelta(seconds=s))
 sentences = st.sampled_from(
     [*SHIPPED.values(), 'pause domain "a b" for 90m when health < 40, except "x@y"']
 ).map(lambda text: str(parse_rule(text)))
-SHAPES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
-    "help": st.fixed_dictionaries({"command": st.none() | st.sampled_from(list(COMMANDS))}),
-    "sequences": st.fixed_dictionaries({"status": st.sampled_from([None, "active", "paused"])}),
-    "pause": st.fixed_dictionaries({"target": target, "duration": durations, "reason": st.just("") | word}),
-    "resume": st.fixed_dictionaries({"target": target}),
-    "inboxes": st.fixed_dictionaries({"filter": st.sampled_from([None, "unhealthy", "acme.com"])}),
-    "stats": st.tuples(st.sampled_from(GROUPINGS), period).map(lambda two: {"by": two[0], **two[1]}),
-    "report": st.one_of(
-        st.integers(1, 366).map(lambda days: NO_PERIOD | {"days": days}),
-        st.sampled_from(times.RANGES[1:]).map(lambda name: NO_PERIOD | {"named": name}),
+fields = st.dictionaries(key, st.just("") | word, max_size=3)
+guards = st.one_of(
+    st.builds(Guard),
+    st.builds(Guard, act=st.sampled_from(["off", "on"]), name=st.sampled_from(["", *SHIPPED])),
+    st.builds(Guard, act=st.just("add"), rule=sentences, name=st.sampled_from(["", "low-1"])),
+    st.builds(Guard, act=st.just("test"), rule=sentences),
+    st.builds(Guard, act=st.sampled_from(["test", "remove"]), name=st.sampled_from([*SHIPPED])),
+)
+SHAPES: dict[type[Arguments], st.SearchStrategy[Any]] = {
+    Help: st.builds(Help, command=st.none() | st.sampled_from(list(COMMANDS))),
+    Pause: st.builds(Pause, target=target, duration=durations, until=st.none(), confirmed=st.just(False)),
+    Resume: st.builds(Resume, target=target, confirmed=st.just(False)),
+    Inboxes: st.builds(Inboxes, filter=st.sampled_from([None, "unhealthy", "acme.com"])),
+    Stats: st.builds(Stats, by=st.sampled_from(STATS_GROUPS), period=period),
+    Report: st.builds(
+        Report,
+        period=st.builds(Period, days=st.integers(1, 366))
+        | st.builds(Period, name=st.sampled_from(times.RANGES[1:])),
     ),
-    "leads": st.fixed_dictionaries(
-        {"target": st.just(()) | target, "status": st.sampled_from([None, *LEAD_STATUSES])}
-    ),
-    "lead": st.fixed_dictionaries({"who": word}),
-    "remove": st.fixed_dictionaries({"who": word, "yes": st.booleans()}),
-    "add": st.fixed_dictionaries(
-        {
-            "email": st.emails(),
-            "target": target,
-            "fields": st.dictionaries(key, st.just("") | word, max_size=3),
-        }
-    ),
-    "subscribe": routes,
-    "unsubscribe": routes,
-    "subscriptions": st.fixed_dictionaries({"channel": channel}),
-    "digest": st.fixed_dictionaries(
-        {"action": st.sampled_from(["show", "now", "off"]), "at": st.none(), "channel": channel}
-    ),
-    "guard": st.one_of(
-        st.fixed_dictionaries({"act": st.just("list"), "rule": st.just(""), "name": st.just("")}),
-        st.fixed_dictionaries(
-            {
-                "act": st.sampled_from(["off", "on"]),
-                "rule": st.just(""),
-                "name": st.sampled_from(["", *SHIPPED]),
-            }
-        ),
-        st.fixed_dictionaries(
-            {"act": st.just("add"), "rule": sentences, "name": st.sampled_from(["", "low-1"])}
-        ),
-        st.fixed_dictionaries({"act": st.just("test"), "rule": sentences, "name": st.just("")}),
-        st.fixed_dictionaries(
-            {
-                "act": st.sampled_from(["test", "remove"]),
-                "rule": st.just(""),
-                "name": st.sampled_from([*SHIPPED]),
-            }
-        ),
-    ).flatmap(lambda values: st.booleans().map(lambda yes: {**values, "yes": yes})),
+    Leads: st.builds(Leads, target=st.just(()) | target),
+    Lead: st.builds(Lead, who=word),
+    Remove: st.builds(Remove, who=word),
+    Add: st.builds(Add, email=st.emails(), target=target, fields=fields),
+    Open: st.builds(Open, page=st.none() | st.integers(1, 9999)),
+    Subscribe: st.builds(Subscribe, **routes),
+    Unsubscribe: st.builds(Unsubscribe, **routes),
+    Subscriptions: st.builds(Subscriptions, channel=channel),
+    Digest: st.builds(Digest, action=st.sampled_from(["show", "now", "off"]), at=st.none(), channel=channel),
+    Guard: guards.flatmap(lambda one: st.booleans().map(lambda yes: replace(one, confirmed=yes))),
 }
-invocations = st.sampled_from(list(COMMANDS)).flatmap(
-    lambda name: st.builds(
-        Invocation,
-        command=st.just(COMMANDS[name]),
-        values=SHAPES.get(name, st.just({})),
-        workspace=st.sampled_from([None, "acme", "Globex-2"]),
-    )
+arguments = st.sampled_from([command.arguments for command in COMMANDS.values()]).flatmap(
+    lambda kind: SHAPES.get(kind, st.builds(kind))
 )
 
 
-@given(invocations)
-def test_a_rendered_line_parses_back(invocation: Invocation) -> None:
-    again = parse(render(invocation))
-    assert (again.command, again.values, again.workspace) == (
-        invocation.command,
-        invocation.values,
-        invocation.workspace,
-    )
+@given(arguments, st.sampled_from([None, "acme", "Globex-2"]))
+def test_a_rendered_line_parses_back(arguments: Arguments, workspace: str | None) -> None:
+    again = parse(render(arguments, workspace=workspace))
+    assert (again.arguments, again.workspace) == (arguments, workspace)
 
 
 @given(

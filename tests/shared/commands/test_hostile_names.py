@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from shared.api.errors import OutreachError
 from shared.commands import parse
+from shared.commands.arguments import OnSequence
 from shared.domain.card import Card
 from shared.operations import error_card
 from tests.shared.doubles import KEY, open_harness, text
@@ -64,7 +65,8 @@ def test_every_button_parses(name: str, other: str) -> None:
 @given(names, names)
 def test_the_button_of_a_choice_names_the_sequence_it_shows(name: str, other: str) -> None:
     (chosen,) = asyncio.run(cards(name, other, CHOICE))
-    targets = [parse(button.command).values.get("target") for button in chosen.buttons]
+    arguments = [parse(button.command).arguments for button in chosen.buttons]
+    targets = [one.target for one in arguments if isinstance(one, OnSequence)]
     if chosen.title.startswith("“sq”"):
         assert chosen.table is not None
         assert targets == [(row.cells[0],) for row in chosen.table.rows]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from shared.api.models import Sequence
 from shared.commands import parse
+from shared.commands.arguments import Resume
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
 from shared.text.tokenize import join
 
@@ -32,7 +33,9 @@ def test_a_common_id_prefix_matches_no_sequence() -> None:
 def test_the_shape_of_quotes_does_not_count() -> None:
     wait = Sequence(id="sq_5", name="Don’t wait")
     for line in ("resume don't wait", "resume “Don’t wait”", "resume 'don't w'"):
-        assert resolve_sequence((*ALL, wait), parse(line).values["target"]) == Resolved(sequence=wait)
+        arguments = parse(line).arguments
+        assert isinstance(arguments, Resume)
+        assert resolve_sequence((*ALL, wait), arguments.target) == Resolved(sequence=wait)
 
 
 def test_invisible_characters_are_ignored() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from shared.commands import UsageError, parse, render
+from shared.commands.pauses import Pause
+from shared.commands.periods import Period, Stats
 from shared.commands.times import Moment, days_of, read_moment
 from shared.text.formats import show_time
 
@@ -98,12 +100,11 @@ def test_other_words_are_no_moment(typed: str) -> None:
 
 
 def test_pause_takes_a_moment_and_a_reason() -> None:
-    found = parse("pause Q3 CTOs until monday 9:00 reason bounces are high")
-    assert found.values["target"] == ("Q3", "CTOs")
-    assert str(found.values["until"]) == "monday 09:00"
-    assert found.values["reason"] == "bounces are high"
-    assert parse(render(found)).values == found.values
-    assert parse('pause "until monday"').values["target"] == ("until monday",)
+    found = parse("pause Q3 CTOs until monday 9:00 reason bounces are high").arguments
+    until = Moment(day="monday", at=time(9))
+    assert found == Pause(target=("Q3", "CTOs"), until=until, reason="bounces are high")
+    assert parse(render(found)).arguments == found
+    assert parse('pause "until monday"').arguments == Pause(target=("until monday",))
 
 
 @pytest.mark.parametrize(
@@ -141,17 +142,13 @@ def test_a_named_range_has_its_days(name: str, first: str, last: str) -> None:
     days = days_of(name, today=date(2026, 11, 20))
     assert days == (date.fromisoformat(first), date.fromisoformat(last))
     line = f"stats by step {name}"
-    assert parse(render(parse(line))).values == parse(line).values
+    arguments = parse(line).arguments
+    assert parse(render(arguments)).arguments == arguments
 
 
 def test_last_7_days_is_a_number_of_days() -> None:
-    assert parse("stats last 7 days").values["days"] == 7
-    assert parse("stats by people last 2 weeks").values == {
-        "by": "person",
-        "days": 14,
-        "start": None,
-        "end": None,
-    }
+    assert parse("stats last 7 days").arguments == Stats(period=Period(days=7))
+    assert parse("stats by people last 2 weeks").arguments == Stats(by="person", period=Period(days=14))
 
 
 @pytest.mark.parametrize(

@@ -204,5 +204,5 @@ async def test_the_list_shows_the_last_firing_and_the_closest_subject(harness: C
     ],
 )
 def test_every_line_is_written_back(line: str) -> None:
-    read = parse(line)
-    assert parse(render(read)).values == read.values
+    read = parse(line).arguments
+    assert parse(render(read)).arguments == read

@@ -10,6 +10,7 @@ import pytest
 
 from shared.api.errors import OutreachError
 from shared.commands import UsageError, parse
+from shared.commands.arguments import Add
 from shared.domain.card import Tone
 from shared.domain.records import LeadReply
 from shared.operations import confirming_command, run
@@ -101,11 +102,7 @@ async def test_add_shows_why_a_lead_was_skipped(harness: CommandHarness) -> None
 async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(harness: CommandHarness) -> None:
     card = await harness.say('add ann@new.com to q3 first_name="Ann Marie"')
     chosen = parse(card.buttons[1].command)
-    assert chosen.values == {
-        "email": "ann@new.com",
-        "target": ("sq_2",),
-        "fields": {"first_name": "Ann Marie"},
-    }
+    assert chosen.arguments == Add(email="ann@new.com", target=("sq_2",), fields={"first_name": "Ann Marie"})
     assert harness.service.asked("POST") == []
 
 

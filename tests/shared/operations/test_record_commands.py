@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from shared.commands import Role, parse
+from shared.commands.channels import Subscribe
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry, ClaimTime, OpenReply, RecordsUnavailable, Subscription
 from shared.operations import run
@@ -85,7 +86,9 @@ async def test_every_line_that_undoes_does(harness: CommandHarness) -> None:
 
 async def test_subscribe_asks_which_sequence(harness: CommandHarness) -> None:
     card = await harness.say("subscribe lead.bounced sequence=Q3")
-    assert [parse(button.command).values["sequence"] for button in card.buttons] == ["sq_1", "sq_2"]
+    assert [parse(button.command).arguments for button in card.buttons] == [
+        Subscribe(events=("lead.bounced",), sequence=sequence) for sequence in ("sq_1", "sq_2")
+    ]
     assert records(harness).routes == set()
 
 

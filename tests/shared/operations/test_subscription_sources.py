@@ -9,6 +9,7 @@ import pytest
 
 from bot.alerts.kinds import KINDS
 from shared.commands import parse
+from shared.commands.channels import InChannel
 from shared.domain.alert_settings import DEFAULT_EVENTS
 from shared.domain.card import Tone
 from shared.operations import run
@@ -86,7 +87,8 @@ async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
     card = await run(parse("subscribe lead.replied"), context)
     commands = [parse(button.command) for button in card.buttons]
     assert [one.workspace for one in commands] == ["acme", "globex"]
-    assert {one.values["channel"] for one in commands} == {"C1"}, "wherever the message is read"
+    channels = {one.arguments.channel for one in commands if isinstance(one.arguments, InChannel)}
+    assert channels == {"C1"}, "wherever the message is read"
 
 
 async def test_quiet_hours_mentions_and_the_fallback_are_shown(context: CommandContext) -> None:

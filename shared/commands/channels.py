@@ -1,0 +1,155 @@
+"""The arguments of `subscribe`, `unsubscribe`, `subscriptions` and `digest`: events, filters, times and a channel. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from shared.api.models import EVENT_KINDS
+from shared.commands import times
+from shared.commands.arguments import ArgumentError, Arguments, Words, clip, did_you_mean, none_left
+from shared.domain.recurrence import Recurrence, parse_recurrence
+from shared.text.tokenize import Word, parse_channel, quote
+
+HERE = ""
+"""The channel in which the command is given."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class InChannel(Arguments):
+    """Of a command about a channel, which may be `HERE`."""
+
+    channel: str = HERE
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EventsInChannel(InChannel):
+    """Of `subscribe` and `unsubscribe`: the kinds of events, and what they are filtered by."""
+
+    events: tuple[str, ...]
+    sequence: str = ""
+    inbox: str = ""
+    condensed: bool = False
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        events: tuple[str, ...] = ()
+        filters, channel, condensed = {"sequence": "", "inbox": ""}, HERE, False
+        for word in words:
+            if word.key in filters:
+                filters[word.key] = word.value
+            elif word.is_one_of("condensed", "full"):
+                condensed = word.is_one_of("condensed")
+            elif (named := _channel(word)) is not None:
+                channel = named
+            else:
+                events += tuple(kind for kind in _events(word) if kind not in events)
+        if not events:
+            raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(EVENT_KINDS)}, or all.")
+        return cls(events=events, channel=channel, condensed=condensed, **filters)
+
+    def write(self) -> Iterable[str]:
+        filters = {"sequence": self.sequence, "inbox": self.inbox}
+        return (
+            *self.events,
+            *(f"{key}={quote(value)}" for key, value in filters.items() if value),
+            *_write_channel(self.channel),
+            *(("condensed",) if self.condensed else ()),
+        )
+
+
+class Subscribe(EventsInChannel):
+    """`subscribe EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]`."""
+
+    verb = "subscribe"
+
+
+class Unsubscribe(EventsInChannel):
+    """`unsubscribe EVENT… [sequence=…] [inbox=…] [here|#channel]`."""
+
+    verb = "unsubscribe"
+
+
+def _events(word: Word) -> tuple[str, ...]:
+    """The kinds that a word names: whole, or by the part after the dot."""
+    name = word.text.lower().strip(",")
+    if name in {"all", "*"}:
+        return EVENT_KINDS
+    fitting = tuple(kind for kind in EVENT_KINDS if name in {kind, kind.partition(".")[2]})
+    if len(fitting) != 1:
+        raise ArgumentError(
+            f"“{clip(word.text)}” isn't an event.", hint=did_you_mean(name, (*EVENT_KINDS, "all"))
+        )
+    return fitting
+
+
+def _channel(word: Word) -> str | None:
+    if word.is_one_of("here"):
+        return HERE
+    return None if word.quoted or word.key else parse_channel(word.text)
+
+
+class Subscriptions(InChannel):
+    """`subscriptions [here|#channel]`."""
+
+    verb = "subscriptions"
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        channel = _channel(words[0]) if words else HERE
+        if channel is None or words[1:]:
+            wrong = words[1] if words[1:] else words[0]
+            raise ArgumentError(f"“{clip(wrong.text)}” isn't a channel.", hint="Use here or #channel.")
+        return cls(channel=channel)
+
+    def write(self) -> Iterable[str]:
+        return _write_channel(self.channel)
+
+
+def _write_channel(channel: str) -> tuple[str, ...]:
+    return (channel if channel.startswith("#") else f"<#{channel}>",) if channel else ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Digest(InChannel):
+    """`digest now|today|[mondays] at 09:00 [ZONE]|off [here|#channel]`."""
+
+    verb = "digest"
+    action: Literal["show", "now", "today", "off", "at"] = "show"
+    at: str | None = None
+    """Of `at`: the recurrence, as `09:00 Europe/Berlin`."""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        channel = HERE
+        if words and (found := _channel(words[-1])) is not None:
+            channel, words = found, words[:-1]
+        if not words:
+            return cls(channel=channel)
+        for action in ("now", "today", "off"):
+            if words[0].is_one_of(action):
+                none_left(words[1:])
+                return cls(action=action, channel=channel)
+        return cls(action="at", at=str(_recurrence(words)), channel=channel)
+
+    def write(self) -> Iterable[str]:
+        action = () if self.action in {"show", "at"} else (self.action,)
+        at = ("at", *self.at.split()) if self.at else ()
+        return (*action, *at, *_write_channel(self.channel))
+
+
+def _recurrence(words: Words) -> Recurrence:
+    typed = [word.text for word in words]
+    if typed[-1].lower() in {"am", "pm"}:
+        typed[-2:] = ["".join(typed[-2:])]
+    hint = "Use now, today (the day so far), at 09:00, mondays at 09:00 Europe/Berlin, or off."
+    if typed == ["at"]:
+        raise ArgumentError("At what time?", hint=hint)
+    found = parse_recurrence(typed)
+    if isinstance(found, str):
+        kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
+        near = did_you_mean(found, ("now", "today", "off", "at", *times.DAYS))
+        hint = f"{near} {hint}" if near.startswith("Did") else hint
+        raise ArgumentError(f"“{clip(found)}” isn't a {kind}.", hint=hint)
+    return found
