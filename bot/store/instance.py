@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.installation_schema import bot_processes, instance
 
@@ -29,6 +30,10 @@ class SeenBot:
         return self.age <= ALIVE_SECONDS
 
 
+_FORGET = sa.delete(bot_processes).where(bot_processes.c.seen_at < NOW - FORGET_SECONDS)
+_NEWEST = sa.select(bot_processes).order_by(bot_processes.c.seen_at.desc()).limit(1)
+
+
 class Instance(Repository):
     """The one row that names the database, and the heartbeats of its bots."""
 
@@ -47,9 +52,8 @@ class Instance(Repository):
     def beat(self, tx: Transaction, process: str) -> None:
         """This bot runs."""
         values = {"id": process, "host": socket.gethostname(), "seen_at": tx.now}
-        seen = tx.insert(bot_processes).values(values)
-        tx.execute(seen.on_conflict_do_update(index_elements=["id"], set_={"seen_at": tx.now}))
-        tx.execute(sa.delete(bot_processes).where(bot_processes.c.seen_at < tx.now - FORGET_SECONDS))
+        tx.execute(tx.upsert(bot_processes, "seen_at"), values)
+        tx.execute(_FORGET, {"now": tx.now})
 
     @writes
     def leave(self, tx: Transaction, process: str) -> None:
@@ -63,6 +67,5 @@ class Instance(Repository):
 
 
 def last_seen(tx: Transaction) -> SeenBot | None:
-    newest = sa.select(bot_processes).order_by(bot_processes.c.seen_at.desc()).limit(1)
-    row = tx.execute(newest).one_or_none()
+    row = tx.execute(_NEWEST).one_or_none()
     return SeenBot(host=row.host, age=max(0.0, tx.now - row.seen_at)) if row else None

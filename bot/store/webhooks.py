@@ -16,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import SecretStr
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Database, Repository, Transaction, probes, reads, writes
 from bot.store.db.installation_schema import webhook_subscriptions
 from shared.api.models import Subscription
@@ -78,6 +79,12 @@ class StoredSecrets:
     problems: Mapping[str, str]
 
 
+_ALL = sa.select(webhook_subscriptions).order_by(
+    webhook_subscriptions.c.created_at, webhook_subscriptions.c.id
+)
+_COUNTING = _ALL.where(webhook_subscriptions.c.ends_at.is_(None) | (webhook_subscriptions.c.ends_at > NOW))
+
+
 class WebhookSubscriptions(Repository):
     """The subscriptions by workspace."""
 
@@ -129,7 +136,7 @@ class WebhookSubscriptions(Repository):
     @reads
     def list(self, tx: Transaction, workspace: str) -> tuple[Subscription, ...]:
         """Those of a workspace, the oldest first; a secret that cannot be read is empty."""
-        found = _select(_counts(tx) & (webhook_subscriptions.c.workspace == workspace))
+        mine = _COUNTING.where(webhook_subscriptions.c.workspace == workspace)
         return tuple(
             Subscription(
                 id=row.id,
@@ -137,7 +144,7 @@ class WebhookSubscriptions(Repository):
                 events=tuple(json.loads(row.events)),
                 secret=self._readable(row.secret),
             )
-            for row in tx.execute(found)
+            for row in tx.execute(mine, {"now": tx.now})
         )
 
     @probes
@@ -145,7 +152,7 @@ class WebhookSubscriptions(Repository):
         """Those of all workspaces."""
         secrets: dict[str, tuple[str, ...]] = {}
         problems: dict[str, str] = {}
-        for row in tx.execute(_select(_counts(tx))):
+        for row in tx.execute(_COUNTING, {"now": tx.now}):
             try:
                 secret = self._cipher.decrypt(row.secret)
             except SecretUnreadable as error:
@@ -160,7 +167,7 @@ class WebhookSubscriptions(Repository):
         if not self._cipher.encrypts:
             return
         c = webhook_subscriptions.c
-        for row in tx.execute(_select(~c.secret.startswith(ENCRYPTED))).all():
+        for row in tx.execute(_ALL.where(~c.secret.startswith(ENCRYPTED))).all():
             mine = (c.workspace == row.workspace) & (c.id == row.id)
             encrypted = self._cipher.encrypt(row.secret)
             tx.execute(sa.update(webhook_subscriptions).where(mine).values(secret=encrypted))
@@ -175,13 +182,3 @@ class WebhookSubscriptions(Repository):
 def _delete(path: Path) -> None:
     with contextlib.suppress(OSError):  # then it is imported again, which changes nothing
         path.unlink(missing_ok=True)
-
-
-def _counts(tx: Transaction) -> sa.ColumnElement[bool]:
-    c = webhook_subscriptions.c
-    return c.ends_at.is_(None) | (c.ends_at > tx.now)
-
-
-def _select(which: Any) -> Any:
-    c = webhook_subscriptions.c
-    return sa.select(webhook_subscriptions).where(which).order_by(c.created_at, c.id)

@@ -30,11 +30,7 @@ def _without_read_back() -> None:
 
 def _without_lease() -> None:
     """A channel is free for every process at any time."""
-
-    def is_free(now: float, *, seconds: float) -> sa.ColumnElement[bool]:
-        return sa.true()
-
-    leases._is_free = is_free
+    leases._LEASE_OTHERS = leases.due_channels(leases._OF_OTHERS, free=sa.true())
 
 
 def _without_unique_key() -> None:

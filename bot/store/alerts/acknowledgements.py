@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import alerts, posts
 from bot.store.queue import outbox
@@ -44,6 +45,24 @@ class Unacknowledged:
     round: int
 
 
+_DUE = alerts.c.ack_due_at <= NOW
+_SETTLE = (
+    sa.update(alerts)
+    .where(_DUE, sa.or_(alerts.c.acked_at.is_not(None), alerts.c.recovered_at.is_not(None)))
+    .values(ack_due_at=None)
+)
+_SHOWN = sa.exists().where(
+    posts.c.alert_id == alerts.c.id, posts.c.kind == "alert", posts.c.state == State.SENT
+)
+_OPEN = (
+    sa.select(alerts.c.id, alerts.c.ack_reminders)
+    .where(_DUE, _SHOWN)
+    .order_by(alerts.c.ack_due_at)
+    .limit(AT_ONCE)
+    .with_for_update(skip_locked=True)
+)
+
+
 class Acknowledgements(Repository):
     """Paused domains and who takes care of each."""
 
@@ -77,19 +96,8 @@ class Acknowledgements(Repository):
         remind_after: float,
     ) -> int:
         """Plan the reminders that are due, each later than the one before; returns how many there were."""
-        settled = sa.or_(alerts.c.acked_at.is_not(None), alerts.c.recovered_at.is_not(None))
-        due = alerts.c.ack_due_at <= tx.now
-        tx.execute(sa.update(alerts).where(due, settled).values(ack_due_at=None))
-        shown = sa.select(posts.c.id).where(
-            posts.c.alert_id == alerts.c.id, posts.c.kind == "alert", posts.c.state == State.SENT
-        )
-        found = tx.execute(
-            sa.select(alerts.c.id, alerts.c.ack_reminders)
-            .where(due, shown.exists())
-            .order_by(alerts.c.ack_due_at)
-            .limit(AT_ONCE)
-            .with_for_update(skip_locked=True)
-        ).all()
+        tx.execute(_SETTLE, {"now": tx.now})
+        found = tx.execute(_OPEN, {"now": tx.now}).all()
         for row in found:
             pause = min(LONGEST, remind_after * 2.0 ** min(row.ack_reminders + 1, 16))
             later = {"ack_due_at": tx.now + pause, "ack_reminders": row.ack_reminders + 1}

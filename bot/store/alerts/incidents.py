@@ -71,8 +71,8 @@ class Incidents(Repository):
     @writes
     def begin(self, tx: Transaction, claim: Claim, post: PlannedPost | None = None) -> Begun:
         """Begin an incident that is not under way yet, within its rule's limits; `post` tells it at once, without an act."""
-        turn = tx.insert(turns).values(workspace=claim.workspace, rule=claim.rule, at=tx.now)
-        tx.execute(turn.on_conflict_do_update(index_elements=["workspace", "rule"], set_={"at": tx.now}))
+        turn = {"workspace": claim.workspace, "rule": claim.rule, "at": tx.now}
+        tx.execute(tx.upsert(turns, "at"), turn)
         if refusal := _refusal(tx, claim):
             return Begun(refusal=refusal)
         new = tx.insert(incidents).values(

@@ -6,11 +6,13 @@ once, with any number of processes and crashes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import alerts, deliveries, posts
 from bot.store.queue import outbox
@@ -59,10 +61,10 @@ class Reminders(Repository):
     ) -> int:
         """Plan the reminders that are due, and let go of what was held; returns how many there were."""
         marked = {
-            "back": _wake(tx),
-            "remind": _nudge(tx, nudges=0, after=remind_after),
-            "escalate": _nudge(tx, nudges=1, after=escalate_after),
-            "unfinished": _nudge_claimer(tx, after=unfinished_after),
+            "back": tx.scalars(_WAKE, {"now": tx.now}).all(),
+            "remind": _nudge(tx, _NUDGE, {"nudged": 0}, after=remind_after),
+            "escalate": _nudge(tx, _NUDGE, {"nudged": 1}, after=escalate_after),
+            "unfinished": _nudge(tx, _NUDGE_CLAIMER, {}, after=unfinished_after),
         }
         outbox.repaint(tx, [alert for ids in marked.values() for alert in ids])
         due = [one for what, ids in marked.items() for one in _due(tx, what, ids)]
@@ -71,74 +73,78 @@ class Reminders(Repository):
         return len(due) + outbox.release_held(tx)
 
 
-def _wake(tx: Transaction) -> Sequence[str]:
-    """End the snoozes that have run out; by whom they were stays written."""
-    which = sa.select(alerts.c.id).where(alerts.c.snoozed_until <= tx.now)
-    claimable = sa.case((alerts.c.kind == "reply.interested", tx.now), else_=None)
-    woken = (
-        sa.update(alerts)
-        .where(alerts.c.id.in_(which.limit(AT_ONCE).with_for_update(skip_locked=True)))
-        .values(snoozed_until=None, nudges=0, waiting_since=claimable)
-    )
-    return tx.scalars(woken.returning(alerts.c.id)).all()
-
-
-def _nudge(tx: Transaction, *, nudges: int, after: float | None) -> Sequence[str]:
-    if after is None:
-        return ()
-    which = (
-        sa.select(alerts.c.id)
-        .where(alerts.c.waiting_since <= tx.now - after, alerts.c.nudges == nudges, _SHOWN.exists())
-        .order_by(alerts.c.waiting_since)
-        .limit(AT_ONCE)
-        .with_for_update(skip_locked=True)
-    )
-    marked = sa.update(alerts).where(alerts.c.id.in_(which)).values(nudges=nudges + 1)
-    return tx.scalars(marked.returning(alerts.c.id)).all()
-
-
-def _nudge_claimer(tx: Transaction, *, after: float | None) -> Sequence[str]:
-    if after is None:
-        return ()
-    which = (
-        sa.select(alerts.c.id)
-        .where(
-            alerts.c.claimed_by != sa.literal("", literal_execute=True),
-            alerts.c.handled_at.is_(None),
-            alerts.c.claim_nudges == sa.literal(0, literal_execute=True),
-            alerts.c.claimed_at <= tx.now - after,
-            _SHOWN.exists(),
-        )
-        .order_by(alerts.c.claimed_at)
-        .limit(AT_ONCE)
-        .with_for_update(skip_locked=True)
-    )
-    marked = sa.update(alerts).where(alerts.c.id.in_(which)).values(claim_nudges=1)
-    return tx.scalars(marked.returning(alerts.c.id)).all()
-
-
 _SHOWN = sa.select(posts.c.alert_id).where(
     posts.c.alert_id == alerts.c.id, posts.c.kind == "alert", posts.c.state == State.SENT
 )
 
 
+def _marked(due: sa.Select[Any], values: Mapping[str, Any]) -> Any:
+    which = due.limit(AT_ONCE).with_for_update(skip_locked=True)
+    return sa.update(alerts).where(alerts.c.id.in_(which)).values(**values).returning(alerts.c.id)
+
+
+_WAKE = _marked(
+    sa.select(alerts.c.id).where(alerts.c.snoozed_until <= NOW),
+    {
+        "snoozed_until": None,  # by whom it was snoozed stays written
+        "nudges": 0,
+        "waiting_since": sa.case((alerts.c.kind == "reply.interested", NOW), else_=None),
+    },
+)
+_NUDGE = _marked(
+    sa.select(alerts.c.id)
+    .where(
+        alerts.c.waiting_since <= NOW - SECONDS, alerts.c.nudges == sa.bindparam("nudged"), _SHOWN.exists()
+    )
+    .order_by(alerts.c.waiting_since),
+    {"nudges": sa.bindparam("nudged", type_=sa.BigInteger) + 1},
+)
+_NUDGE_CLAIMER = _marked(
+    sa.select(alerts.c.id)
+    .where(
+        alerts.c.claimed_by != sa.literal("", literal_execute=True),
+        alerts.c.handled_at.is_(None),
+        alerts.c.claim_nudges == sa.literal(0, literal_execute=True),
+        alerts.c.claimed_at <= NOW - SECONDS,
+        _SHOWN.exists(),
+    )
+    .order_by(alerts.c.claimed_at),
+    {"claim_nudges": 1},
+)
+
+
+def _nudge(
+    tx: Transaction, statement: Any, values: Mapping[str, Any], *, after: float | None
+) -> Sequence[str]:
+    if after is None:
+        return ()
+    return tx.scalars(statement, {**values, "now": tx.now, "seconds": after}).all()
+
+
+_CARDS = (
+    sa.select(
+        posts.c.alert_id,
+        *(posts.c[name] for name in ("channel", "mention")),
+        posts.c.version.label("round"),
+        (posts.c.bundle != "").label("bundled"),
+        sa.func.coalesce(alerts.c.waiting_since, 0.0).label("waiting_since"),
+        *(alerts.c[name] for name in ("workspace", "received_at")),
+        alerts.c.snoozed_name.label("by"),
+        *(alerts.c[name] for name in ("claimed_by", "claimed_name", "claimed_at")),
+        deliveries.c.body,
+    )
+    .join(alerts, alerts.c.id == posts.c.alert_id)
+    .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+    .where(
+        posts.c.alert_id.in_(sa.bindparam("ids", expanding=True)),
+        posts.c.kind == "alert",
+        posts.c.state == State.SENT,
+    )
+    .order_by(posts.c.id)
+)
+
+
 def _due(tx: Transaction, what: str, ids: Sequence[str]) -> list[Due]:
     """One for each card of these alerts that is in a channel."""
-    query = (
-        sa.select(
-            posts.c.alert_id,
-            *(posts.c[name] for name in ("channel", "mention")),
-            posts.c.version.label("round"),
-            (posts.c.bundle != "").label("bundled"),
-            sa.func.coalesce(alerts.c.waiting_since, 0.0).label("waiting_since"),
-            *(alerts.c[name] for name in ("workspace", "received_at")),
-            alerts.c.snoozed_name.label("by"),
-            *(alerts.c[name] for name in ("claimed_by", "claimed_name", "claimed_at")),
-            deliveries.c.body,
-        )
-        .join(alerts, alerts.c.id == posts.c.alert_id)
-        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-        .where(posts.c.alert_id.in_(ids), posts.c.kind == "alert", posts.c.state == State.SENT)
-        .order_by(posts.c.id)
-    )
-    return [Due(what=what, **row._asdict()) for row in tx.execute(query)] if ids else []
+    rows = tx.execute(_CARDS, {"ids": [*ids]}) if ids else ()
+    return [Due(what=what, **row._asdict()) for row in rows]

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from bot.store.alerts import timers as timer_rows
 from bot.store.alerts.timers import RESUME, DueTimer
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import sequence_changes
 from shared.domain.sequence_changes import LOCK_SECONDS, UNDER_WAY, ChangeResult, SequenceChange, Status
@@ -23,6 +24,17 @@ LATE_SECONDS = 120.0
 """How long a service may take to carry out a request that it did not answer."""
 
 c = sequence_changes.c
+_LOCKED = (
+    sa.select(sequence_changes)
+    .where(c.workspace == sa.bindparam("workspace"), c.sequence == sa.bindparam("sequence"))
+    .with_for_update()
+)
+_DOUBTFUL = sa.select(sequence_changes).where(
+    c.workspace.in_(sa.bindparam("workspaces", expanding=True)),
+    c.locked_until.is_(None),
+    ((c.confirmed == "paused") & (c.resume_late_until > NOW))
+    | ((c.confirmed == "active") & (c.pause_late_until > NOW)),
+)
 _LATE = {"paused": c.pause_late_until, "active": c.resume_late_until}
 
 
@@ -61,9 +73,9 @@ class SequenceChanges(Repository):
 
         `if_confirmed`: None also where another status was confirmed last.
         """
-        tx.execute(tx.insert_once(sequence_changes).values(workspace=workspace, sequence=sequence))
-        which = _which(workspace, sequence)
-        row = tx.execute(sa.select(sequence_changes).where(which).with_for_update()).one()
+        names = {"workspace": workspace, "sequence": sequence}
+        tx.execute(tx.insert_once(sequence_changes), names)
+        row = tx.execute(_LOCKED, names).one()
         # Looked up under the row's lock: from here on nobody else can replace it.
         if firing and not timer_rows.is_ours(tx, firing):
             raise TimerReplaced
@@ -79,7 +91,7 @@ class SequenceChanges(Repository):
         died = row.locked_until is not None
         if died:
             values |= _doubt(tx, row.asked)
-        tx.execute(sa.update(sequence_changes).where(which).values(values))
+        tx.execute(sa.update(sequence_changes).where(_which(workspace, sequence)).values(values))
         return SequenceChange(
             workspace=workspace,
             sequence=sequence,
@@ -119,13 +131,9 @@ class SequenceChanges(Repository):
     @reads
     def doubtful(self, tx: Transaction, workspaces: Collection[str]) -> Sequence[Doubtful]:
         """The sequences of these workspaces to look at, while nobody changes them."""
-        query = sa.select(sequence_changes).where(c.workspace.in_(workspaces), c.locked_until.is_(None))
-        against = ((c.confirmed == "paused") & (c.resume_late_until > tx.now)) | (
-            (c.confirmed == "active") & (c.pause_late_until > tx.now)
-        )
         return [
             Doubtful(workspace=row.workspace, sequence=row.sequence, confirmed=cast("Status", row.confirmed))
-            for row in tx.execute(query.where(against))
+            for row in tx.execute(_DOUBTFUL, {"workspaces": [*workspaces], "now": tx.now})
         ]
 
 

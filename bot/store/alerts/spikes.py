@@ -65,19 +65,22 @@ class Tallies:
         return [spike.kind for spike in self.open if spike.dedupe == dedupe]
 
 
+_WORKSPACES = sa.union(
+    sa.select(sightings.c.workspace)
+    .where(sightings.c.at >= sa.bindparam("since"), sightings.c.kind.in_(KINDS))
+    .group_by(sightings.c.workspace)
+    .having(sa.func.count() >= sa.bindparam("at_least")),
+    sa.select(spikes.c.workspace),
+)
+
+
 class Spikes(Repository):
     """Many bounces or opt-outs at once."""
 
     @reads
     def workspaces(self, tx: Transaction, *, since: float, at_least: int) -> Sequence[str]:
         """Those with so many bounces or opt-outs since then, or with a spike that is not over."""
-        many = (
-            sa.select(sightings.c.workspace)
-            .where(sightings.c.at >= since, sightings.c.kind.in_(KINDS))
-            .group_by(sightings.c.workspace)
-            .having(sa.func.count() >= at_least)
-        )
-        return tx.scalars(sa.union(many, sa.select(spikes.c.workspace))).all()
+        return tx.scalars(_WORKSPACES, {"since": since, "at_least": at_least}).all()
 
     @reads
     def tallies(self, tx: Transaction, workspace: str, *, since: float) -> Tallies:

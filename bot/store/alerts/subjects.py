@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, posts, sightings
 from bot.store.queue import outbox
@@ -40,26 +41,63 @@ _SUBJECT = (
 )
 
 
+def _is_kind(kind: str) -> sa.ColumnElement[bool]:
+    return alerts.c.kind == sa.literal(kind, literal_execute=True)
+
+
+_OPEN = (
+    _is_kind("reply.interested")
+    & alerts.c.handled_at.is_(None)
+    & (alerts.c.sequence != "")
+    & (alerts.c.received_at > NOW - INTERESTED_FOR)
+)
+_PAUSED = (
+    _is_kind("domain.paused") & alerts.c.recovered_at.is_(None) & (alerts.c.received_at > NOW - PAUSED_FOR)
+)
+_WORKSPACES = sa.union(
+    sa.select(alerts.c.workspace).where(_OPEN), sa.select(alerts.c.workspace).where(_PAUSED)
+)
+_WATCHED = (
+    sa.select(*_SUBJECT)
+    .where(alerts.c.workspace == sa.bindparam("workspace"), _OPEN | _PAUSED)
+    .order_by(alerts.c.received_at.desc())
+    .limit(MOST)
+)
+_CHANGED = sa.update(alerts).where(alerts.c.id == sa.bindparam("alert"))
+_NEWS = _CHANGED.where(alerts.c.standing != sa.bindparam("shown"))
+_RECOVERED = _CHANGED.where(alerts.c.recovered_at.is_(None))
+_OF_DOMAIN = (
+    (sightings.c.workspace == sa.bindparam("workspace"))
+    & (sightings.c.domain == sa.bindparam("domain"))
+    & (sightings.c.at >= sa.bindparam("since"))
+)
+_KINDS = sa.select(sightings.c.kind, sa.func.count()).where(_OF_DOMAIN).group_by(sightings.c.kind)
+_HARD = sa.select(sa.func.count()).where(
+    _OF_DOMAIN, sightings.c.kind == "lead.bounced", sightings.c.detail.like("hard%")
+)
+_SEQUENCES = (
+    sa.select(sightings.c.sequence, sa.func.count())
+    .where(_OF_DOMAIN, sightings.c.sequence != "")
+    .group_by(sightings.c.sequence)
+    .order_by(sa.func.count().desc(), sightings.c.sequence)
+)
+_BUSIEST = _SEQUENCES.limit(50)
+_IS_TROUBLE = sightings.c.kind.in_(("lead.bounced", "lead.unsubscribed"))
+_TROUBLES, _TROUBLED = _KINDS.where(_IS_TROUBLE), _SEQUENCES.where(_IS_TROUBLE)
+
+
 class Subjects(Repository):
     """What open alerts are about."""
 
     @reads
     def workspaces(self, tx: Transaction) -> Sequence[str]:
-        open_, paused = _watched(tx.now)
-        column = sa.select(alerts.c.workspace)
-        return tx.scalars(sa.union(column.where(open_), column.where(paused))).all()
+        return tx.scalars(_WORKSPACES, {"now": tx.now}).all()
 
     @reads
     def watched(self, tx: Transaction, workspace: str) -> Sequence[AlertSubject]:
         """Interested replies that are not handled and paused domains that have not recovered, the newest first."""
-        open_, paused = _watched(tx.now)
-        query = (
-            sa.select(*_SUBJECT)
-            .where(alerts.c.workspace == workspace, open_ | paused)
-            .order_by(alerts.c.received_at.desc())
-            .limit(MOST)
-        )
-        return [AlertSubject(**row._asdict()) for row in tx.execute(query)]
+        rows = tx.execute(_WATCHED, {"workspace": workspace, "now": tx.now})
+        return [AlertSubject(**row._asdict()) for row in rows]
 
     @writes
     def update(
@@ -73,12 +111,11 @@ class Subjects(Repository):
     ) -> bool:
         """Store its state; returns whether it is new, so that a note is posted in its cards' threads."""
         values: dict[str, Any] = {"standing": standing, "looked_at": tx.now}
-        news = alerts.c.standing != standing
         if recovered:
             values["recovered_at"] = tx.now
-            news = alerts.c.recovered_at.is_(None)
-        changed = tx.execute(sa.update(alerts).where(alerts.c.id == alert, news).values(**values)).rowcount
-        if not changed:
+        else:
+            values["shown"] = standing
+        if not tx.execute(_RECOVERED if recovered else _NEWS, {"alert": alert, **values}).rowcount:
             return False
         outbox.repaint(tx, [alert])
         if note is not None:
@@ -93,57 +130,15 @@ class Subjects(Repository):
         self, tx: Transaction, workspace: str, domain: str, *, since: float
     ) -> tuple[Mapping[str, int], Sequence[str]]:
         """The events of a domain: counts by kind, also of hard bounces, and the sequences that sent from it, busiest first."""
-        which = (
-            (sightings.c.workspace == workspace) & (sightings.c.domain == domain) & (sightings.c.at >= since)
-        )
-        kinds = sa.select(sightings.c.kind, sa.func.count()).where(which).group_by(sightings.c.kind)
-        hard = sa.select(sa.func.count()).where(
-            which, sightings.c.kind == "lead.bounced", sightings.c.detail.like("hard%")
-        )
-        sequences = (
-            sa.select(sightings.c.sequence)
-            .where(which, sightings.c.sequence != "")
-            .group_by(sightings.c.sequence)
-            .order_by(sa.func.count().desc(), sightings.c.sequence)
-            .limit(50)
-        )
-        counts = {kind: int(count) for kind, count in tx.execute(kinds)}
-        return {**counts, "hard": int(tx.scalar(hard) or 0)}, tx.scalars(sequences).all()
+        which = {"workspace": workspace, "domain": domain, "since": since}
+        counts = {kind: int(count) for kind, count in tx.execute(_KINDS, which)}
+        return {**counts, "hard": int(tx.scalar(_HARD, which) or 0)}, tx.scalars(_BUSIEST, which).all()
 
     @reads
     def troubles(
         self, tx: Transaction, workspace: str, domain: str, *, since: float
     ) -> tuple[Mapping[str, int], Sequence[tuple[str, int]]]:
         """Bounces and opt-outs of a domain by kind, and by sequence, the most first."""
-        bad = sightings.c.kind.in_(("lead.bounced", "lead.unsubscribed"))
-        which = (
-            (sightings.c.workspace == workspace) & (sightings.c.domain == domain) & (sightings.c.at >= since)
-        )
-        kinds = sa.select(sightings.c.kind, sa.func.count()).where(which, bad).group_by(sightings.c.kind)
-        sequences = (
-            sa.select(sightings.c.sequence, sa.func.count())
-            .where(which, bad, sightings.c.sequence != "")
-            .group_by(sightings.c.sequence)
-            .order_by(sa.func.count().desc(), sightings.c.sequence)
-        )
-        by_sequence = [(name, int(count)) for name, count in tx.execute(sequences)]
-        return {kind: int(count) for kind, count in tx.execute(kinds)}, by_sequence
-
-
-def _watched(now: float) -> tuple[sa.ColumnElement[bool], sa.ColumnElement[bool]]:
-    open_ = (
-        _is_kind("reply.interested")
-        & alerts.c.handled_at.is_(None)
-        & (alerts.c.sequence != "")
-        & (alerts.c.received_at > now - INTERESTED_FOR)
-    )
-    paused = (
-        _is_kind("domain.paused")
-        & alerts.c.recovered_at.is_(None)
-        & (alerts.c.received_at > now - PAUSED_FOR)
-    )
-    return open_, paused
-
-
-def _is_kind(kind: str) -> sa.ColumnElement[bool]:
-    return alerts.c.kind == sa.literal(kind, literal_execute=True)
+        which = {"workspace": workspace, "domain": domain, "since": since}
+        by_sequence = [(name, int(count)) for name, count in tx.execute(_TROUBLED, which)]
+        return {kind: int(count) for kind, count in tx.execute(_TROUBLES, which)}, by_sequence

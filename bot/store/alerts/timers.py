@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from bot.store.alerts.changes import audit_row
 from bot.store.alerts.undo import overtake
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import audit, sequence_changes, timers
 from bot.store.queue import outbox
@@ -45,6 +46,35 @@ Announcement = Callable[[Sequence[DueTimer]], tuple[AuditEntry, PlannedPost | No
 """What is written down and posted of timers that ended together."""
 
 
+_KINDS = sa.bindparam("kinds", expanding=True, type_=sa.Text)
+_FREE = sa.or_(
+    timers.c.lease_until.is_(None), timers.c.lease_until <= NOW, timers.c.lease_until > NOW + LEASE
+)
+_DUE = (
+    sa.select(timers.c.id)
+    .where(timers.c.due_at <= NOW, _FREE, timers.c.kind.in_(_KINDS))
+    .where(sa.func.lower(timers.c.workspace).in_(sa.bindparam("workspaces", expanding=True)))
+    .order_by(timers.c.due_at)
+    .limit(sa.bindparam("limit"))
+    .with_for_update(skip_locked=True)
+)
+_CLAIM = (
+    sa.update(timers)
+    .where(timers.c.id.in_(_DUE))
+    .values(lease_until=NOW + LEASE, token=timers.c.token + 1, attempts=timers.c.attempts + 1)
+    .returning(timers)
+)
+_UNKNOWN = (
+    sa.select(timers.c.kind)
+    .where(timers.c.due_at <= NOW, timers.c.kind.not_in(_KINDS))
+    .distinct()
+    .order_by(timers.c.kind)
+)
+_NAMED = sa.select(timers).where(
+    *(timers.c[name] == sa.bindparam(name) for name in ("workspace", "kind", "key"))
+)
+
+
 class Timers(Repository):
     """Something to do at a given time."""
 
@@ -54,31 +84,13 @@ class Timers(Repository):
     ) -> Sequence[DueTimer]:
         """Lease what is due of these kinds in these workspaces; the case of their names is ignored."""
         names = [name.lower() for name in workspaces]
-        free = sa.or_(
-            timers.c.lease_until.is_(None),
-            timers.c.lease_until <= tx.now,
-            timers.c.lease_until > tx.now + LEASE,
-        )
-        due = (
-            sa.select(timers.c.id)
-            .where(timers.c.due_at <= tx.now, free, timers.c.kind.in_(kinds))
-            .where(sa.func.lower(timers.c.workspace).in_(names))
-            .order_by(timers.c.due_at)
-            .limit(limit)
-            .with_for_update(skip_locked=True)
-        )
-        taken = (
-            sa.update(timers)
-            .where(timers.c.id.in_(due))
-            .values(lease_until=tx.now + LEASE, token=timers.c.token + 1, attempts=timers.c.attempts + 1)
-        )
-        return [_firing(row) for row in tx.execute(taken.returning(timers))]
+        values = {"now": tx.now, "kinds": [*kinds], "workspaces": names, "limit": limit}
+        return [_firing(row) for row in tx.execute(_CLAIM, values)]
 
     @reads
     def unknown_kinds(self, tx: Transaction, kinds: Collection[str]) -> Sequence[str]:
         """The kinds besides these of which something is due."""
-        due = sa.select(timers.c.kind).where(timers.c.due_at <= tx.now, timers.c.kind.not_in(kinds))
-        return tx.execute(due.distinct().order_by(timers.c.kind)).scalars().all()
+        return tx.scalars(_UNKNOWN, {"now": tx.now, "kinds": [*kinds]}).all()
 
     @writes
     def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:
@@ -144,7 +156,7 @@ def drop(tx: Transaction, workspace: str, kind: str, key: str) -> bool:
 
 
 def find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
-    row = tx.execute(sa.select(timers).where(_named(workspace, kind, key))).one_or_none()
+    row = tx.execute(_NAMED, {"workspace": workspace, "kind": kind, "key": key}).one_or_none()
     return None if row is None else read_timer(row)
 
 

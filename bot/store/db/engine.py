@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property, lru_cache, wraps
+from functools import cache, cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
@@ -91,6 +91,7 @@ class Transaction:
     def __init__(self, connection: sa.Connection, clock: Callable[[sa.Connection], float]) -> None:
         self.connection = connection
         self.is_postgresql = connection.dialect.name == "postgresql"
+        self.dialect: Any = postgresql if self.is_postgresql else sqlite
         self.execute, self.scalar, self.scalars = connection.execute, connection.scalar, connection.scalars
         self._clock = clock
 
@@ -99,15 +100,27 @@ class Transaction:
         return self._clock(self.connection)
 
     def insert(self, table: sa.Table) -> Any:
-        return (postgresql if self.is_postgresql else sqlite).insert(table)
+        return self.dialect.insert(table)
 
     def insert_once(self, table: sa.Table) -> Any:
-        return _insert_once(postgresql if self.is_postgresql else sqlite, table)
+        return _insert_once(self.dialect, table)
+
+    def upsert(self, table: sa.Table, *names: str) -> Any:
+        """Insert a row, or set these columns of the one with the same primary key."""
+        return _upsert(self.dialect, table, names)
 
 
-@lru_cache
+@cache
 def _insert_once(dialect: Any, table: sa.Table) -> Any:
     return dialect.insert(table).on_conflict_do_nothing()
+
+
+@cache
+def _upsert(dialect: Any, table: sa.Table, names: tuple[str, ...]) -> Any:
+    new = dialect.insert(table)
+    return new.on_conflict_do_update(
+        index_elements=table.primary_key.columns, set_={name: new.excluded[name] for name in names}
+    )
 
 
 Work = Callable[[Transaction], T]

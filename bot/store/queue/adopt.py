@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries, known_leads
 
@@ -65,17 +66,20 @@ def _lock(tx: Transaction, leads: Collection[Lead]) -> None:
         tx.execute(rows.order_by(*row).with_for_update())
 
 
+_FOUND = (
+    sa.select(alerts.c.id, alerts.c.workspace, alerts.c.kind, alerts.c.email)
+    .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), deliveries.c.found)
+    .where(alerts.c.received_at > NOW - ADOPTED_WITHIN)
+)
+
+
 def _adopt(tx: Transaction, late: dict[Lead, int]) -> Mapping[int, str]:
     if not late:
         return {}
-    found = (
-        sa.select(alerts.c.id, alerts.c.workspace, alerts.c.kind, alerts.c.email)
-        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-        .where(alerts.c.email.in_([email for _, _, email in late]), deliveries.c.found)
-        .where(alerts.c.received_at > tx.now - ADOPTED_WITHIN)
-    )
+    values = {"emails": [email for _, _, email in late], "now": tx.now}
     adopted: dict[int, str] = {}
-    for name, *key in tx.execute(found).all():
+    for name, *key in tx.execute(_FOUND, values).all():
         delivery = late.pop(tuple(key), None)
         if delivery is not None:
             tx.execute(sa.update(alerts).where(alerts.c.id == name).values(delivery_id=delivery))

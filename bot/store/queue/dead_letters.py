@@ -52,7 +52,7 @@ def raise_dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[str]:
     sure = sa.update(posts).where(which, _IS_DEAD, sa.not_(posts.c.unsure)).values(state=State.READY)
     sent_again = tx.execute(sure.returning(posts.c.channel)).scalars().all()
     looked_for = which & _IS_DEAD & posts.c.unsure & sa.not_(posts.c.keyless)
-    return [*sent_again, *uncertain.look_for(tx, looked_for, after=0.0)]
+    return [*sent_again, *uncertain.look_for(tx, uncertain.doubted(looked_for), after=0.0)]
 
 
 def not_allowed(tx: Transaction, known: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:

@@ -66,13 +66,13 @@ class _Same:
 
 def gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     """Take up to `limit` unrouted arrivals, merged into deliveries, in the order they came."""
-    arrived = tx.execute(came(limit=limit)).all()
+    arrived = tx.execute(CAME, {"limit": limit}).all()
     if not arrived:
         return ()
     by_key: defaultdict[bytes, list[sa.Row[Any]]] = defaultdict(list)
     for row in arrived:
         by_key[row.dkey].append(row)
-    known = {row.dkey: row for row in tx.execute(there(by_key.keys()))}
+    known = {row.dkey: row for row in tx.execute(THERE, {"keys": [*by_key]})}
     found = [_same(rows, known.get(key)) for key, rows in by_key.items()]
     _put_away(tx, found, surplus={row.id for row in arrived} - {one.first.id for one in found})
     answered_batches = _answered(tx, {one.moments[-2][1] for one in found if one.later})
@@ -88,26 +88,23 @@ _BEFORE = ("found", "received_at", "last_at", "before_at", "seen", "batch", "bat
 _ARRIVED = [deliveries.c[name] for name in ("id", "dkey", "workspace", *_BEFORE)]
 
 
-def came(*, limit: int) -> sa.Select[Any]:
-    """Unrouted arrivals that no other process has locked."""
-    return (
-        sa.select(*_ARRIVED, deliveries.c.body, sa.null().label("known"))
-        .where(deliveries.c.pending)
-        .order_by(deliveries.c.received_at, deliveries.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-
-
-def there(keys: Collection[bytes]) -> sa.Select[Any]:
-    """Those that were looked at before, locked in one order for all processes."""
-    return (
-        sa.select(*_ARRIVED, deliveries.c.problem, alerts.c.id.label("known"))
-        .outerjoin(alerts, alerts.c.delivery_id == deliveries.c.id)
-        .where(deliveries.c.dkey.in_(keys), sa.not_(deliveries.c.pending))
-        .order_by(deliveries.c.dkey)
-        .with_for_update(of=deliveries)
-    )
+CAME: sa.Select[Any] = (
+    sa.select(*_ARRIVED, deliveries.c.body, sa.null().label("known"))
+    .where(deliveries.c.pending)
+    .order_by(deliveries.c.received_at, deliveries.c.id)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+    .with_for_update(skip_locked=True)
+)
+"""Unrouted arrivals that no other process has locked."""
+THERE: sa.Select[Any] = (
+    sa.select(*_ARRIVED, deliveries.c.problem, alerts.c.id.label("known"))
+    .outerjoin(alerts, alerts.c.delivery_id == deliveries.c.id)
+    .where(deliveries.c.dkey.in_(sa.bindparam("keys", expanding=True)), sa.not_(deliveries.c.pending))
+    .order_by(deliveries.c.dkey)
+    .with_for_update(of=deliveries)
+)
+"""Those that were looked at before, locked in one order for all processes."""
+_ANSWERED = sa.select(answers.c.batch).where(answers.c.batch.in_(sa.bindparam("batches", expanding=True)))
 
 
 def _same(rows: Sequence[sa.Row[Any]], known: sa.Row[Any] | None) -> _Same:
@@ -131,7 +128,7 @@ def _answered(tx: Transaction, batches: Collection[int]) -> Collection[int]:
     """Of these commits, those whose senders were answered 200."""
     if not batches:
         return ()
-    return set(tx.scalars(sa.select(answers.c.batch).where(answers.c.batch.in_(batches))))
+    return set(tx.scalars(_ANSWERED, {"batches": [*batches]}))
 
 
 def _merged(one: _Same, body: bytes, answered: Collection[int]) -> PendingDelivery:

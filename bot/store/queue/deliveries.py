@@ -61,9 +61,7 @@ class Deliveries(Repository):
     @probes
     def oldest_unrouted_age(self, tx: Transaction) -> float:
         """Seconds that the oldest delivery has waited for the router; 0 when none waits."""
-        waiting = sa.select(deliveries.c.received_at).where(deliveries.c.pending)
-        first = waiting.order_by(deliveries.c.received_at, deliveries.c.id).limit(1)
-        at = tx.scalar(first)
+        at = tx.scalar(_OLDEST)
         return 0.0 if at is None else max(0.0, self.database.clock() - at)
 
 
@@ -100,15 +98,25 @@ def _news(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     found = dedupe.gather(tx, limit=limit)
     subscribed: defaultdict[str, list[Subscription]] = defaultdict(list)
     if found:
-        here = subscriptions.c.workspace.in_({one.workspace for one in found})
-        query = sa.select(subscriptions.c.workspace, *_SUBSCRIPTION).where(here).order_by(*_SUBSCRIPTION)
-        for workspace, *values in tx.execute(query):
+        workspaces = sorted({one.workspace for one in found})
+        for workspace, *values in tx.execute(_SUBSCRIBED, {"workspaces": workspaces}):
             subscribed[workspace].append(Subscription(**dict(zip(_NAMES, values, strict=True))))
     return [replace(one, subscriptions=subscribed[one.workspace]) for one in found]
 
 
 _NAMES = [field.name for field in fields(Subscription)]
 _SUBSCRIPTION = [subscriptions.c[name] for name in _NAMES]
+_SUBSCRIBED = (
+    sa.select(subscriptions.c.workspace, *_SUBSCRIPTION)
+    .where(subscriptions.c.workspace.in_(sa.bindparam("workspaces", expanding=True)))
+    .order_by(*_SUBSCRIPTION)
+)
+_OLDEST = (
+    sa.select(deliveries.c.received_at)
+    .where(deliveries.c.pending)
+    .order_by(deliveries.c.received_at, deliveries.c.id)
+    .limit(1)
+)
 
 
 def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]) -> None:

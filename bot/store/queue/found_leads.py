@@ -80,7 +80,6 @@ def _announced(tx: Transaction, workspace: str, leads: set[str]) -> set[str]:
 def _remember(tx: Transaction, workspace: str, leads: Sequence[str], *, since: float | None) -> None:
     if not leads:
         return
-    new = tx.insert(known_leads)
     rows = [
         {
             "workspace": workspace,
@@ -90,12 +89,7 @@ def _remember(tx: Transaction, workspace: str, leads: Sequence[str], *, since: f
         }
         for lead in leads
     ]
-    tx.execute(
-        new.on_conflict_do_update(
-            index_elements=["workspace", "lead"], set_={"candidate_since": new.excluded.candidate_since}
-        ),
-        rows,
-    )
+    tx.execute(tx.upsert(known_leads, "candidate_since"), rows)
 
 
 def _store(tx: Transaction, found: Sequence[Arrival]) -> None:

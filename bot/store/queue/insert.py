@@ -24,6 +24,7 @@ _POSTGRESQL = f"""{_INTO}
     SELECT %s, %s, 1, true, dkey, workspace, body, at, at, at
     FROM unnest(%s::bytea[], %s::text[], %s::bytea[], %s::float8[]) AS new(dkey, workspace, body, at)"""  # noqa: S608 constants alone
 
+_ANSWERED = sa.insert(answers)
 _PROBE = sa.Table("write_probe", sa.MetaData(), sa.Column("bytes", sa.LargeBinary))
 """There only while a write of deliveries is tried out."""
 
@@ -57,7 +58,7 @@ class Arrivals(Repository):
 
     @writes
     def _mark_answered(self, tx: Transaction, batches: Sequence[int]) -> None:
-        tx.execute(sa.insert(answers), [{"batch": number, "at": tx.now} for number in batches])
+        tx.execute(_ANSWERED, [{"batch": number, "at": tx.now} for number in batches])
 
     @writes
     def check(self, tx: Transaction) -> None:
@@ -65,7 +66,7 @@ class Arrivals(Repository):
         if str(tx.scalar(sa.text("SELECT version_num FROM alembic_version"))) != migrate.HEAD:
             migrate.read_state(tx.connection).check()
         number = -int(tx.now * 1e6)  # no batch's, and no other process's
-        tx.execute(sa.insert(answers), {"batch": number, "at": tx.now})
+        tx.execute(_ANSWERED, {"batch": number, "at": tx.now})
         tx.execute(sa.delete(answers).where(answers.c.batch == number))
 
     async def try_out(self, size: int) -> None:

@@ -11,16 +11,17 @@ its outcome is unknown, and while it is looked up the channel goes on with what 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue import slack_limits, uncertain
-from bot.store.queue.posts import ANSWER, UNCERTAIN, UNSENT, Post, State, load
+from bot.store.queue.posts import ALERT, ANSWER, UNCERTAIN, UNSENT, Post, State, load
 from bot.store.queue.timings import LeaseTimings
 
 BUNDLE = 20
@@ -63,22 +64,20 @@ class ChannelLeases(Repository):
     @writes
     def claim(self, tx: Transaction, *, limit: int, besides: Collection[str] = ()) -> Claimed:
         """Lease up to `limit` channels that are due, `besides` those to which the caller is still posting."""
-        others = channel_leases.c.channel.not_in(besides)
         timings = self.timings
         paced = slack_limits.paced_teams(tx)
-        channel = channel_leases.c.channel
-        of_paced = {team: others & slack_limits.of_team(channel, team) for team in paced}
-        unpaced = sa.and_(others, *(sa.not_(slack_limits.of_team(channel, team)) for team in paced))
+        values = {"now": tx.now, "seconds": timings.lease, "besides": [*besides]}
+        unpaced = {**values, "paced": [*paced]}
         leased: list[sa.Row[Any]] = []
         for team, one in paced.items():
             most = min(one.allowed, limit - len(leased))
-            leased += _lease(tx, of_paced[team], limit=most, seconds=timings.lease)
-        leased += _lease(tx, unpaced, limit=limit - len(leased), seconds=timings.lease)
+            leased += _lease(tx, _LEASE_TEAM, {**values, "team": team}, limit=most)
+        leased += _lease(tx, _LEASE_OTHERS, unpaced, limit=limit - len(leased))
         turns = [turn for lease in leased if (turn := _turn(tx, lease, timings=timings))]
         slack_limits.note_posts(tx, paced, [turn.channel for turn in turns])
-        due = [(_next_in(tx, unpaced, seconds=timings.lease), 0.0)]
+        due = [(_next_in(tx, _NEXT_OF_OTHERS, unpaced), 0.0)]
         due += [
-            (_next_in(tx, of_paced[team], seconds=timings.lease), one.wait) for team, one in paced.items()
+            (_next_in(tx, _NEXT_OF_TEAM, {**values, "team": team}), one.wait) for team, one in paced.items()
         ]
         waits = [max(seconds, wait) for seconds, wait in due if seconds is not None]
         return Claimed(turns=tuple(turns), next_in=min(waits, default=None))
@@ -103,60 +102,59 @@ class ChannelLeases(Repository):
 
 def broken_channels(tx: Transaction) -> dict[str, str]:
     """Channels that reject posts, and what Slack says of each."""
-    query = sa.select(channel_leases.c.channel, channel_leases.c.trouble).where(
-        channel_leases.c.trouble != sa.literal("", literal_execute=True)
+    return {row.channel: row.trouble for row in tx.execute(_BROKEN)}
+
+
+c = channel_leases.c
+_BROKEN = (
+    sa.select(c.channel, c.trouble)
+    .where(c.trouble != sa.literal("", literal_execute=True))
+    .order_by(c.channel)
+)
+_BESIDES = c.channel.not_in(sa.bindparam("besides", expanding=True))
+_TEAM = slack_limits.team_column(c.channel)
+_OF_TEAM = _BESIDES & (sa.bindparam("team") == _TEAM)
+_OF_OTHERS = _BESIDES & _TEAM.not_in(sa.bindparam("paced", expanding=True))
+_IS_FREE = sa.or_(c.lease_until.is_(None), c.lease_until <= NOW, c.lease_until > NOW + SECONDS)
+# A time further ahead than any that is written means that the clock was set back.
+_IS_DUE = c.due_at.is_not(None) & sa.or_(c.due_at <= NOW, c.due_at > NOW + FARTHEST, c.tat > NOW + SET_BACK)
+
+
+def due_channels(which: sa.ColumnElement[bool], *, free: sa.ColumnElement[bool] = _IS_FREE) -> Any:
+    """The statement that leases those of these channels that are due."""
+    due = sa.select(c.channel).where(which, _IS_DUE, free).order_by(c.due_at).limit(sa.bindparam("limit"))
+    return (
+        sa.update(channel_leases)
+        .where(c.channel.in_(due.with_for_update(skip_locked=True)))
+        .values(lease_until=NOW + SECONDS, token=c.token + 1)
+        .returning(channel_leases)
     )
-    return {row.channel: row.trouble for row in tx.execute(query.order_by(channel_leases.c.channel))}
+
+
+def _next_of(which: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    when = sa.case((_IS_FREE, c.due_at), else_=c.lease_until)
+    return sa.select(sa.func.min(when)).where(which, c.due_at.is_not(None))
+
+
+_LEASE_TEAM, _LEASE_OTHERS = due_channels(_OF_TEAM), due_channels(_OF_OTHERS)
+_NEXT_OF_TEAM, _NEXT_OF_OTHERS = _next_of(_OF_TEAM), _next_of(_OF_OTHERS)
 
 
 def _lease(
-    tx: Transaction, others: sa.ColumnElement[bool], *, limit: int, seconds: float
+    tx: Transaction, statement: Any, values: Mapping[str, Any], *, limit: int
 ) -> Sequence[sa.Row[Any]]:
-    if limit <= 0:
-        return ()
-    due = (
-        sa.select(channel_leases.c.channel)
-        .where(others, _is_due(tx.now), _is_free(tx.now, seconds=seconds))
-        .order_by(channel_leases.c.due_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    return tx.execute(
-        sa.update(channel_leases)
-        .where(channel_leases.c.channel.in_(due))
-        .values(lease_until=tx.now + seconds, token=channel_leases.c.token + 1)
-        .returning(channel_leases)
-    ).all()
+    return tx.execute(statement, {**values, "limit": limit}).all() if limit > 0 else ()
 
 
-def _is_due(now: float) -> sa.ColumnElement[bool]:
-    """Also when what it was put off by cannot be true."""
-    return channel_leases.c.due_at.is_not(None) & sa.or_(
-        channel_leases.c.due_at <= now,
-        channel_leases.c.due_at > now + FARTHEST,
-        channel_leases.c.tat > now + SET_BACK,
-    )
-
-
-def _is_free(now: float, *, seconds: float) -> sa.ColumnElement[bool]:
-    until = channel_leases.c.lease_until
-    return sa.or_(until.is_(None), until <= now, until > now + seconds)
-
-
-def _next_in(tx: Transaction, others: sa.ColumnElement[bool], *, seconds: float) -> float | None:
-    when = sa.case(
-        (_is_free(tx.now, seconds=seconds), channel_leases.c.due_at), else_=channel_leases.c.lease_until
-    )
-    at = tx.scalar(sa.select(sa.func.min(when)).where(others, channel_leases.c.due_at.is_not(None)))
+def _next_in(tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any]) -> float | None:
+    at = tx.scalar(query, values)
     return None if at is None else max(0.0, min(float(at) - tx.now, FARTHEST))
 
 
 def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
     _doubt(tx, lease, timings=timings)
     if (lease.tat or 0.0) > tx.now + SET_BACK:
-        tx.execute(
-            sa.update(channel_leases).where(channel_leases.c.channel == lease.channel).values(tat=tx.now)
-        )
+        tx.execute(LEASE, {"of": lease.channel, "tat": tx.now})
     opening = timings.opens_at(lease.tat or 0.0)
     if tx.now < opening < tx.now + SET_BACK:
         release(tx, lease.channel, lease.token, due_at=opening)
@@ -171,10 +169,31 @@ def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Chan
     return turn
 
 
+_IN = posts.c.channel == sa.bindparam("of")
+READY_IN = _IN & UNSENT & (posts.c.state == State.READY)
+"""Posts of a channel that wait to be sent."""
+LEASE = sa.update(channel_leases).where(c.channel == sa.bindparam("of"))
+"""The lease `of` a channel; what is given besides is set."""
+_HELD_LEASE = LEASE.where(c.token == sa.bindparam("held"))
+_LEFT = uncertain.doubted(_IN & UNSENT & (posts.c.state == State.SENDING))
+_UNCERTAIN = sa.select(posts.c.id).where(_IN, UNCERTAIN).limit(1)
+_WAITING = (
+    sa.select(posts.c.id).where(READY_IN).order_by(posts.c.id).offset(sa.bindparam("more_than")).limit(1)
+)
+_POST = sa.select(posts.c.state, posts.c.ts).where(posts.c.id == sa.bindparam("id"))
+_SENDING = (
+    sa.update(posts)
+    .where(posts.c.id.in_(sa.bindparam("ids", expanding=True)))
+    .values(state=State.SENDING, attempts=posts.c.attempts + 1)
+)
+_THREAD = sa.select(sa.case((posts.c.thread_ts != "", posts.c.thread_ts), else_=posts.c.ts)).where(
+    posts.c.alert_id == sa.bindparam("alert"), _IN, posts.c.kind == ALERT
+)
+
+
 def _doubt(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> None:
     """What was being sent when its lease ended may be in the channel, or still arrive."""
-    left = (posts.c.channel == lease.channel) & UNSENT & (posts.c.state == State.SENDING)
-    uncertain.look_for(tx, left, after=timings.read_pause / 2)
+    uncertain.look_for(tx, _LEFT, {"of": lease.channel}, after=timings.read_pause / 2)
 
 
 def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
@@ -203,8 +222,7 @@ def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> 
 
 
 def _is_in_doubt(tx: Transaction, channel: str) -> bool:
-    query = sa.select(posts.c.id).where(posts.c.channel == channel, UNCERTAIN).limit(1)
-    return tx.execute(query).first() is not None
+    return tx.execute(_UNCERTAIN, {"of": channel}).first() is not None
 
 
 def _other(
@@ -217,7 +235,7 @@ def _other(
     head = _storm_head(tx, lease, timings=timings)
     state = "", ""
     if lease.storm and not head:
-        summary = tx.execute(sa.select(posts.c.state, posts.c.ts).where(posts.c.id == lease.storm)).first()
+        summary = tx.execute(_POST, {"id": lease.storm}).first()
         state = (summary.state, summary.ts) if summary else state
     if head or not lease.storm or state[0] == State.UNCERTAIN:
         urgent = bool(lease.storm) and not head
@@ -255,12 +273,13 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
         return head
     if not waits(tx, lease.channel, more_than=timings.storm_at):
         return ()
-    ready = (posts.c.channel == lease.channel) & UNSENT & (posts.c.state == State.READY)
-    called = sa.select(posts.c.mention).where(ready, posts.c.mention != "").order_by(posts.c.urgency.desc())
+    called = (
+        sa.select(posts.c.mention).where(READY_IN, posts.c.mention != "").order_by(posts.c.urgency.desc())
+    )
     head = tx.execute(
         sa.insert(posts)
         .values(
-            mention=tx.scalar(called.limit(1)) or "",
+            mention=tx.scalar(called.limit(1), {"of": lease.channel}) or "",
             dedupe=f"storm:{lease.channel}:{lease.token}",
             workspace="",
             channel=lease.channel,
@@ -275,7 +294,7 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
 
 
 def _set_storm(tx: Transaction, channel: str, head: int) -> None:
-    tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(storm=head))
+    tx.execute(LEASE, {"of": channel, "storm": head})
 
 
 def storm_after(tx: Transaction, lease: sa.Row[Any]) -> int:
@@ -295,9 +314,7 @@ def storm_after(tx: Transaction, lease: sa.Row[Any]) -> int:
 
 
 def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:
-    ready = (posts.c.channel == channel) & UNSENT & (posts.c.state == State.READY)
-    query = sa.select(posts.c.id).where(ready).order_by(posts.c.id).offset(more_than).limit(1)
-    return tx.execute(query).first() is not None
+    return tx.execute(_WAITING, {"of": channel, "more_than": more_than}).first() is not None
 
 
 def _take(
@@ -314,6 +331,7 @@ def _take(
         return None
     thread = thread_ts or _thread_of(tx, items[0])
     values = {
+        "ids": [item.id for item in items],
         "bundle": bundle,
         "thread_ts": thread,
         "storm": storm,
@@ -321,11 +339,7 @@ def _take(
         "tried_until": lease.lease_until + timings.doubt,
         "turned": False,  # it is drawn after this
     }
-    tx.execute(
-        sa.update(posts)
-        .where(posts.c.id.in_([item.id for item in items]))
-        .values(state=State.SENDING, attempts=posts.c.attempts + 1, **values)
-    )
+    tx.execute(_SENDING, values)
     return ChannelLease(
         channel=lease.channel,
         token=lease.token,
@@ -336,19 +350,11 @@ def _take(
 
 def _thread_of(tx: Transaction, item: Post) -> str:
     """What follows an alert belongs under its card."""
-    if item.kind == "alert" or not item.alert_id:
+    if item.kind == ALERT or not item.alert_id:
         return ""
-    first = (
-        (posts.c.alert_id == item.alert_id) & (posts.c.channel == item.channel) & (posts.c.kind == "alert")
-    )
-    parent = sa.case((posts.c.thread_ts != "", posts.c.thread_ts), else_=posts.c.ts)
-    return tx.scalar(sa.select(parent).where(first)) or ""
+    return tx.scalar(_THREAD, {"alert": item.alert_id, "of": item.channel}) or ""
 
 
 def release(tx: Transaction, channel: str, token: int, *, due_at: float | None) -> None:
     """Give the channel back; it has its next turn at `due_at`, or when something is planned for it."""
-    tx.execute(
-        sa.update(channel_leases)
-        .where(channel_leases.c.channel == channel, channel_leases.c.token == token)
-        .values(lease_until=None, due_at=due_at)
-    )
+    tx.execute(_HELD_LEASE, {"of": channel, "held": token, "lease_until": None, "due_at": due_at})

@@ -17,6 +17,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, lookups, posts
 from bot.store.queue import outbox, renewals, slack_limits
@@ -85,19 +86,14 @@ class Lookups(Repository):
     @writes
     def claim(self, tx: Transaction, *, limit: int) -> tuple[Lookup, ...]:
         """Lease up to `limit` places that are due."""
-        c = lookups.c
-        due = sa.or_(c.due_at <= tx.now, c.due_at > tx.now + FARTHEST)
-        query = sa.select(lookups).where(due, _is_free(tx.now, seconds=self._timings.lease))
-        rows = tx.execute(query.order_by(c.due_at).limit(limit).with_for_update(skip_locked=True)).all()
+        rows = tx.execute(_DUE, {"now": tx.now, "seconds": self._timings.lease, "limit": limit}).all()
         found = (_lease(tx, row, timings=self._timings) for row in rows)
         return tuple(one for one in found if one)
 
     @writes  # it writes nothing, but would wait behind long reports among the readers
     def next_in(self, tx: Transaction) -> float | None:
         """Seconds until a place is due; None: no post is uncertain."""
-        c = lookups.c
-        at = sa.case((_is_free(tx.now, seconds=self._timings.lease), c.due_at), else_=c.lease_until)
-        when = tx.scalar(sa.select(sa.func.min(at)))
+        when = tx.scalar(_NEXT, {"now": tx.now, "seconds": self._timings.lease})
         return None if when is None else max(0.0, min(float(when) - tx.now, FARTHEST))
 
     @probes
@@ -139,9 +135,16 @@ class Lookups(Repository):
         return settled
 
 
-def _is_free(now: float, *, seconds: float) -> sa.ColumnElement[bool]:
-    until = lookups.c.lease_until
-    return sa.or_(until.is_(None), until <= now, until > now + seconds)
+c = lookups.c
+_IS_FREE = sa.or_(c.lease_until.is_(None), c.lease_until <= NOW, c.lease_until > NOW + SECONDS)
+_DUE = (
+    sa.select(lookups)
+    .where(sa.or_(c.due_at <= NOW, c.due_at > NOW + FARTHEST), _IS_FREE)
+    .order_by(c.due_at)
+    .limit(sa.bindparam("limit"))
+    .with_for_update(skip_locked=True)
+)
+_NEXT = sa.select(sa.func.min(sa.case((_IS_FREE, c.due_at), else_=c.lease_until)))
 
 
 def _at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
@@ -207,8 +210,7 @@ def _wait(tx: Transaction, row: sa.Row[Any]) -> float:
         return min(closed, FARTHEST)
     if not slack_limits.is_slow(limit, now=tx.now):
         return 0.0
-    c = lookups.c
-    team = slack_limits.of_team(c.channel, slack_limits.team_of(row.channel))
+    team = slack_limits.team_column(c.channel) == slack_limits.team_of(row.channel)
     same = team & ((c.thread_ts != "") if row.thread_ts else (c.thread_ts == ""))
     leased = sa.select(sa.func.max(c.lease_until)).where(same, c.lease_until > tx.now)
     until = tx.scalar(leased)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
@@ -80,11 +82,12 @@ def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
 def wake(tx: Transaction, channels: Iterable[str]) -> None:
     due = [{"channel": channel, "due_at": tx.now} for channel in sorted(set(channels))]
     if due:
-        tx.execute(_wake(tx), due)
+        tx.execute(_wake(tx.dialect), due)
 
 
-def _wake(tx: Transaction) -> Any:
-    new = tx.insert(channel_leases)
+@cache
+def _wake(dialect: Any) -> Any:
+    new = dialect.insert(channel_leases)
     later = sa.func.coalesce(channel_leases.c.due_at, new.excluded.due_at)
     return new.on_conflict_do_update(index_elements=["channel"], set_={"due_at": later})
 
@@ -92,18 +95,22 @@ def _wake(tx: Transaction) -> Any:
 _REPAINTED = (ALERT, CURRENT, *NUDGES, UNACKNOWLEDGED)
 
 
+_REPAINT = (
+    sa.update(posts)
+    .where(posts.c.alert_id.in_(sa.bindparam("names", expanding=True)))
+    .where(posts.c.kind.in_(_REPAINTED), sa.not_(posts.c.frozen))
+    .values(
+        version=posts.c.version + 1,
+        repaint_at=NOW,
+        clicked=sa.or_(posts.c.clicked, sa.bindparam("by_click", type_=sa.Boolean)),
+    )
+)
+
+
 def repaint(tx: Transaction, names: Sequence[str], *, clicked: bool = False) -> None:
     """Queue every message of these alerts for a repaint; `clicked`: ahead of those that no person waits for."""
     if names:
-        tx.execute(
-            sa.update(posts)
-            .where(posts.c.alert_id.in_(names), posts.c.kind.in_(_REPAINTED), sa.not_(posts.c.frozen))
-            .values(
-                version=posts.c.version + 1,
-                repaint_at=tx.now,
-                clicked=sa.or_(posts.c.clicked, sa.literal(clicked)),
-            )
-        )
+        tx.execute(_REPAINT, {"names": names, "now": tx.now, "by_click": clicked})
 
 
 def give_up(tx: Transaction, channel: str) -> None:
@@ -119,11 +126,17 @@ def give_up(tx: Transaction, channel: str) -> None:
         tx.execute(sa.delete(posts).where(posts.c.channel == channel, UNSENT))
 
 
+_RELEASED = (
+    sa.update(posts)
+    .where(posts.c.held_until <= NOW, posts.c.state == State.HELD)
+    .values(state=State.READY, held_until=None)
+    .returning(posts.c.channel)
+)
+
+
 def release_held(tx: Transaction) -> int:
     """Let go of the posts whose quiet hours are over; returns how many."""
-    due = (posts.c.held_until <= tx.now) & (posts.c.state == State.HELD)
-    freed = sa.update(posts).where(due).values(state=State.READY, held_until=None)
-    channels = tx.scalars(freed.returning(posts.c.channel)).all()
+    channels = tx.scalars(_RELEASED, {"now": tx.now}).all()
     wake(tx, channels)
     return len(channels)
 

@@ -8,11 +8,21 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Database, Repository, Transaction, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.queue import outbox, slack_limits, uncertain
 from bot.store.queue.dead_letters import NOT_INSTALLED, raise_dead
-from bot.store.queue.leases import FARTHEST, SET_BACK, ChannelLease, release, storm_after
+from bot.store.queue.leases import (
+    FARTHEST,
+    LEASE,
+    READY_IN,
+    SET_BACK,
+    ChannelLease,
+    release,
+    storm_after,
+    waits,
+)
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import UNCERTAIN, UNSENT, State
 from bot.store.queue.timings import LeaseTimings
@@ -112,10 +122,10 @@ class Outcomes(Repository):
         lease = tx.execute(_lease_of(channel)).one()
         if lease.trouble:
             return
-        tx.execute(sa.update(posts).where(_ready(channel)).values(state=State.DEAD, error=error))
+        tx.execute(_REFUSED, {"of": channel, "error": error})
         due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(_unsent(channel).exists())) else None
         changed = {"trouble": error, "trouble_since": tx.now, "due_at": due}
-        tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**changed))
+        tx.execute(LEASE, {"of": channel, **changed})
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
         if planned := report(turn, ChannelRefused(error=error), Settled(held=True, broke=True)):
             outbox.plan(tx, planned, workspace="")
@@ -140,7 +150,7 @@ class Outcomes(Repository):
         if lease is None or not lease.trouble:
             return
         changed = {"trouble": "", "trouble_since": None, "due_at": tx.now}
-        tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**changed))
+        tx.execute(LEASE, {"of": channel, **changed})
         raise_dead(tx, posts.c.channel == channel)
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
         if planned := report(turn, Sent(ts=""), Settled(held=True, recovered=True)):
@@ -160,17 +170,17 @@ def _unsent(channel: str) -> sa.Select[Any]:
     return sa.select(posts.c.id).where(posts.c.channel == channel, UNSENT)
 
 
-def _ready(channel: str) -> sa.ColumnElement[bool]:
-    return (posts.c.channel == channel) & UNSENT & (posts.c.state == State.READY)
+_HELD = (
+    sa.select(channel_leases)
+    .where(channel_leases.c.channel == sa.bindparam("of"), channel_leases.c.token == sa.bindparam("held"))
+    .with_for_update()
+)
+_REFUSED = sa.update(posts).where(READY_IN).values(state=State.DEAD)
 
 
 def _settle(tx: Transaction, turn: ChannelLease, outcome: Outcome, *, timings: LeaseTimings) -> Settled:
     """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
-    lease = tx.execute(
-        sa.select(channel_leases)
-        .where(channel_leases.c.channel == turn.channel, channel_leases.c.token == turn.token)
-        .with_for_update()
-    ).one_or_none()
+    lease = tx.execute(_HELD, {"of": turn.channel, "held": turn.token}).one_or_none()
     if isinstance(outcome, Sent):
         _mark_sent(tx, turn, outcome.ts)
     if lease is None:
@@ -203,7 +213,7 @@ def _keep(
         case Unknown():
             over = {"tried_until": tx.now} if outcome.answered else {}
             pause = timings.read_pause / 2
-            uncertain.look_for(tx, _ours(turn), after=pause, error=outcome.error, **over)
+            uncertain.look_for(tx, _DOUBTED, {**_ours(turn), "error": outcome.error, **over}, after=pause)
             return min(LONGEST_DOUBT, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
         case Unpostable():
             keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
@@ -217,26 +227,33 @@ def _uncertain(tx: Transaction, channel: str) -> int:
     return len(tx.scalars(which).all())
 
 
-def _ours(turn: ChannelLease, *also: State) -> sa.ColumnElement[bool]:
-    mine = posts.c.id.in_([post.id for post in turn.posts]) & (posts.c.token == turn.token)
-    return mine & posts.c.state.in_([State.SENDING, State.UNCERTAIN, *also])
+_MINE = posts.c.id.in_(sa.bindparam("ids", expanding=True)) & (posts.c.token == sa.bindparam("held"))
+_TRIED = _MINE & posts.c.state.in_([State.SENDING, State.UNCERTAIN])
+_MARK, _DOUBTED = sa.update(posts).where(_TRIED), uncertain.doubted(_TRIED)
+# Also when another process has given it up meanwhile, as long as none has tried it again.
+_MARK_SENT = sa.update(posts).where(
+    _MINE, posts.c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD])
+)
+_DRAWN = (
+    sa.update(posts)
+    .where(posts.c.id == sa.bindparam("post"), posts.c.state == State.SENT)
+    .values(repaint_at=sa.case((posts.c.version != sa.bindparam("drawn"), NOW), else_=None))
+)
+
+
+def _ours(turn: ChannelLease) -> dict[str, Any]:
+    return {"ids": [post.id for post in turn.posts], "held": turn.token}
 
 
 def _mark(tx: Transaction, turn: ChannelLease, **values: Any) -> None:
-    tx.execute(sa.update(posts).where(_ours(turn)).values(**values))
+    tx.execute(_MARK, {**_ours(turn), **values})
 
 
 def _mark_sent(tx: Transaction, turn: ChannelLease, ts: str) -> None:
-    """Also when another process has given it up meanwhile, as long as none has tried it again."""
-    drawn = {post.id: post.version for post in turn.posts}
     values = {"state": State.SENT, "ts": ts, "sent_at": tx.now, "unsure": False, "error": ""}
-    tx.execute(sa.update(posts).where(_ours(turn, State.READY, State.DEAD)).values(**values))
-    stale = posts.c.version != sa.case(drawn, value=posts.c.id, else_=-1)
-    tx.execute(
-        sa.update(posts)
-        .where(posts.c.id.in_(drawn), posts.c.state == State.SENT)
-        .values(repaint_at=sa.case((stale, tx.now), else_=None))
-    )
+    tx.execute(_MARK_SENT, {**_ours(turn), **values})
+    drawn = [{"post": post.id, "drawn": post.version, "now": tx.now} for post in turn.posts]
+    tx.execute(_DRAWN, drawn)
 
 
 def _go_on(
@@ -258,11 +275,11 @@ def _go_on(
     if recovered:
         values |= {"trouble": "", "trouble_since": None}
         raise_dead(tx, posts.c.channel == turn.channel)
-    tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == turn.channel).values(**values))
+    tx.execute(LEASE, {"of": turn.channel, **values})
     due: float | None = max(tx.now, timings.opens_at(tat))
     if lease.trouble and not recovered:
         due = tx.now + _pause(lease, now=tx.now)
-    elif not _something_waits(tx, turn.channel):
+    elif not waits(tx, turn.channel, more_than=0):
         due = None
     release(tx, turn.channel, turn.token, due_at=due)
     return Settled(held=True, recovered=recovered)
@@ -273,16 +290,11 @@ def _pause(lease: sa.Row[Any], *, now: float) -> float:
     return min(LONGEST_TRIAL, max(FIRST_TRIAL, now - since))
 
 
-def _something_waits(tx: Transaction, channel: str) -> bool:
-    return tx.execute(sa.select(posts.c.id).where(_ready(channel)).limit(1)).first() is not None
-
-
 def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: ChannelRefused) -> Settled:
     _mark(tx, turn, state=State.READY, error=outcome.error)
-    tx.execute(sa.update(posts).where(_ready(turn.channel)).values(state=State.DEAD, error=outcome.error))
+    tx.execute(_REFUSED, {"of": turn.channel, "error": outcome.error})
     since = lease.trouble_since if lease.trouble else tx.now
-    broken = sa.update(channel_leases).where(channel_leases.c.channel == turn.channel)
-    tx.execute(broken.values(trouble=outcome.error, trouble_since=since))
+    tx.execute(LEASE, {"of": turn.channel, "trouble": outcome.error, "trouble_since": since})
     # Nothing is tried for a Slack workspace that is gone: dead_letters opens the channel when it is back.
     due = None if outcome.error == NOT_INSTALLED else tx.now + _pause(lease, now=tx.now)
     release(tx, turn.channel, turn.token, due_at=due)

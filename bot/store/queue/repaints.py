@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
 from bot.store.queue import renewals
@@ -22,10 +23,10 @@ from bot.store.queue.slack_limits import (
     fail,
     free,
     key_of,
-    of_team,
     read_teams,
     succeed,
     take,
+    team_column,
     wait_for_one,
 )
 from shared.text.slack_ids import in_team, split_id
@@ -74,10 +75,7 @@ class Repaints(Repository):
     @writes
     def done(self, tx: Transaction, message: Sequence[Post]) -> None:
         """These are shown as they were read; what changed since stays due."""
-        for post in message:
-            same = (posts.c.id == post.id) & (posts.c.version == post.version)
-            shown = {"repaint_at": None, "clicked": False, "turned": False}
-            tx.execute(sa.update(posts).where(same).values(**shown))
+        tx.execute(_SHOWN, [{"post": post.id, "drawn": post.version} for post in message])
         succeed(tx, key_of(UPDATE, message[0].channel))
         succeed(tx, _of_channel(message[0].channel))
 
@@ -113,8 +111,8 @@ class Repaints(Repository):
         """Seconds until something is due for repainting."""
         limits = read_teams(tx, UPDATE, lock=False)
         full = {team: row for team, row in limits.items() if _wait(row, BACKGROUND, tx.now)}
-        waits = [_due_in(tx, _besides(full), None)]
-        waits += [_due_in(tx, of_team(posts.c.channel, team), row) for team, row in full.items()]
+        waits = [_due_in(tx, _EARLIEST_OF_OTHERS, {"teams": [*full]}, None)]
+        waits += [_due_in(tx, _EARLIEST_OF_TEAM, {"team": team}, row) for team, row in full.items()]
         return min((wait for wait in waits if wait is not None), default=None)
 
     @writes
@@ -149,21 +147,47 @@ class Repaints(Repository):
         )
 
 
-def _due(now: float) -> sa.ColumnElement[bool]:
-    """Also when what it was put off by cannot be true."""
-    due = sa.or_(posts.c.repaint_at <= now, posts.c.repaint_at > now + LONGEST)
-    return posts.c.repaint_at.is_not(None) & due & (posts.c.state == State.SENT)
+_STALE = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
+# A time further ahead than any that is written means that the clock was set back.
+_DUE = _STALE & sa.or_(posts.c.repaint_at <= NOW, posts.c.repaint_at > NOW + LONGEST)
+_TEAM = team_column(posts.c.channel)
+_OF_TEAM = sa.bindparam("team") == _TEAM
+_OF_OTHERS = _TEAM.not_in(sa.bindparam("teams", expanding=True))
 
 
-def _lease(
-    tx: Transaction, due: sa.ColumnElement[bool], *, limit: int, clicked: bool
-) -> list[sa.Row[int, str, str]]:
-    if limit <= 0:
-        return []
-    which = sa.select(posts.c.id).where(due, posts.c.clicked if clicked else sa.not_(posts.c.clicked))
-    taken = which.order_by(posts.c.repaint_at).limit(limit).with_for_update(skip_locked=True)
-    leased = sa.update(posts).where(posts.c.id.in_(taken)).values(repaint_at=tx.now + LEASE)
-    return list(tx.execute(leased.returning(posts.c.id, posts.c.channel, posts.c.ts)))
+def _due_posts(which: sa.ColumnElement[bool]) -> Any:
+    due = sa.select(posts.c.id).where(_DUE, which).order_by(posts.c.repaint_at).limit(sa.bindparam("limit"))
+    return (
+        sa.update(posts)
+        .where(posts.c.id.in_(due.with_for_update(skip_locked=True)))
+        .values(repaint_at=NOW + LEASE)
+        .returning(posts.c.id, posts.c.channel, posts.c.ts)
+    )
+
+
+_LEASE_TEAM, _LEASE_OTHERS = (
+    {True: _due_posts(which & posts.c.clicked), False: _due_posts(which & sa.not_(posts.c.clicked))}
+    for which in (_OF_TEAM, _OF_OTHERS)
+)
+"""By whether a person clicked."""
+_EARLIEST_OF_TEAM, _EARLIEST_OF_OTHERS = (
+    sa.select(sa.func.min(posts.c.repaint_at)).where(_STALE, which) for which in (_OF_TEAM, _OF_OTHERS)
+)
+_CLICKED_OF_TEAM = sa.select(posts.c.clicked).where(_STALE, _OF_TEAM, posts.c.clicked).limit(1)
+_SHOWN = (
+    sa.update(posts)
+    .where(posts.c.id == sa.bindparam("post"), posts.c.version == sa.bindparam("drawn"))
+    .values(repaint_at=None, clicked=False, turned=False)
+)
+_MESSAGE = (
+    drawable()
+    .where(posts.c.channel == sa.bindparam("channel"), posts.c.ts == sa.bindparam("ts"))
+    .order_by(posts.c.id)
+)
+
+
+def _lease(tx: Transaction, statement: Any, *, limit: int, **values: Any) -> Sequence[sa.Row[int, str, str]]:
+    return tx.execute(statement, {**values, "now": tx.now, "limit": limit}).all() if limit > 0 else ()
 
 
 def _lease_each(
@@ -173,25 +197,18 @@ def _lease_each(
     rows: list[sa.Row[int, str, str]] = []
     burst = UPDATES.burst if clicked else BACKGROUND
     for team, row in room.items():
-        own = _due(tx.now) & of_team(posts.c.channel, team)
         most = min(limit - len(rows), _free(row, burst, tx.now) - taken[team])
-        rows += _lease(tx, own, limit=most, clicked=clicked)
-    others = _due(tx.now) & _besides(room)
-    return rows + _lease(tx, others, limit=limit - len(rows), clicked=clicked)
+        rows += _lease(tx, _LEASE_TEAM[clicked], team=team, limit=most)
+    rows += _lease(tx, _LEASE_OTHERS[clicked], teams=[*room], limit=limit - len(rows))
+    return rows
 
 
-def _besides(teams: Mapping[str, Any]) -> sa.ColumnElement[bool]:
-    """Posts outside these Slack workspaces."""
-    return sa.and_(sa.true(), *(sa.not_(of_team(posts.c.channel, team)) for team in teams))
-
-
-def _due_in(tx: Transaction, where: sa.ColumnElement[bool], row: Any) -> float | None:
-    """Seconds until something is due for repainting among these posts, which share a limit."""
-    due = where & posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
-    at = tx.scalar(sa.select(sa.func.min(posts.c.repaint_at)).where(due))
+def _due_in(tx: Transaction, earliest: sa.Select[Any], teams: Mapping[str, Any], row: Any) -> float | None:
+    """Seconds until something is due for repainting among the posts of these Slack workspaces."""
+    at = tx.scalar(earliest, teams)
     if at is None:
         return None
-    clicked = row and tx.scalar(sa.select(posts.c.clicked).where(due & posts.c.clicked).limit(1))
+    clicked = row and tx.scalar(_CLICKED_OF_TEAM, teams)
     return max(0.0, float(at) - tx.now, _wait(row, UPDATES.burst if clicked else BACKGROUND, tx.now))
 
 
@@ -213,16 +230,12 @@ def _postpone(tx: Transaction, message: Sequence[Post], seconds: float) -> None:
 
 
 def _message(tx: Transaction, channel: str, ts: str) -> tuple[Post, ...]:
-    query = drawable().where(_is_at(channel, ts)).order_by(posts.c.id)
-    return read_posts(tx, query)
-
-
-def _is_at(channel: str, ts: str) -> sa.ColumnElement[bool]:
-    return (posts.c.channel == channel) & (posts.c.ts == ts)
+    return read_posts(tx, _MESSAGE, {"channel": channel, "ts": ts})
 
 
 def _is_editable(channel: str, ts: str) -> sa.ColumnElement[bool]:
-    return _is_at(channel, ts) & sa.not_(posts.c.frozen) & (posts.c.kind != REPLACED)
+    here = (posts.c.channel == channel) & (posts.c.ts == ts)
+    return here & sa.not_(posts.c.frozen) & (posts.c.kind != REPLACED)
 
 
 def _by_kind(tx: Transaction, which: sa.ColumnElement[bool]) -> tuple[tuple[str, int], ...]:

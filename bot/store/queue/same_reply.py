@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, posts
 from bot.store.queue import outbox, renewals
@@ -85,26 +86,29 @@ def merge(
     return [row for row in rows if row["dedupe"] not in merged]
 
 
+_SHOWN = sa.select(posts.c.alert_id, posts.c.channel).where(
+    posts.c.alert_id.in_(sa.bindparam("names", expanding=True)), posts.c.kind.in_([ALERT, REPLACED])
+)
+_CARDS = (
+    sa.select(
+        *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
+        *(alerts.c[name] for name in ("email", "kind", "reply")),
+    )
+    .join(alerts, alerts.c.id == posts.c.alert_id)
+    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), alerts.c.kind.in_(SAYS))
+    .where(posts.c.kind == ALERT, alerts.c.received_at > NOW - WITHIN)
+    .order_by(posts.c.id)
+)
+
+
 def _shown(tx: Transaction, names: Collection[str]) -> set[tuple[str, str]]:
     """Alerts with the channels that have a card of them, planned or posted."""
-    query = sa.select(posts.c.alert_id, posts.c.channel).where(
-        posts.c.alert_id.in_(names), posts.c.kind.in_([ALERT, REPLACED])
-    )
-    return {(row.alert_id, row.channel) for row in tx.execute(query)}
+    return {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
 
 
 def _cards(tx: Transaction, emails: Collection[str]) -> list[ReplyCard]:
-    query = (
-        sa.select(
-            *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
-            *(alerts.c[name] for name in ("email", "kind", "reply")),
-        )
-        .join(alerts, alerts.c.id == posts.c.alert_id)
-        .where(alerts.c.email.in_(emails), alerts.c.kind.in_(SAYS), posts.c.kind == "alert")
-        .where(alerts.c.received_at > tx.now - WITHIN)
-        .order_by(posts.c.id)
-    )
-    return [ReplyCard(**row._asdict()) for row in tx.execute(query)]
+    rows = tx.execute(_CARDS, {"emails": [*emails], "now": tx.now})
+    return [ReplyCard(**row._asdict()) for row in rows]
 
 
 def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None:

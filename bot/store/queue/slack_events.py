@@ -43,8 +43,7 @@ class SlackEvents(Repository):
         """
         if old == new:
             return
-        moved = tx.insert(moved_channels).values(old=old, new=new)
-        tx.execute(moved.on_conflict_do_update(index_elements=["old"], set_={"new": new}))
+        tx.execute(tx.upsert(moved_channels, "new"), {"old": old, "new": new})
         tx.execute(sa.update(moved_channels).where(moved_channels.c.new == old).values(new=new))
         for table in (subscriptions, digests, channel_leases, lookups):
             _move_rows(tx, table, old, new)
@@ -58,6 +57,9 @@ def _move_rows(tx: Transaction, table: sa.Table, old: str, new: str) -> None:
     tx.execute(sa.delete(table).where(table.c.channel == old))
 
 
+_MOVED = sa.select(moved_channels)
+
+
 def present_ids(tx: Transaction) -> dict[str, str]:
     """The ids that channels have now, by those that they had."""
-    return {row.old: row.new for row in tx.execute(sa.select(moved_channels))}
+    return {row.old: row.new for row in tx.execute(_MOVED)}

@@ -49,18 +49,28 @@ POSTS = Pace(period=0.2, burst=5)
 (https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""
 
 
+_OF_KEY = sa.select(slack_limits).where(slack_limits.c.key == sa.bindparam("key")).with_for_update()
+_OF_METHOD = (
+    sa.select(slack_limits)
+    .where(
+        (slack_limits.c.key == sa.bindparam("method")) | slack_limits.c.key.endswith(sa.bindparam("behind"))
+    )
+    .order_by(slack_limits.c.key)
+)
+_LOCKED_OF_METHOD = _OF_METHOD.with_for_update()
+_FAILED = sa.update(slack_limits).where(
+    slack_limits.c.key == sa.bindparam("failed"), slack_limits.c.failures > 0
+)
+
+
 def read_limit(tx: Transaction, key: str) -> Any:
     """The row, locked; None: nothing is known against calling."""
-    return tx.execute(
-        sa.select(slack_limits).where(slack_limits.c.key == key).with_for_update()
-    ).one_or_none()
+    return tx.execute(_OF_KEY, {"key": key}).one_or_none()
 
 
 def read_teams(tx: Transaction, method: str, *, lock: bool = True) -> Mapping[str, Any]:
     """The rows of a method by Slack workspace, locked; the id is empty where there is only one."""
-    ours = (slack_limits.c.key == method) | slack_limits.c.key.endswith(f"/{method}")
-    query = sa.select(slack_limits).where(ours).order_by(slack_limits.c.key)
-    rows = tx.execute(query.with_for_update() if lock else query)
+    rows = tx.execute(_LOCKED_OF_METHOD if lock else _OF_METHOD, {"method": method, "behind": f"/{method}"})
     return {split_id(row.key)[0]: row for row in rows}
 
 
@@ -74,9 +84,9 @@ def team_of(channel: str) -> str:
     return split_id(channel)[0]
 
 
-def of_team(channel: sa.ColumnElement[str], team: str) -> sa.ColumnElement[bool]:
-    """Whether a column's channel is in a Slack workspace."""
-    return channel.startswith(f"{team}/") if team else sa.not_(channel.contains("/"))
+def team_column(channel: sa.ColumnElement[str]) -> sa.ColumnElement[str]:
+    """The same in SQL: the channel without all that is not a slash at its end, and then without the slash."""
+    return sa.func.rtrim(sa.func.rtrim(channel, sa.func.replace(channel, "/", "")), "/")
 
 
 def closed_for(row: Any, *, now: float) -> float:
@@ -107,8 +117,7 @@ def take(tx: Transaction, row: Any, key: str, pace: Pace, *, count: int) -> None
 
 
 def write_limit(tx: Transaction, key: str, **values: Any) -> None:
-    new = tx.insert(slack_limits).values(key=key, **values)
-    tx.execute(new.on_conflict_do_update(index_elements=["key"], set_=values))
+    tx.execute(tx.upsert(slack_limits, *values), {"key": key, **values})
 
 
 def close(tx: Transaction, key: str, seconds: float) -> None:
@@ -128,8 +137,7 @@ def fail(tx: Transaction, key: str, *, first: float = FIRST_PAUSE, longest: floa
 
 
 def succeed(tx: Transaction, key: str) -> None:
-    failed = (slack_limits.c.key == key) & (slack_limits.c.failures > 0)
-    tx.execute(sa.update(slack_limits).where(failed).values(failures=0, closed_until=0.0))
+    tx.execute(_FAILED, {"failed": key, "failures": 0, "closed_until": 0.0})
 
 
 def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,27 +11,30 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import lookups, posts
 from bot.store.queue.posts import State
 
+# A reading that began before may have passed by the place where these will be: it proves nothing about them.
+_MISSED = (
+    sa.exists()
+    .where(lookups.c.channel == posts.c.channel, lookups.c.thread_ts == posts.c.thread_ts)
+    .where(sa.or_(lookups.c.lease_until.is_not(None), lookups.c.position != ""))
+    .correlate(posts)
+)
 
-def look_for(tx: Transaction, which: sa.ColumnElement[bool], *, after: float, **values: Any) -> list[str]:
-    """Have these posts looked for `after` so many seconds, or as soon as others there; returns their channels."""
-    place = (lookups.c.channel == posts.c.channel) & (lookups.c.thread_ts == posts.c.thread_ts)
-    under_way = sa.or_(lookups.c.lease_until.is_not(None), lookups.c.position != "")
-    # A reading that began before may have passed by the place where these will be: it proves nothing about them.
-    missed = sa.exists().where(place, under_way).correlate(posts)
-    doubted = (
+
+def doubted(which: sa.ColumnElement[bool]) -> Any:
+    """The statement with which `look_for` finds these posts."""
+    return (
         sa.update(posts)
         .where(which)
-        .values(
-            {
-                "state": State.UNCERTAIN,
-                "unsure": True,
-                "lookups": sa.case((missed, -1), else_=0),
-                **values,
-            }
-        )
+        .values(state=State.UNCERTAIN, unsure=True, lookups=sa.case((_MISSED, -1), else_=0))
         .returning(posts.c.channel, posts.c.thread_ts)
     )
-    places = [(row.channel, row.thread_ts) for row in tx.execute(doubted)]
+
+
+def look_for(
+    tx: Transaction, doubted: Any, values: Mapping[str, Any] | None = None, *, after: float
+) -> list[str]:
+    """Have posts looked for `after` so many seconds, or as soon as others there; returns their channels."""
+    places = [(row.channel, row.thread_ts) for row in tx.execute(doubted, values)]
     for channel, thread_ts in sorted(set(places)):
         new = tx.insert(lookups).values(channel=channel, thread_ts=thread_ts, due_at=tx.now + after)
         sooner = sa.case(

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import digests
 from bot.store.queue import outbox
@@ -28,6 +29,9 @@ class DueDigest:
     due_at: float
 
 
+_DUE = sa.select(digests).where(digests.c.due_at <= NOW)
+
+
 class Digests(Repository):
     """The digests of the channels."""
 
@@ -35,7 +39,7 @@ class Digests(Repository):
     def due(self, tx: Transaction) -> Sequence[DueDigest]:
         """Those whose time has come since they were given last."""
         found = []
-        for row in tx.execute(sa.select(digests).where(digests.c.due_at <= tx.now)).all():
+        for row in tx.execute(_DUE, {"now": tx.now}).all():
             at = recurrence_of(row.at).last_before(datetime.fromtimestamp(tx.now, UTC)).timestamp()
             one = DueDigest(workspace=row.workspace, channel=row.channel, every=row.every, due_at=at)
             if row.done_until < at and tx.now - at < LATEST:

@@ -60,7 +60,8 @@ async def test_the_indexes_are_those_of_the_tables_to_the_last_condition(store: 
 async def test_a_look_passes_over_what_was_looked_at(store: Store, index: str) -> None:
     await arrive(store, *(interested(number) for number in range(60)))
     await look(store)
-    query = dedupe.came(limit=50) if index.endswith("pending") else dedupe.there({b"1", b"2"})
+    came = index.endswith("pending")
+    query = dedupe.CAME.params(limit=50) if came else dedupe.THERE.params(keys=[b"1", b"2"])
 
     def plan(connection: sa.Connection) -> str:
         text = query.compile(connection, compile_kwargs={"literal_binds": True})
