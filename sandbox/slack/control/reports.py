@@ -76,7 +76,7 @@ def _wanted(message: Message, query: Query) -> bool:
 async def traffic(workspace: Workspace, query: Query) -> Json:
     """The last exchanges, oldest first; `after` leaves out those already read."""
     after = int(query.get("after") or 0)
-    return {"exchanges": [asdict(one) for one in workspace.traffic.exchanges if one.number > after]}
+    return {"exchanges": [one.to_json() for one in workspace.traffic.exchanges if one.number > after]}
 
 
 async def summary(workspace: Workspace, query: Query) -> Json:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -86,16 +86,18 @@ ACTING: dict[str, Handler] = {
 
 
 def routes(workspace: Workspace) -> list[web.RouteDef]:
-    """`GET /control/{what}` and `POST /control/{act}`."""
-    reading = [web.get(f"/control/{name}", _route(workspace, one)) for name, one in READING.items()]
-    acting = [web.post(f"/control/{name}", _route(workspace, one)) for name, one in ACTING.items()]
-    return [*reading, *acting]
+    """`GET /control/{what}` and `POST /control/{act}`: two routes, since each one takes aiohttp a tenth of a millisecond."""
 
+    async def read(request: web.Request) -> web.Response:
+        handler = READING.get(request.match_info["what"])
+        if handler is None:
+            raise _unknown(request, other=ACTING, method="POST")
+        return await _answer(workspace, handler, dict(request.query))
 
-def _route(workspace: Workspace, handler: Handler) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def handle(request: web.Request) -> web.Response:
-        if request.method != "POST":
-            return await _answer(workspace, handler, dict(request.query))
+    async def act(request: web.Request) -> web.Response:
+        handler = ACTING.get(request.match_info["what"])
+        if handler is None:
+            raise _unknown(request, other=READING, method="GET")
         try:
             body = json.loads(await request.read() or b"{}")
         except (ValueError, RecursionError):
@@ -104,7 +106,15 @@ def _route(workspace: Workspace, handler: Handler) -> Callable[[web.Request], Aw
             return _error("body: not an object")
         return await _answer(workspace, handler, body)
 
-    return handle
+    path = "/control/{what:.+}"
+    return [web.get(path, read), web.post(path, act)]
+
+
+def _unknown(request: web.Request, *, other: Mapping[str, Handler], method: str) -> web.HTTPException:
+    """404, or 405 where the other method has it."""
+    if request.match_info["what"] in other:
+        return web.HTTPMethodNotAllowed(request.method, [method])
+    return web.HTTPNotFound()
 
 
 async def _answer(workspace: Workspace, handler: Handler, body: dict[str, Any]) -> web.Response:

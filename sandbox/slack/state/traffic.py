@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from sandbox.slack.state.feed import Feed
@@ -32,6 +32,10 @@ class Exchange:
     attempt: int = 0
     request: Any = None
     answer: Any = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields by name; not a copy, since nobody changes what was recorded."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
 @dataclass(slots=True)
@@ -100,7 +104,7 @@ class Traffic:
         exchange = Exchange(number=number, direction=direction, name=name, ms=round(ms, 2), **details)
         self.exchanges.append(exchange)
         self.counts.add(exchange)
-        self._feed.publish("traffic", asdict(exchange))
+        self._feed.publish("traffic", exchange.to_json())
 
     def summary(self) -> dict[str, Any]:
         counts, acks = self.counts, list(self.counts.acks)

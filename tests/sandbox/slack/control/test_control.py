@@ -255,6 +255,22 @@ async def test_a_response_address_can_be_cut_too(
     assert [one["text"] for one in found if one["by_app"]] == words
 
 
+async def test_an_unknown_act_is_404_and_the_wrong_method_405(
+    slack: SlackStandIn, session: aiohttp.ClientSession
+) -> None:
+    for address in (slack.origin, f"{slack.origin}/teams/{slack.second.contents.team.id}"):
+        for method, name, status in (
+            ("GET", "state", 200),
+            ("POST", "state", 405),
+            ("GET", "view/submit", 405),
+            ("POST", "reset", 200),
+            ("GET", "nothing", 404),
+            ("POST", "nothing", 404),
+        ):
+            async with session.request(method, f"{address}/control/{name}") as answer:
+                assert (answer.status, method, name) == (status, method, name)
+
+
 def test_every_act_is_written_down() -> None:
     text = (Path(__file__).parents[4] / "docs" / "slack-stand-in.md").read_text("utf-8")
     assert [name for name in (*ACTING, *READING) if f"| `{name}` |" not in text] == []
