@@ -30,22 +30,23 @@ def running(
 
 @asynccontextmanager
 async def running_async(*command: str | Path, **options: Any) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Start a program, and kill it if it still runs at the end of the block."""
+    """Start a program, and kill it if it still runs at the end of the block, with what it has started."""
     process = await asyncio.create_subprocess_exec(*command, **options)
     try:
         yield process
     finally:
         if process.returncode is None:
+            family = _children(process.pid)
             process.kill()
-        await process.communicate()
+            kill(family)
+        await process.communicate()  # reads the pipes to their end: one that is left open fails another test
 
 
 def end_process(process: subprocess.Popen[str], *, number: int = signal.SIGTERM) -> None:
     """End it, with what it has started and does not end itself, and close its pipes. One that has ended may come too."""
     family: list[psutil.Process] = []
     if process.poll() is None:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            family = psutil.Process(process.pid).children(recursive=True)
+        family = _children(process.pid)
         process.send_signal(number)
         try:
             process.wait(END_SECONDS)
@@ -54,6 +55,13 @@ def end_process(process: subprocess.Popen[str], *, number: int = signal.SIGTERM)
     kill(family)
     with process:  # closes the pipes, and waits
         pass
+
+
+def _children(pid: int) -> list[psutil.Process]:
+    try:
+        return psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
 
 
 def kill(processes: Sequence[psutil.Process]) -> None:

@@ -31,6 +31,7 @@ from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
 from shared import settings as shared_settings
 from tests.bot.migrated import migrated_file
+from tests.processes import running_async
 from tests.waiting import BOUND, until
 
 SECRET = "whsec-of-the-tests"
@@ -248,15 +249,9 @@ async def bot_process(
     """The bot as its own process, killed at the end if it still lives; `before` is run in it first."""
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
     program = before + RUN.format(pace=pace)
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, env=environ, stderr=stderr)
-    try:
+    async with running_async(sys.executable, "-c", program, env=environ, stderr=stderr) as process:
         await until(lambda: _answers(bot), seconds=START_BOUND)
         yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
-        process._transport.close()  # type: ignore[attr-defined] # a pipe that was not read to its end stays open
 
 
 async def _answers(bot: BotHarness) -> bool:

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from sandbox.service import Service
+from tests.processes import running_async
 from tests.sandbox.service.conftest import client_of
 from tests.sandbox.service.subscriber import Receiver, happen, subscribe
 from tests.waiting import until
@@ -95,16 +96,11 @@ asyncio.run(main())
 async def process(database: str, *, speed: float = 0.0) -> AsyncIterator[tuple[str, str, dict[str, str]]]:
     """A service in its own process."""
     pipe = asyncio.subprocess.PIPE
-    running = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", PROCESS, database, str(speed), stdin=pipe, stdout=pipe
-    )
-    try:
+    command = (sys.executable, "-c", PROCESS, database, str(speed))
+    async with running_async(*command, stdin=pipe, stdout=pipe) as running:
         assert running.stdout is not None
         base_url, control_url, keys = json.loads(await running.stdout.readline())
         yield base_url, control_url, keys
-    finally:
-        running.kill()
-        await running.communicate()
 
 
 @pytest.mark.e2e

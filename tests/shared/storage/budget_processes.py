@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy.engine import URL
 
@@ -18,7 +15,8 @@ ROOT = Path(__file__).parents[3]
 SLOT = 1 / 9.5
 
 
-async def worker(url: URL, server: ScriptedServer, priority: str, count: int) -> dict[str, Any]:
+async def worker(url: URL, server: ScriptedServer, priority: str, count: int) -> int:
+    """Run one to its end; its process id."""
     command = (
         sys.executable,
         str(Path(__file__).with_name("budget_worker.py")),
@@ -28,8 +26,6 @@ async def worker(url: URL, server: ScriptedServer, priority: str, count: int) ->
         str(count),
     )
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    async with running_async(*command, stdout=asyncio.subprocess.PIPE, env=environ) as process:
-        out, _ = await process.communicate()
-    assert process.returncode == 0
-    body: dict[str, Any] = json.loads(out)
-    return body
+    async with running_async(*command, env=environ) as process:
+        assert await process.wait() == 0
+    return process.pid

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from sqlalchemy import make_url
 from bot.store.db.engine import Database, unreachable
 from shared.domain.records import RecordsUnavailable
 from shared.storage.database import connection_advice, open_engine, parse_url
+from tests.processes import running_async
 
 
 async def test_a_database_without_an_encoding_is_refused_with_what_to_do(postgresql: str) -> None:
@@ -62,7 +62,7 @@ async def test_a_second_engine_of_a_process_leaves_the_locks_of_the_first(tmp_pa
         connection.commit()
         open_engine(url).dispose()
         look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM t').close()"
-        other = await asyncio.create_subprocess_exec(sys.executable, "-c", look, str(file))
-        assert await other.wait() == 0
+        async with running_async(sys.executable, "-c", look, str(file)) as other:
+            assert await other.wait() == 0
         assert file.with_name("history.db-wal").exists()
     first.dispose()

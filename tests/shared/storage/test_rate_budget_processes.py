@@ -1,4 +1,8 @@
-"""One budget in several processes that die, stop, spell an address differently, or cannot use the file."""
+"""One budget in several processes that die, stop, spell an address differently, or cannot use the file.
+
+Whether they keep the limit is judged by what they were granted, not by when the requests arrived: on a busy machine one
+that is held up on its way arrives together with others.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,8 @@ import asyncio
 import os
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,48 +19,94 @@ import pytest
 from sqlalchemy.engine import URL, make_url
 
 from shared.api import Priority
-from shared.api.http.rate_limit import BURST
+from shared.api.http.rate_limit import BURST, EARLY_PRICE
+from shared.api.http.rate_wait import boot_time
 from shared.storage import budget_rows
 from shared.storage.rate_budget import SharedBudget
 from tests.processes import running_async
-from tests.shared.api.scripted_server import ScriptedServer, worst_second
+from tests.shared.api.scripted_server import ScriptedServer
+from tests.shared.storage import grant_log
 from tests.shared.storage.budget_processes import ROOT, SLOT, worker
+from tests.shared.storage.grant_log import GrantLog, write_grants
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 
+SECONDS = 60.0
+"""For a few dozen requests, on whatever machine."""
+STOPPED_SECONDS = 5.0
+
+
+@pytest.fixture
+def grants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GrantLog:
+    """What this process and those of `worker` and `run_script` were granted."""
+    file = tmp_path / "grants"
+    monkeypatch.setenv(grant_log.VARIABLE, str(file))
+    write_grants(str(file), patch=monkeypatch.setattr)
+    return GrantLog(file)
+
+
+RunScript = Callable[..., Awaitable[asyncio.subprocess.Process]]
+WRITE_GRANTS = f"""
+import os
+from tests.shared.storage.grant_log import write_grants
+write_grants(os.environ["{grant_log.VARIABLE}"])
+"""
+
+
+@pytest.fixture
+async def run_script(grants: GrantLog) -> AsyncIterator[RunScript]:
+    """Starts a script in a process of its own, which ends with the test at the latest."""
+    async with AsyncExitStack() as started:
+
+        async def run(script: str, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
+            command = (sys.executable, "-c", WRITE_GRANTS + script, *arguments)
+            return await started.enter_async_context(
+                running_async(*command, cwd=ROOT, env={**os.environ, **environ})
+            )
+
+        yield run
+
+
+def assert_limit_kept(grants: GrantLog, server: ScriptedServer) -> None:
+    assert len(server.asked) <= len(grants.granted()), "nothing went without a grant"
+    assert grants.worst_second() <= 10, str(grants.granted())
+
 
 async def test_several_processes_together_keep_the_limit_and_a_person_comes_first(
-    url: URL, server: ScriptedServer
+    url: URL, server: ScriptedServer, grants: GrantLog
 ) -> None:
-    answers = await asyncio.gather(
+    _, _, person, _ = await asyncio.gather(
         worker(url, server, Priority.BULK, 8),
         worker(url, server, Priority.NORMAL, 5),
         worker(url, server, Priority.INTERACTIVE, 3),
         worker(url, server, "status", 5),
     )
-    moments = [asked.at for asked in server.asked]
-    assert len(moments) == 21
-    assert worst_second(moments) <= 10, str([round(m - min(moments), 3) for m in sorted(moments)])
+    assert len(server.asked) == 21
+    assert_limit_kept(grants, server)
+    moments = grants.granted()
     assert max(moments) - min(moments) >= (20 - BURST) * SLOT
-    # Two slots, and what a machine with two busy cores adds.
-    assert sorted(answers[2]["waits"])[-2] <= 2 * SLOT + 0.15
+    # The other person, who reads five things at once, may come before one of the three.
+    assert sorted(grants.waits_of(person))[-2] <= 2 * (SLOT + EARLY_PRICE)
 
 
-async def test_a_killed_process_wastes_few_slots(tmp_path: Path, server: ScriptedServer) -> None:
+async def test_a_killed_process_wastes_few_slots(
+    tmp_path: Path, server: ScriptedServer, run_script: RunScript, grants: GrantLog
+) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
-    async with (
-        running_async(sys.executable, "-c", DOOMED, str(url), server.base_url, cwd=ROOT) as doomed,
-        SharedBudget(url, key="k") as budget,
-    ):
-        async with asyncio.timeout(60):
-            while budget.state().waiting < 5:
-                await asyncio.sleep(0.02)
-                await budget.open()
+    doomed = await run_script(DOOMED, str(url), server.base_url)
+    async with SharedBudget(url, key="k") as budget:
+
+        async def is_waited_for() -> bool:
+            await budget.open()
+            return budget.state().waiting >= 5
+
+        await until(is_waited_for, seconds=SECONDS)
         doomed.kill()
         await doomed.wait()
-        started = time.monotonic()
+        dead_at = boot_time()
         await budget.reserve(priority=Priority.NORMAL, deadline=None)
-        assert time.monotonic() - started <= 10 * SLOT
+    assert sum(grants.waits(since=dead_at)) <= 10 * SLOT
 
 
 DOOMED = """
@@ -78,49 +126,31 @@ asyncio.run(main())
 """
 
 
-RunScript = Callable[..., Awaitable[asyncio.subprocess.Process]]
-
-
-@pytest.fixture
-async def run_script() -> AsyncIterator[RunScript]:
-    """Starts a script in a process of its own, which ends with the test at the latest."""
-    async with AsyncExitStack() as started:
-
-        async def run(script: str, *arguments: str, **environ: str) -> asyncio.subprocess.Process:
-            command = (sys.executable, "-c", script, *arguments)
-            return await started.enter_async_context(
-                running_async(*command, cwd=ROOT, env={**os.environ, **environ})
-            )
-
-        yield run
-
-
 async def until_asked(server: ScriptedServer, count: int) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            if len(server.asked) >= count:
-                return
-            await asyncio.sleep(0.01)
+    await until(lambda: len(server.asked) >= count, seconds=SECONDS)
 
 
 @pytest.mark.parametrize("count", [3, 4])
 @pytest.mark.parametrize("temporary", ["usable", "unusable"])
 async def test_processes_without_a_usable_budget_file_keep_the_limit_together(
-    tmp_path: Path, server: ScriptedServer, temporary_folder: Path, temporary: str, count: int
+    tmp_path: Path,
+    server: ScriptedServer,
+    grants: GrantLog,
+    temporary: str,
+    count: int,
 ) -> None:
     (tmp_path / "file").write_text("")
     if temporary == "unusable":  # another user could write to it
-        (temporary_folder / f"outreach-ops-{os.getuid()}").mkdir()
-        (temporary_folder / f"outreach-ops-{os.getuid()}").chmod(0o777)
+        budget_rows.fallback_folder().mkdir()
+        budget_rows.fallback_folder().chmod(0o777)
     url = make_url(f"sqlite:///{tmp_path / 'file' / 'budget.db'}")
     await asyncio.gather(*(worker(url, server, Priority.NORMAL, 8) for _ in range(count)))
-    moments = [asked.at for asked in server.asked]
-    assert len(moments) == 8 * count
-    assert worst_second(moments) <= 10
+    assert len(server.asked) == 8 * count
+    assert_limit_kept(grants, server)
 
 
 async def test_one_process_that_cannot_use_the_file_takes_the_others_along(
-    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: ScriptedServer, grants: GrantLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     others = [asyncio.create_task(worker(url, server, Priority.NORMAL, 12)) for _ in range(2)]
@@ -130,11 +160,9 @@ async def test_one_process_that_cannot_use_the_file_takes_the_others_along(
     async with SharedBudget(url, key="k") as budget:
         for _ in range(5):
             await budget.reserve(priority=Priority.NORMAL, deadline=None)
-            server.asked.append(replace(server.asked[-1], at=time.monotonic()))
     await asyncio.gather(*others)
-    moments = [asked.at for asked in server.asked]
-    assert len(moments) == 29
-    assert worst_second(moments) <= 10
+    assert len(server.asked) == 24
+    assert_limit_kept(grants, server)
 
 
 def refuse_once(change: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,7 +192,7 @@ asyncio.run(main())
 
 
 async def test_spellings_of_one_address_share_the_budget_of_the_key(
-    tmp_path: Path, server: ScriptedServer, run_script: RunScript
+    tmp_path: Path, server: ScriptedServer, run_script: RunScript, grants: GrantLog
 ) -> None:
     hosts = ("127.0.0.1", "localhost", "LOCALHOST")
     environ = {
@@ -174,7 +202,7 @@ async def test_spellings_of_one_address_share_the_budget_of_the_key(
     workers = [await run_script(SPELLING, OUTREACH_BASE_URL=url, **environ) for url in spelled]
     assert [await one.wait() for one in workers] == [0, 0, 0]
     assert len(server.asked) == 30
-    assert worst_second([asked.at for asked in server.asked]) <= 10
+    assert_limit_kept(grants, server)
 
 
 STEPPING = """
@@ -202,27 +230,24 @@ asyncio.run(main())
 
 
 async def test_a_wall_clock_that_is_set_forward_again_and_again_changes_nothing(
-    tmp_path: Path, server: ScriptedServer, run_script: RunScript
+    tmp_path: Path, server: ScriptedServer, run_script: RunScript, grants: GrantLog
 ) -> None:
     process = await run_script(STEPPING, f"sqlite:///{tmp_path / 'budget.db'}", server.base_url)
     assert await process.wait() == 0
     assert len(server.asked) == 35
-    assert worst_second([asked.at for asked in server.asked]) <= 10
+    assert_limit_kept(grants, server)
 
 
 async def test_a_resumed_process_continues_at_once(
-    tmp_path: Path, server: ScriptedServer, run_script: RunScript
+    tmp_path: Path, server: ScriptedServer, run_script: RunScript, grants: GrantLog
 ) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     process = await run_script(DOOMED, str(url), server.base_url)
     await until_asked(server, 5)
     process.send_signal(signal.SIGSTOP)
-    before = len(server.asked)
-    await asyncio.sleep(5)
+    before, stopped_at = len(server.asked), boot_time()
+    await asyncio.sleep(STOPPED_SECONDS)
     process.send_signal(signal.SIGCONT)
-    continued = time.monotonic()
     await until_asked(server, before + 20)
-    assert time.monotonic() - continued <= 4
-    process.kill()
-    await process.wait()
-    assert worst_second([asked.at for asked in server.asked]) <= 10
+    assert max(grants.waits(since=stopped_at)) < STOPPED_SECONDS / 2
+    assert_limit_kept(grants, server)
