@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import gc
+import math
 import os
 import secrets
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy.engine import make_url
@@ -59,6 +61,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         params = [value for value in variant.params.values() if isinstance(value, str)] if variant else []
         if {"postgresql", "fresh_postgresql"} & {*params, *getattr(item, "fixturenames", ())}:
             item.add_marker("postgresql")
+        if any(fixture.scope == "module" for fixture in _fixtures(item)):
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(item.config.rootpath).as_posix()))
+    # What takes minutes begins first, or one process is left with it at the end.
+    items.sort(key=_timeout, reverse=True)
+
+
+def _fixtures(item: pytest.Item) -> Iterator[pytest.FixtureDef[Any]]:
+    """Those of the item that would be set up anew in each process: what they start may take longer than the tests."""
+    info = getattr(item, "_fixtureinfo", None)
+    return (
+        definitions[-1] for definitions in (info.name2fixturedefs.values() if info else ()) if definitions
+    )
+
+
+def _timeout(item: pytest.Item) -> float:
+    """In seconds, where it is longer than usual."""
+    mark = item.get_closest_marker("timeout")
+    return max(300.0, mark.args[0] or math.inf) if mark else 300.0
 
 
 gc.disable()  # what the collection of the tests loads is no garbage

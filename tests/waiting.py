@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-BOUND = 15.0
+BOUND = 30.0
 
 
 async def until(condition: Callable[[], Awaitable[Any] | Any], *, seconds: float = BOUND) -> Any:

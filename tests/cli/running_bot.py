@@ -31,7 +31,7 @@ def running_bot(shell: Shell) -> Iterator[str]:
     process = shell.start("bot", stdout=None, stderr=None)
     address = f"http://127.0.0.1:{port}"
     try:
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 60
         while not _ready(address):
             assert process.poll() is None
             assert time.monotonic() < ends
@@ -39,7 +39,7 @@ def running_bot(shell: Shell) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
 
 
 def _ready(address: str) -> bool:

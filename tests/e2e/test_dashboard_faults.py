@@ -38,14 +38,14 @@ def test_a_slow_service_is_shown_and_the_keys_still_work(tmp_path: Path, account
     with shown(tmp_path, database=account) as (sandbox, screen):
         screen.until("at risk|healthy")
         sandbox.control("faults", {"delay": 40.0, "times": None})
-        screen.until("late:", seconds=40)
-        screen.until("can't be reached", seconds=60)
-        screen.until("showing data from", seconds=30)
+        screen.until("late:")
+        screen.until("can't be reached")
+        screen.until("showing data from")
         screen.press("3")
         screen.press("g")
-        screen.until("by step", seconds=5)
+        screen.until("by step", seconds=25)  # and not when the service answers
         sandbox.control("faults", method="DELETE")
-        assert "late:" not in screen.until("stale|late:", seconds=60, absent=True)
+        assert "late:" not in screen.until("stale|late:", absent=True)
 
 
 def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down(
@@ -58,8 +58,8 @@ def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down
         first = _silent_for(message)
         assert _silent_for(screen.until(rf"429: paused for (?!{first} )\d+ s")) != first
         sandbox.control("faults", method="DELETE")
-        screen.until("429: paused", seconds=60, absent=True)
-        screen.until("late:|stale", seconds=60, absent=True)
+        screen.until("429: paused", absent=True)
+        screen.until("late:|stale", absent=True)
 
 
 def _silent_for(text: str) -> int:
@@ -68,13 +68,13 @@ def _silent_for(text: str) -> int:
 
 def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Path) -> None:
     with shown(tmp_path, scenario="huge") as (_, screen):
-        screen.until("INBOXES 10,000", seconds=60)
+        screen.until("INBOXES 10,000")
         screen.press("End")
         before = screen.until("INBOXES 10,000")
         screen.press("Home")
-        screen.until(re.escape(before), absent=True, seconds=5)
+        screen.until(re.escape(before), absent=True)
         screen.press("f")
-        screen.until("problems only", seconds=5)
+        screen.until("problems only")
         assert psutil.Process(screen.pid).memory_info().rss < 200 * 2**20
 
 

@@ -65,7 +65,7 @@ def terminal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
 def page(terminal: Terminal) -> Iterator[Page]:
     """The Slack page whose address the dashboard shows."""
     found = wait_until(
-        lambda: re.search(r"http://127\.0\.0\.1:\d+/", terminal.screen()), seconds=30, what="its address"
+        lambda: re.search(r"http://127\.0\.0\.1:\d+/", terminal.screen()), seconds=60, what="its address"
     )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**chromium())
@@ -75,7 +75,7 @@ def page(terminal: Terminal) -> Iterator[Page]:
         browser.close()
 
 
-def expect_seen(terminal: Terminal, pattern: str, *, within: float = 30) -> None:
+def expect_seen(terminal: Terminal, pattern: str, *, within: float = 60) -> None:
     """Wait until a line of the screen fits."""
     wait_until(
         lambda: re.search(pattern, terminal.screen()),

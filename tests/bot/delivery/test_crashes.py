@@ -62,7 +62,7 @@ async def test_a_bot_killed_in_the_middle_of_a_burst_posts_every_accepted_delive
         for _ in range(5):  # the sender tries everything again, as often as it ever does
             accepted |= await burst(home, range(100))
         assert len(accepted) == 100
-        posted = await home.until_posted(100, seconds=40)
+        posted = await home.until_posted(100, seconds=60)
     assert set(posted.values()) == {1}
 
 
@@ -91,9 +91,9 @@ async def test_sigterm_ends_the_bot_and_loses_nothing(home: BotHarness) -> None:
     async with bot_process(home, pace=SWIFT) as process:
         assert await burst(home, range(20)) == set(range(20))
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), 60) == 0
     async with bot_process(home, pace=SWIFT):
-        posted = await home.until_posted(20, seconds=40)
+        posted = await home.until_posted(20, seconds=60)
     assert set(posted.values()) == {1}
 
 
@@ -110,7 +110,7 @@ async def test_two_bots_on_one_postgresql_share_the_work_and_one_that_dies_delay
             first, second = await sending
             assert second == set(range(120))
             assert first <= second
-            posted = await other.until_posted(120, seconds=30)
+            posted = await other.until_posted(120, seconds=60)
     assert set(posted.values()) == {1}
 
 
@@ -127,7 +127,7 @@ async def test_a_bot_that_sleeps_through_its_lease_says_nothing_twice_when_it_wa
                 await asyncio.sleep(0.6)  # with what it holds
                 sleeper.send_signal(signal.SIGCONT)
             sleeper.send_signal(signal.SIGSTOP)
-            posted = await other.until_posted(60, seconds=30)
+            posted = await other.until_posted(60, seconds=60)
             sleeper.send_signal(signal.SIGCONT)
             assert await burst(bot, range(60, 62)) == {60, 61}, "it is awake"
             posted = await other.until_posted(62)
@@ -157,7 +157,7 @@ async def test_a_clock_that_is_set_back_in_the_middle_of_a_burst_delays_and_doub
             process.send_signal(signal.SIGKILL)  # the next one has never known the hour before
             await process.wait()
         async with bot_process(bot, pace=SWIFT, before=CLOCK.format(file=str(back))):
-            posted = await bot.until_posted(60, seconds=30)
+            posted = await bot.until_posted(60, seconds=60)
     assert set(posted.values()) == {1}
 
 

@@ -162,7 +162,7 @@ async def test_sigterm_lets_the_current_message_arrive(home: BotHarness, tmp_pat
 
         await until(under_way)
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(process.wait(), 10) == 0
+        assert await asyncio.wait_for(process.wait(), 60) == 0
     async with open_store(parse_url(f"sqlite:///{tmp_path}/bot.db")) as store:
         posts = await store.database.read(
             lambda c: c.execute(sa.select(schema.posts.c.state, schema.posts.c.ts)).all()

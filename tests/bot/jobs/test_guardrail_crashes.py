@@ -103,7 +103,7 @@ async def test_a_process_that_is_killed_between_decision_and_message_is_followed
     """Killed after the decision, after it wrote down what it would pause, and after the pause itself."""
     async with bot_process(crisis.bot, before=HASTE + DIE.format(method=method)) as process:
         await crisis.deliver()
-        assert await asyncio.wait_for(process.wait(), 30) == -signal.SIGKILL
+        assert await asyncio.wait_for(process.wait(), 60) == -signal.SIGKILL
     assert len(crisis.remote.patched) == (1 if method == "_finish" else 0)
     other = crisis.second_bot()
     async with bot_process(crisis.bot, before=HASTE), bot_process(other, before=HASTE):

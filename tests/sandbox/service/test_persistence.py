@@ -6,6 +6,7 @@ import asyncio
 import datetime as dt
 import json
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -82,6 +83,9 @@ async def _clients(service: Service) -> AsyncIterator[tuple[httpx.AsyncClient, h
 PROCESS = """
 import asyncio, json, sys
 from sandbox.service import Service
+from sandbox.service.v1 import rate_limits
+
+rate_limits.WINDOW = 600.0  # in a second, a busy machine answers no ten requests
 
 async def main():
     async with Service(database=sys.argv[1], speed=float(sys.argv[2])) as service:
@@ -117,8 +121,7 @@ async def test_several_processes_share_state_rate_limits_and_deliveries(
             httpx.AsyncClient(verify=False, timeout=60) as control,
         ):
             turns = [await (first, second)[turn % 2].get("/sequences") for turn in range(14)]
-            assert sum(answer.status_code == 200 for answer in turns) <= 11
-            assert turns[-1].status_code == 429
+            assert [answer.status_code for answer in turns] == 10 * [200] + 4 * [429]
             for each in (one, two):
                 await control.put(f"{each[1]}/limiter", json={"form": "off"})
             await subscribe(first, receiver.url, "lead.bounced")
@@ -166,9 +169,11 @@ async def test_the_clock_is_not_behind_after_a_crash(copy: Callable[[], str]) ->
         httpx.AsyncClient(verify=False, timeout=30) as client,
     ):
         await asyncio.sleep(1.5)
+        asked_at = time.monotonic()
         shown = (await client.get(f"{control_url}/time")).json()["epoch"]
+    lived = time.monotonic() - asked_at
     async with Service(database=database, speed=0) as service:
-        assert shown <= service.now() < shown + 5 * 3_600
+        assert shown <= service.now() < shown + (lived + 1) * 3_600
 
 
 @pytest.mark.e2e
