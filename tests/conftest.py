@@ -28,6 +28,9 @@ pytest_plugins = ["tests.properties"]
 # httpcore looks for it at each request, and finding that it isn't installed takes longer than the rest of the request.
 sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # Python's own way to say that there is none
 
+LONG = 200.0
+"""Seconds: a test that may take longer begins before the others."""
+
 os.umask(0o022)  # a settings file that its group can write is refused, and some systems make all files so
 os.environ["XDG_STATE_HOME"] = _STATE = tempfile.mkdtemp(prefix="outreach-tests-")
 atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
@@ -76,9 +79,9 @@ def _fixtures(item: pytest.Item) -> Iterator[pytest.FixtureDef[Any]]:
 
 
 def _timeout(item: pytest.Item) -> float:
-    """In seconds, where it is longer than usual."""
+    """In seconds, where it is long."""
     mark = item.get_closest_marker("timeout")
-    return max(300.0, mark.args[0] or math.inf) if mark else 300.0
+    return max(LONG, mark.args[0] or math.inf) if mark else LONG
 
 
 gc.disable()  # what the collection of the tests loads is no garbage

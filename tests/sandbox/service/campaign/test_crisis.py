@@ -120,9 +120,10 @@ async def test_the_domains_of_the_bought_list_are_paused_one_after_another_rest_
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("weekday", range(7))
-async def test_the_crisis_comes_on_any_day_of_the_week(weekday: int) -> None:
-    async with crisis(start=TUESDAY + weekday * DAY) as watcher:
+@pytest.mark.parametrize("days", [3, 4, 5, 6], ids=["Friday", "Saturday", "Sunday", "Monday"])
+async def test_the_crisis_comes_on_any_day_of_the_week(days: int) -> None:
+    """The schedule tells only weekdays from weekends: the others are as the Tuesday above."""
+    async with crisis(start=TUESDAY + days * DAY) as watcher:
         sight = await watcher.after(9 * HOUR)
     assert {name for name, state in sight.domains.items() if state == "paused"} == set(BOUGHT)
 
