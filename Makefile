@@ -63,7 +63,7 @@ else
 endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
-	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql or scipy) and not soak" -n 6 --dist loadgroup $(ARGS)
+	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql or scipy) and not soak" -n 6 --dist loadgroup -o timeout=300 $(ARGS)
 
 test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=... runs the other tests at any)
 	@set -e; for at in $(MOMENTS); do echo "$$at" >&2; \

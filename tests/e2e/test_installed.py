@@ -54,7 +54,7 @@ class Installed:
     def run(self, *command: str, **settings: str) -> subprocess.CompletedProcess[str]:
         environ = {**self.environ, **settings}
         return subprocess.run(
-            command, cwd=self.folder, env=environ, capture_output=True, text=True, timeout=60, check=False
+            command, cwd=self.folder, env=environ, capture_output=True, text=True, timeout=120, check=False
         )
 
     @property

@@ -76,7 +76,7 @@ async def globex(service: Service) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def control(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=30) as client:
+    async with httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=120) as client:
         yield client
 
 
@@ -88,7 +88,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 def client_of(service: Service, workspace: str) -> httpx.AsyncClient:
     headers = {"Authorization": f"Bearer {service.api_keys[workspace]}"}
-    return httpx.AsyncClient(verify=False, base_url=service.base_url, headers=headers, timeout=30)
+    return httpx.AsyncClient(verify=False, base_url=service.base_url, headers=headers, timeout=120)
 
 
 async def sequence_id(api: httpx.AsyncClient, place: int = 0) -> str:

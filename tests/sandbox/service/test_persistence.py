@@ -74,7 +74,7 @@ async def _attempted(control: httpx.AsyncClient) -> bool:
 async def _clients(service: Service) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient]]:
     async with (
         client_of(service, "acme") as api,
-        httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=30) as control,
+        httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=120) as control,
     ):
         await control.put("/limiter", json={"form": "off"})
         yield api, control
@@ -116,8 +116,8 @@ async def test_several_processes_share_state_rate_limits_and_deliveries(
         assert one[2] == two[2]
         headers = {"Authorization": f"Bearer {one[2]['acme']}"}
         async with (
-            httpx.AsyncClient(verify=False, base_url=one[0], headers=headers, timeout=30) as first,
-            httpx.AsyncClient(verify=False, base_url=two[0], headers=headers, timeout=30) as second,
+            httpx.AsyncClient(verify=False, base_url=one[0], headers=headers, timeout=120) as first,
+            httpx.AsyncClient(verify=False, base_url=two[0], headers=headers, timeout=120) as second,
             httpx.AsyncClient(verify=False, timeout=60) as control,
         ):
             turns = [await (first, second)[turn % 2].get("/sequences") for turn in range(14)]
@@ -151,7 +151,7 @@ async def test_a_killed_process_leaves_its_pending_deliveries_to_the_next(
     receiver.delay = 30.0
     async with process(database) as (base_url, control_url, keys):
         headers = {"Authorization": f"Bearer {keys['acme']}"}
-        async with httpx.AsyncClient(verify=False, base_url=base_url, headers=headers, timeout=30) as api:
+        async with httpx.AsyncClient(verify=False, base_url=base_url, headers=headers, timeout=120) as api:
             await subscribe(api, receiver.url, "lead.bounced")
             await api.post(f"{control_url}/events", json={"kind": "lead.bounced", "count": 5})
             await receiver.wait_for(5)
@@ -166,7 +166,7 @@ async def test_the_clock_is_not_behind_after_a_crash(copy: Callable[[], str]) ->
     database = copy()
     async with (
         process(database, speed=3_600) as (_, control_url, _),
-        httpx.AsyncClient(verify=False, timeout=30) as client,
+        httpx.AsyncClient(verify=False, timeout=120) as client,
     ):
         await asyncio.sleep(1.5)
         asked_at = time.monotonic()

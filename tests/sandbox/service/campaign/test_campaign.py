@@ -243,7 +243,7 @@ async def test_the_same_seed_lives_the_same_life_however_often_it_is_asked(
             Service(database=copy(), speed=0, now=seeded_at) as service,
             client_of(service, "acme") as api,
         ):
-            async with httpx.AsyncClient(verify=False, timeout=30) as control:
+            async with httpx.AsyncClient(verify=False, timeout=120) as control:
                 await control.put(f"{service.control_url}/limiter", json={"form": "off"})
                 founded = (await control.get(f"{service.control_url}/state")).json()["simulated_until"]
                 for _ in range(jumps):
