@@ -21,6 +21,7 @@ from sqlalchemy.engine import make_url
 
 from shared.storage import database
 from tests.clock import NOW, TestClock, moment
+from tests.compiled_sql import compile_once
 from tests.seeded_account import make_account
 
 pytest_plugins = ["tests.properties"]
@@ -42,6 +43,7 @@ def own_state_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", f"{_STATE}/{secrets.token_hex(8)}")
 
 
+compile_once()
 _CLOCK = TestClock()
 _CLOCK.fix()  # before modules of tests are imported: their constants are of that time too
 
