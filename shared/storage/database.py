@@ -86,7 +86,8 @@ class OpenFile:
 
     def __init__(self, url: URL) -> None:
         path = url.database or ":memory:"
-        self._paths = () if path == ":memory:" else (path, f"{path}-wal", f"{path}-shm")
+        names = () if path == ":memory:" else (path, f"{path}-wal", f"{path}-shm")
+        self._paths = tuple(map(Path, names))
         self._known = self._found()
 
     def is_replaced(self) -> bool:
@@ -106,15 +107,15 @@ class OpenFile:
             return
         for path, old, new in zip(self._paths[1:], self._known[1:], found[1:], strict=True):
             if old is not None and old == new:
-                Path(path).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
 
     def _found(self) -> tuple[tuple[int, int] | None, ...]:
         return tuple(map(_identity, self._paths))
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = Path(path).stat()
+        found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino

@@ -14,6 +14,7 @@ import aiohttp
 
 from tests.simulation.loop import PROCESS, Process, SimulatedLoop
 from tests.simulation.network import Fault, Log, Network, NoConnection, Reply, Reset
+from tests.simulation.shown import Shown
 from tests.simulation.virtual_time import VirtualClock
 
 BOT = {"ok": True, "user_id": "UBOT", "bot_id": "BBOT", "team_id": "T1", "user": "outreach", "team": "sim"}
@@ -28,6 +29,7 @@ class SimulatedSlack:
     def __init__(self, loop: SimulatedLoop, clock: VirtualClock, network: Network, log: Log) -> None:
         self._loop, self._clock, self._network, self._log = loop, clock, network, log
         self.messages: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.shown = Shown()
         self.violated: Callable[[str], None] = lambda _what: None
         self._posting: dict[str, Process] = {}
         self._last_ts = 0.0
@@ -98,6 +100,7 @@ class SimulatedSlack:
         self._last_ts = max(self._clock.wall, self._last_ts + 0.000_001)
         message = {**arguments, "ts": f"{self._last_ts:.6f}", "all": _all(arguments)}
         self.messages[channel].append(message)
+        self.shown.put(channel, message)
         self.posted_at[channel] = now
         metadata = (message.get("metadata") or {}).get("event_payload") or {}
         self._log(f"slack takes {channel} {metadata.get('key')}")
@@ -107,6 +110,7 @@ class SimulatedSlack:
         for message in self.messages[arguments["channel"]]:
             if message["ts"] == arguments["ts"]:
                 message.update({**arguments, "all": _all(arguments)})
+                self.shown.put(arguments["channel"], message)
                 self._log(
                     f"slack edits {arguments['channel']} {message['metadata']['event_payload'].get('key')}"
                 )
