@@ -18,6 +18,7 @@ from shared.api.http.rate_limit import BudgetState
 from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Page, Sequence, StatsRow
 from shared.domain.failures import cause_of
 from shared.domain.guard_records import Incident
+from shared.domain.known_days import is_known_from
 from shared.domain.records import InterestedReply
 from shared.domain.totals import totals
 
@@ -73,7 +74,7 @@ class InterestedCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """How a workspace stood; `stats` by grouping over the last 30 days, `previous` the total of the 30 before."""
+    """How a workspace stood; `stats` by grouping over the last 30 days, `previous` the total of the 30 before, if all are known."""
 
     workspace: str
     sequences: Reading[tuple[Sequence, ...]] = Reading()
@@ -127,6 +128,8 @@ async def _today(client: OutreachClient, today: date) -> StatsRow:
 
 async def _previous(client: OutreachClient, today: date) -> StatsRow:
     start, end = today - 2 * DEFAULT_RANGE + timedelta(days=1), today - DEFAULT_RANGE
+    if not await is_known_from(client, start):
+        return StatsRow(group="previous")
     return totals(await client.stats(start=start, end=end), group="previous")
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import httpx
 
+from shared.api.models import StatsRow
 from shared.domain.snapshot import SOURCES, Snapshot, refresh, take_snapshot
 from tests.shared.doubles import NOW, CommandHarness
 
@@ -29,7 +30,17 @@ async def test_only_documented_requests_are_sent(harness: CommandHarness) -> Non
     assert {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"} in stats
     assert {"group_by": "sequence", "from": "2026-01-10", "to": "2026-02-08"} in stats
     assert ("GET", "/leads", {"status": "interested", "limit": "50"}) in harness.service.requests
-    assert len(harness.service.requests) == len(SOURCES)
+    assert len(harness.service.requests) == len(SOURCES) + 1  # whether the days before are known is asked first
+
+
+async def test_days_before_that_are_only_known_in_part_are_unknown(harness: CommandHarness) -> None:
+    harness.service.first_day = "2026-01-20"
+    taken = await refresh(Snapshot(workspace="acme"), SOURCES["previous"], harness.client, now=NOW)
+    assert taken.previous.value == StatsRow(group="previous")
+    harness.service.first_day = "2026-01-02"
+    taken = await refresh(taken, SOURCES["previous"], harness.client, now=NOW)
+    assert taken.previous.value is not None
+    assert taken.previous.value.sends
 
 
 async def test_a_failure_keeps_the_value_and_says_since_when(harness: CommandHarness) -> None:
