@@ -30,7 +30,8 @@ async def test_only_documented_requests_are_sent(harness: CommandHarness) -> Non
     assert {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"} in stats
     assert {"group_by": "sequence", "from": "2026-01-10", "to": "2026-02-08"} in stats
     assert ("GET", "/leads", {"status": "interested", "limit": "50"}) in harness.service.requests
-    assert len(harness.service.requests) == len(SOURCES) + 1  # whether the days before are known is asked first
+    asks_whether_known = 1
+    assert len(harness.service.requests) == len(SOURCES) + asks_whether_known
 
 
 async def test_days_before_that_are_only_known_in_part_are_unknown(harness: CommandHarness) -> None:
