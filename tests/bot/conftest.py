@@ -14,7 +14,6 @@ from bot.store import Store, open_store
 from sandbox.service.v1 import rate_limits
 from shared.operations import context
 from shared.storage.database import parse_url
-from tests.bot.compiled import share_compiled_statements
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.manual_clock import ManualClock, arrive, post_all
@@ -40,11 +39,6 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND)
-
-
-@pytest.fixture(autouse=True)
-def compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    share_compiled_statements(monkeypatch)
 
 
 @pytest.fixture

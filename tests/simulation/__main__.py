@@ -17,6 +17,7 @@ CLOCK.install()
 
 import structlog  # noqa: E402 # after the clock: the program binds it to defaults when it is imported
 
+from tests.compiled_sql import compile_once  # noqa: E402
 from tests.simulation.ablations import ABLATIONS  # noqa: E402
 from tests.simulation.world import PLANS, Plan, World, plan_of  # noqa: E402
 
@@ -34,6 +35,7 @@ def main() -> None:
     level = logging.DEBUG if given.trace else logging.CRITICAL
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(level))
     logging.disable(logging.CRITICAL)
+    compile_once()
     gc.disable()  # a collection at another moment would close what a dead process left at another moment
     if given.without:
         ABLATIONS[given.without]()

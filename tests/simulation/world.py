@@ -26,7 +26,6 @@ from shared import settings as shared_settings
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.storage import database
-from tests.bot.compiled import share_compiled
 from tests.bot.harness import SECRET, interested, signature
 from tests.bot.migrated import migrated_file
 from tests.simulation.invariants import (
@@ -44,10 +43,6 @@ from tests.simulation.virtual_time import CLOCK
 
 ALERTS, BOUNCES = "C0ALERTS", "C0BOUNCES"
 CONFIG = f"""
-[alerts]
-remind_after = "3s"
-escalate_after = "7s"
-
 [[routes.rules]]
 channel = "{BOUNCES}"
 events = ["lead.bounced"]
@@ -84,6 +79,8 @@ class Plan:
     """How many bounces come beside six interested replies, on average."""
     guardrail: str = ""
     """A rule that the bots keep to."""
+    remind_after: str = "3s"
+    escalate_after: str = "7s"
     pace: LeaseTimings = PACE
 
 
@@ -101,7 +98,14 @@ GUARDRAILS = Plan(
 )
 """Guardrails are evaluated every 30 s."""
 HOUR = Plan(
-    seconds=3600.0, deliveries=0.2, kills=1 / 900, commands=1 / 120, changes=1 / 300, pace=LeaseTimings()
+    seconds=3600.0,
+    deliveries=0.2,
+    kills=1 / 900,
+    commands=1 / 120,
+    changes=1 / 300,
+    pace=LeaseTimings(),
+    remind_after="10m",
+    escalate_after="30m",
 )
 """An ordinary hour of two bots with some faults: 720 deliveries, four deaths, thirty commands."""
 
@@ -202,8 +206,10 @@ class World:
 
     def _read_settings(self) -> Settings:
         config = self.folder / "outreach.toml"
-        rule = f'[[guardrails]]\nname = "bounces"\nrule = "{self.plan.guardrail}"\n'
-        config.write_text(CONFIG + (rule if self.plan.guardrail else ""))
+        plan = self.plan
+        alerts = f'[alerts]\nremind_after = "{plan.remind_after}"\nescalate_after = "{plan.escalate_after}"\n'
+        rule = f'[[guardrails]]\nname = "bounces"\nrule = "{plan.guardrail}"\n' if plan.guardrail else ""
+        config.write_text(alerts + CONFIG + rule)
         environ = {
             "OUTREACH_CONFIG": str(config),
             "OUTREACH_BASE_URL": "http://service.example/v1",
@@ -480,7 +486,7 @@ def _engines(world: World) -> Iterator[None]:
     real = database.open_engine
 
     def open_engine(*args: Any, **kwargs: Any) -> sa.Engine:
-        engine = share_compiled(real(*args, **kwargs))
+        engine = real(*args, **kwargs)
         sa.event.listen(
             engine, "connect", lambda connection, _: connection.execute("PRAGMA synchronous=OFF").close()
         )

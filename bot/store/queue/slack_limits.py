@@ -16,6 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bot.store.db.columns import slash_at
 from bot.store.db.engine import Transaction
 from bot.store.db.slack_schema import slack_limits
 from shared.text.slack_ids import in_team, split_id
@@ -85,8 +86,8 @@ def team_of(channel: str) -> str:
 
 
 def team_column(channel: sa.ColumnElement[str]) -> sa.ColumnElement[str]:
-    """The same in SQL: the channel without all that is not a slash at its end, and then without the slash."""
-    return sa.func.rtrim(sa.func.rtrim(channel, sa.func.replace(channel, "/", "")), "/")
+    """The same in SQL."""
+    return sa.func.rtrim(sa.func.substr(channel, 1, slash_at(channel)), "/")
 
 
 def closed_for(row: Any, *, now: float) -> float:
