@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-END_SECONDS = 30
+END_SECONDS = 60
 
 
 @contextmanager
@@ -55,6 +55,14 @@ def end_process(process: subprocess.Popen[str], *, number: int = signal.SIGTERM)
     kill(family)
     with process:  # closes the pipes, and waits
         pass
+
+
+def left_of(family: Sequence[psutil.Process], *, seconds: float = END_SECONDS) -> list[psutil.Process]:
+    """Those that haven't ended after so many seconds; they are killed."""
+    _, alive = psutil.wait_procs(family, timeout=seconds)
+    left = [process for process in alive if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    kill(left)
+    return left
 
 
 def _children(pid: int) -> list[psutil.Process]:

@@ -7,12 +7,12 @@ import re
 import signal
 from pathlib import Path
 
-import psutil
 import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import Demo, headless_demo
+from tests.processes import left_of
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -55,9 +55,7 @@ def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing(
     assert re.search(r"alerts +\d+ of \d+ posted, 0 lost, 0 doubled", out)
     # How many arrive in a second, a busy machine decides; what they are granted is tested with the shared budget.
     assert re.search(r"of them 429: \d+, most in one second: \d+", out)
-    assert not [
-        child for child in demo.family if child.is_running() and child.status() != psutil.STATUS_ZOMBIE
-    ]
+    assert left_of(demo.family, seconds=0) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -128,5 +126,4 @@ def test_no_child_outlives_a_demo_that_is_killed() -> None:
     with headless_demo() as demo:
         demo.process.kill()
         demo.process.wait()
-        _, alive = psutil.wait_procs(demo.family, timeout=60)
-        assert alive == []
+        assert left_of(demo.family) == []

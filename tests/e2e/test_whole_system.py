@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import ROOT
+from tests.processes import left_of
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -117,8 +118,7 @@ def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
     family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]
     assert len(family) >= 3, "the demo, the sandbox and the bot"
     terminal.press("q")
-    _, alive = psutil.wait_procs(family, timeout=20)
-    assert alive == []
+    assert left_of(family) == []
 
 
 def test_a_terminal_that_is_taken_away_ends_the_demo(tmp_path: Path) -> None:
@@ -129,5 +129,4 @@ def test_a_terminal_that_is_taken_away_ends_the_demo(tmp_path: Path) -> None:
         family = [psutil.Process(terminal.pid), *psutil.Process(terminal.pid).children(recursive=True)]
     finally:
         terminal.close()
-    _, alive = psutil.wait_procs(family, timeout=20)
-    assert alive == []
+    assert left_of(family) == []

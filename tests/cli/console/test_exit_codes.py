@@ -96,9 +96,11 @@ def test_removing_asks_on_a_terminal(shell: Shell, answer: str, code: int) -> No
     address = f"ask-{answer or 'enter'}@shell.example.com"
     assert shell.run("add", address, "to", "Fintech").code == 0
     front, back = pty.openpty()
-    process = shell.start("remove", address, stdin=back, stderr=back)
-    os.close(back)
     try:
+        try:
+            process = shell.start("remove", address, stdin=back, stderr=back)
+        finally:
+            os.close(back)
         seen = _until(front, "[y/N]")
         os.write(front, f"{answer}\n".encode())
         out, _ = process.communicate(timeout=PATIENCE)

@@ -13,6 +13,7 @@ import psutil
 import pytest
 from rich.cells import cell_len
 
+from tests.processes import left_of
 from tests.tui.system.conftest import Terminals
 from tui.system.terminal import ASCII, plain_theme
 from tui.theme.palette import ASCII as ASCII_GLYPHS
@@ -120,8 +121,7 @@ def test_a_terminal_that_takes_no_output_keeps_no_process(
     else:
         terminals.close(terminal)
     assert seconds_until_exit(child, 60) is not None
-    _, alive = psutil.wait_procs(family, timeout=30)
-    assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
+    assert left_of(family) == []
 
 
 @pytest.mark.e2e
