@@ -180,4 +180,4 @@ def documented(case: Any) -> set[int]:
 def test_no_dial_can_be_turned_so_that_it_breaks(case: Any, running: Service) -> None:
     if isinstance(case.body, dict):
         case.body |= {name: 1 for name in LONG if isinstance(case.body.get(name), int | float)}
-    assert case.call(timeout=30).status_code < 500
+    assert case.call(timeout=120).status_code < 500
