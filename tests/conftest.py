@@ -93,8 +93,7 @@ def pytest_collection_finish() -> None:
     """Nothing loaded until now is garbage, nor is most of what a test has just made: with Python's own thresholds (700
     objects) the dashboard's tests scanned what they had drawn for a third of their time."""
     gc.enable()
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # without collecting before: what little of it is garbage may stay
     gc.set_threshold(100_000, 10, 10)
 
 
