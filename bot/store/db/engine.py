@@ -7,6 +7,7 @@ handler. PostgreSQL has a few threads with one connection each, and its own cloc
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -28,6 +29,12 @@ T = TypeVar("T")
 CONTENDED = {"40P01", "23505"}
 """A deadlock, or a hash that is there: another process was first, and the work is to see what that has left."""
 TRIES = 5
+READ_ONLY = "25006"
+"""The SQLSTATE of a write to a standby (https://www.postgresql.org/docs/current/errcodes-appendix.html)."""
+PRIMARY_CODE = 0xFF
+"""The bits of a SQLite code that are its primary one (https://sqlite.org/rescode.html)."""
+WRITABLE = "Make the file and its folder writable for the user that runs the bot"
+PRIMARY = "Name the primary server in OUTREACH_DATABASE_URL, or add target_session_attrs=read-write to several hosts"
 REFUSED_CLASSES = {"22", "23", "54"}
 """SQLSTATE classes that blame the values: data exception, integrity violation, program limit exceeded."""
 
@@ -79,10 +86,27 @@ def _reason(error: Exception) -> str:
         return "refuses a value"
     if isinstance(error, sa.exc.TimeoutError):
         return "no response"
+    if reason := _refuses_writes(getattr(error, "orig", None)):
+        return reason
     if isinstance(error, sa.exc.OperationalError):
-        first = str(error.orig).strip().partition("\n")[0]
-        return f"can't be used: {first}".rstrip(".")
+        return f"can't be used: {_first_line(error.orig)}"
     return "can't be used"
+
+
+def _refuses_writes(original: BaseException | None) -> str:
+    """What the driver says, and what to do, where nothing can be written; empty otherwise."""
+    code = getattr(original, "sqlite_errorcode", 0) & PRIMARY_CODE
+    if code == sqlite3.SQLITE_READONLY:
+        return f"is read-only: {_first_line(original)}. {WRITABLE}"
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return f"can't be opened: {_first_line(original)}. {WRITABLE}"
+    if getattr(original, "sqlstate", "") == READ_ONLY:
+        return f"is read-only: {_first_line(original)}. {PRIMARY}"
+    return ""
+
+
+def _first_line(error: BaseException | None) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".")
 
 
 class Transaction:
@@ -223,7 +247,12 @@ class Database:
     @classmethod
     async def opened(cls, url: URL, *, clock: Callable[[], float] | None = None) -> Database:
         """A database whose schema is up to date. Raises `RecordsUnavailable`."""
-        opened = await asyncio.to_thread(cls, url, clock=clock)
+        try:
+            opened = await asyncio.to_thread(cls, url, clock=clock)
+        except OSError as error:
+            raise RecordsUnavailable(
+                f"The bot's database {error.filename} can't be opened: {error.strerror}. {WRITABLE}."
+            ) from error
         try:
             await opened.migrate()
         except RecordsUnavailable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import aiohttp
 import sqlalchemy as sa
 
-from bot.store.db.schema import deliveries, posts, sequence_changes, timers
+from bot.store.db.schema import deliveries, posts, timers
 from bot.store.queue.posts import State
 from sandbox.slack.state import seed
 from shared.storage.database import parse_url, temporary_engine
@@ -26,7 +27,7 @@ PAUSED, TIMED = "Q3 founders", "Q4 CTOs"
 PATIENCE = 45.0
 """Seconds that anything may take, the start of the next process included."""
 REPEATED = 3.0
-"""Seconds after which a person who sees no answer types the command again."""
+"""Seconds that the answer to a command may take after the bot that was asked has died."""
 
 
 def event(kind: str, name: str, **fields: Any) -> bytes:
@@ -55,6 +56,7 @@ class Scene:
     remote: Remote
     notes: Path
     kill: Kill | None = None
+    deaths: int = 0
     confirmed: int = 0
     """How many changes the service had made when the pause without an end was confirmed."""
 
@@ -70,6 +72,7 @@ class Scene:
         while True:
             async with running_bot(self.bot.environ, kill, self.notes) as died:
                 await died.wait()
+            self.deaths += 1
             kill = None
 
     async def perform(self) -> None:
@@ -89,9 +92,9 @@ class Scene:
         await self.until("a delivery is taken", taken)
 
     async def _change(self) -> None:
-        await self.tell(f"pause {PAUSED}", f"{PAUSED} is paused")
+        await self.tell(f"pause {PAUSED}", f"{PAUSED} is (already )?paused")
         self.confirmed = len(self.remote.patched)
-        await self.tell(f"pause {TIMED} for 2h", f"{TIMED} is paused until")
+        await self.tell(f"pause {TIMED} for 2h", f"{TIMED} (is|stays) paused until")
         await asyncio.to_thread(self._let_time_pass)
         await self.until("the timed pause ends", lambda: self.status(TIMED) == "active")
 
@@ -112,13 +115,19 @@ class Scene:
         await self.until("the card is claimed", claimed)
 
     async def tell(self, line: str, expected: str, *, channel: str = seed.SALES) -> None:
-        """Type a command, again after a while, until its answer is seen."""
+        """Type a command until its answer is seen; a person types it again when nothing comes after the bot has died."""
 
         async def answered() -> bool:
-            return any(expected in one["text"] for one in await self.bot.messages(channel))
+            return any(re.search(expected, one["text"]) for one in await self.bot.messages(channel))
 
         async def typed() -> bool:
+            deaths = self.deaths
             await self.bot.control("command", text=f"/outreach {line}", channel=channel)
+
+            async def settled() -> bool:
+                return self.deaths > deaths or await answered()
+
+            await until(settled, seconds=PATIENCE)
             with contextlib.suppress(AssertionError):
                 return bool(await until(answered, seconds=REPEATED))
             return False
@@ -137,6 +146,7 @@ class Scene:
         try:
             await self.until("everything is done", lambda: asyncio.to_thread(self._is_quiet))
             await self.until("the bot is ready", self._is_ready)
+            await self.tell(f"resume {TIMED}", f"{TIMED} is already active")  # no lock holds up a change
         except AssertionError as error:
             return [str(error), *await asyncio.to_thread(self._left)]
         await asyncio.sleep(1.0)  # some looks of every job
@@ -176,9 +186,12 @@ class Scene:
             "deliveries": (deliveries, deliveries.c.pending),
             "posts": (posts, posts.c.state != State.SENT),
             "timers": (timers, sa.true()),
-            "locks": (sequence_changes, sequence_changes.c.locked_until.is_not(None)),
         }
-        with temporary_engine(self.url) as engine, engine.connect() as connection:
+        # Reading alone, it locks out no writer.
+        with (
+            temporary_engine(self.url) as engine,
+            engine.execution_options(read_only=True).connect() as connection,
+        ):
             counts = {
                 name: connection.scalar(sa.select(sa.func.count()).select_from(table).where(where))
                 for name, (table, where) in unfinished.items()
