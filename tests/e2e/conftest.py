@@ -67,7 +67,10 @@ class Demo:
 
     def _answers_after(self, slow: dict[str, Any]) -> list[dict[str, Any]]:
         messages = self.slack(f"messages?channel={slow['channel']}")["messages"]
-        return [one for one in messages if one["ts"] > slow["ts"] and one["by_app"]]
+        seen_by = {None, slow["seen_by"]}  # others type commands too
+        return [
+            one for one in messages if one["ts"] > slow["ts"] and one["by_app"] and one["seen_by"] in seen_by
+        ]
 
     @staticmethod
     def read(url: str, *, headers: dict[str, str] | None = None, body: object = None) -> Any:
