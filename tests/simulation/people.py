@@ -130,7 +130,8 @@ class People:
             self._world.log(f"person: {change.line}: {name} is confirmed")
             if name not in change.crossed:
                 self.promised[name] = change.began + change.seconds
-                if self._world.service.sequences[name]["status"] != "paused":
+                is_over = self._world.now >= self.promised[name]  # before the last sequence was paused
+                if self._world.service.sequences[name]["status"] != "paused" and not is_over:
                     self._world.violated(f"{name} isn't paused when “{change.line}” is confirmed")
 
     def resumed(self, name: str) -> None:
