@@ -78,9 +78,12 @@ class Repainter:
             await self._wakeup.wait(min(POLL, pause))
 
     async def _round(self) -> float:
-        messages = await self._store.repaints.claim(limit=MAX_REPAINTS)
-        await asyncio.gather(*(self._repaint_post(message) for message in messages))
-        return POLL if (due := await self._store.repaints.next_in()) is None else due
+        due = await self._store.repaints.next_in()
+        if due == 0:  # at rest nothing is written
+            messages = await self._store.repaints.claim(limit=MAX_REPAINTS)
+            await asyncio.gather(*(self._repaint_post(message) for message in messages))
+            due = await self._store.repaints.next_in()
+        return POLL if due is None else due
 
     async def _repaint_post(self, message: Sequence[Post]) -> None:
         try:

@@ -89,12 +89,14 @@ class Timers:
 
     async def fire(self) -> None:
         """What is due now."""
-        due: defaultdict[str, list[DueTimer]] = defaultdict(list)
-        for timer in await self._store.timers.claim(self._kinds, self._workspaces):
-            due[timer.timer.kind].append(timer)
-        for kind, timers in due.items():
-            await self._handle(kind, timers)
-        unknown_kinds = await self._store.timers.unknown_kinds(self._kinds)
+        kinds = await self._store.timers.due_kinds()
+        if not self._kinds.keys().isdisjoint(kinds):
+            due: defaultdict[str, list[DueTimer]] = defaultdict(list)
+            for timer in await self._store.timers.claim(self._kinds, self._workspaces):
+                due[timer.timer.kind].append(timer)
+            for kind, timers in due.items():
+                await self._handle(kind, timers)
+        unknown_kinds = [kind for kind in kinds if kind not in self._kinds]
         if unknown_kinds and unknown_kinds != self.unknown_kinds:
             log.warning("timers of unknown kinds are due", kinds=unknown_kinds)
         self.unknown_kinds = unknown_kinds

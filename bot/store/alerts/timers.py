@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from bot.store.alerts.changes import audit_row
 from bot.store.alerts.undo import overtake
 from bot.store.db.columns import NOW
-from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.engine import Repository, Transaction, probes, writes
 from bot.store.db.schema import audit, sequence_changes, timers
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
@@ -46,13 +46,12 @@ Announcement = Callable[[Sequence[DueTimer]], tuple[AuditEntry, PlannedPost | No
 """What is written down and posted of timers that ended together."""
 
 
-_KINDS = sa.bindparam("kinds", expanding=True, type_=sa.Text)
 _FREE = sa.or_(
     timers.c.lease_until.is_(None), timers.c.lease_until <= NOW, timers.c.lease_until > NOW + LEASE
 )
 _DUE = (
     sa.select(timers.c.id)
-    .where(timers.c.due_at <= NOW, _FREE, timers.c.kind.in_(_KINDS))
+    .where(timers.c.due_at <= NOW, _FREE, timers.c.kind.in_(sa.bindparam("kinds", expanding=True)))
     .where(sa.func.lower(timers.c.workspace).in_(sa.bindparam("workspaces", expanding=True)))
     .order_by(timers.c.due_at)
     .limit(sa.bindparam("limit"))
@@ -64,12 +63,7 @@ _CLAIM = (
     .values(lease_until=NOW + LEASE, token=timers.c.token + 1, attempts=timers.c.attempts + 1)
     .returning(timers)
 )
-_UNKNOWN = (
-    sa.select(timers.c.kind)
-    .where(timers.c.due_at <= NOW, timers.c.kind.not_in(_KINDS))
-    .distinct()
-    .order_by(timers.c.kind)
-)
+_DUE_KINDS = sa.select(timers.c.kind).where(timers.c.due_at <= NOW).distinct().order_by(timers.c.kind)
 _NAMED = sa.select(timers).where(
     *(timers.c[name] == sa.bindparam(name) for name in ("workspace", "kind", "key"))
 )
@@ -87,10 +81,10 @@ class Timers(Repository):
         values = {"now": tx.now, "kinds": [*kinds], "workspaces": names, "limit": limit}
         return [_firing(row) for row in tx.execute(_CLAIM, values)]
 
-    @reads
-    def unknown_kinds(self, tx: Transaction, kinds: Collection[str]) -> Sequence[str]:
-        """The kinds besides these of which something is due."""
-        return tx.scalars(_UNKNOWN, {"now": tx.now, "kinds": [*kinds]}).all()
+    @probes
+    def due_kinds(self, tx: Transaction) -> Sequence[str]:
+        """The kinds of which something is due."""
+        return tx.scalars(_DUE_KINDS, {"now": tx.now}).all()
 
     @writes
     def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:

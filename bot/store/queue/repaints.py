@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.columns import NOW
-from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.engine import Repository, Transaction, probes, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
 from bot.store.queue import renewals
 from bot.store.queue.posts import IS_INCIDENT, REPLACED, UNSENT, Post, State, drawable, read_posts
@@ -106,7 +106,7 @@ class Repaints(Repository):
     def postpone(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
         _postpone(tx, message, seconds)
 
-    @reads
+    @probes
     def next_in(self, tx: Transaction) -> float | None:
         """Seconds until something is due for repainting."""
         limits = read_teams(tx, UPDATE, lock=False)
@@ -209,7 +209,10 @@ def _due_in(tx: Transaction, earliest: sa.Select[Any], teams: Mapping[str, Any],
     if at is None:
         return None
     clicked = row and tx.scalar(_CLICKED_OF_TEAM, teams)
-    return max(0.0, float(at) - tx.now, _wait(row, UPDATES.burst if clicked else BACKGROUND, tx.now))
+    ahead = float(at) - tx.now
+    return max(
+        0.0, ahead if ahead <= LONGEST else 0.0, _wait(row, UPDATES.burst if clicked else BACKGROUND, tx.now)
+    )
 
 
 def _wait(row: Any, burst: int, now: float) -> float:

@@ -210,7 +210,7 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.outbox.plan("w1", held)
         await store.reminders.sweep(lambda _due, _now: [], remind_after=600.0, escalate_after=1800.0)
         await store.timers.claim({"resume"}, ["w1", "w2"])
-        await store.timers.unknown_kinds({"resume"})
+        await store.timers.due_kinds()
         await store.digests.due()
         await store.spikes.workspaces(since=store.database.clock() - 3600, at_least=20)
         await store.spikes.tallies("w1", since=store.database.clock() - 3600)

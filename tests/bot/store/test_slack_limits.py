@@ -53,6 +53,16 @@ async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualCloc
         assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
 
 
+async def test_updates_put_off_before_the_clock_was_set_back_are_due(
+    store: Store, clock: ManualClock
+) -> None:
+    await cards(store, clock, 1)
+    await make_stale(store)
+    clock.now -= 86_400
+    assert await store.repaints.next_in() == 0
+    assert await store.repaints.claim(limit=4)
+
+
 async def test_clicked_cards_are_updated_first(store: Store, clock: ManualClock) -> None:
     known = await cards(store, clock, 40)
     await make_stale(store)

@@ -44,7 +44,7 @@ async def poll(store: Store, now: float) -> None:
     await store.repaints.claim(limit=5)
     await store.repaints.next_in()
     await store.timers.claim({"resume"}, ["w"])
-    await store.timers.unknown_kinds({"resume"})
+    await store.timers.due_kinds()
     await store.reminders.sweep(lambda *_: [], remind_after=60.0, escalate_after=120.0, unfinished_after=60.0)
     await store.acknowledgements.sweep(lambda *_: None, remind_after=60.0)  # type: ignore[arg-type] # nothing is due
     await store.changes.doubtful(["w"])
