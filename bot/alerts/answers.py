@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from bot.blockkit import card_blocks
+from bot.blockkit.actions import is_undo, undo_nonce
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.elements import Block
 from bot.store.queue.posts import Post
 from shared.domain.card import Card
-
-UNDO = "undo "
-"""Begins the command of an Undo button; its question follows."""
 
 
 def write(message: Message) -> str:
@@ -41,14 +40,14 @@ def why_ended(*, undone_by: str, overtaken_by: str) -> str:
 
 
 def card_without_undo(card: Card, why: str, *, workspace: str) -> Card:
-    left = tuple(button for button in card.buttons if not button.command.startswith(UNDO))
+    left = tuple(button for button in card.buttons if not is_undo(button.action))
     return replace(card, buttons=left, footer=" · ".join(filter(None, (why, workspace))))
 
 
 def undo_of(message: Message) -> str:
     """The question that the message's Undo button answers; empty where it has none."""
-    commands = (str(one.get("value") or "") for block in message.blocks for one in block.get("elements", ()))
-    return next((one.removeprefix(UNDO) for one in commands if one.startswith(UNDO)), "")
+    elements = (one for block in message.blocks for one in block.get("elements", ()))
+    return next(filter(None, map(_undo, elements)), "")
 
 
 def without_undo(message: Message, why: str) -> Message:
@@ -60,7 +59,10 @@ def without_undo(message: Message, why: str) -> Message:
 def _without_undo(block: Block) -> Block | None:
     if block.get("type") != "actions":
         return block
-    left: list[dict[str, Any]] = [
-        one for one in block["elements"] if not str(one.get("value") or "").startswith(UNDO)
-    ]
+    left: list[dict[str, Any]] = [one for one in block["elements"] if not _undo(one)]
     return {**block, "elements": left} if left else None
+
+
+def _undo(element: Mapping[str, Any]) -> str:
+    """The question of an Undo button; empty for any other element."""
+    return undo_nonce(str(element.get("value") or ""))

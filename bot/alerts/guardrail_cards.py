@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.alerts.wording import show_time
+from bot.blockkit.actions import Confirm
 from shared.commands.arguments import clip
+from shared.commands.guard_arguments import Guard
+from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.guard_records import Incident
 from shared.guardrails.rule import Rule, Scope
-from shared.text.formats import short_duration, show_number
-from shared.text.tokenize import join
+from shared.text.formats import show_number
 
 MOST_NAMES = 5
 UNDO_HINT = "Undo resumes what was paused and snoozes this rule for 24 h."
@@ -68,8 +70,8 @@ def paused(
         text=tuple(text),
         facts=(*facts, Fact(label="Rule", value=incident.sentence)),
         buttons=(
-            *((Button(label="Undo", command=f"undo {undo}"),) if names else ()),
-            Button(label="Test the rule", command=join("guard", "test", incident.rule)),
+            *((Button(label="Undo", action=Confirm(nonce=undo, undo=True)),) if names else ()),
+            Button(label="Test the rule", action=Guard(act="test", name=incident.rule)),
         ),
         footer=" · ".join(filter(None, (UNDO_HINT if names else "", footer))),
     )
@@ -91,12 +93,9 @@ def suggestion(
     name: str, rule: Rule, label: str, note: str, *, target: str, why: str = "", footer: str = ""
 ) -> Card:
     """A rule suggests a pause, with the one button that does it."""
-    words = ["pause", target]
-    if rule.duration:
-        words += ["for", short_duration(rule.duration)]
-    words += ["reason", f"guardrail {name}"]
+    pause = Pause(target=(target,), duration=rule.duration, reason=f"guardrail {name}")
     what = "all sequences" if rule.scope is Scope.WORKSPACE else clip(label)
-    button = Button(label=f"Pause {rule.scope}"[:24], command=join(*words), tone=Tone.BAD)
+    button = Button(label=f"Pause {rule.scope}"[:24], action=pause, tone=Tone.BAD)
     return Card(
         title=f"Guardrail {name} suggests pausing {what}",
         tone=Tone.WARN,
@@ -129,7 +128,7 @@ def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:
             _sentence(why),
             f"Rules: {_listed(names)}. They can pause again as soon as the data is complete.",
         ),
-        buttons=(Button(label="Show guardrails", command="guard list"),),
+        buttons=(Button(label="Show guardrails", action=Guard()),),
         footer=footer,
     )
 
@@ -145,7 +144,7 @@ def target_of(rule: Rule, label: str) -> str:
 
 
 def _show(name: str) -> tuple[Button, ...]:
-    return (Button(label="Test the rule", command=join("guard", "test", name)),)
+    return (Button(label="Test the rule", action=Guard(act="test", name=name)),)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from bot.alerts.model import Alert
-from bot.alerts.wording import about, answer_link, campaign_of, facts_of, footer, line_of, show_time, when
+from bot.alerts.wording import about, answer_link, campaign_of, facts_of, footer, show_time, when
+from bot.blockkit.actions import OnAlert
+from shared.commands.arguments import Remove, Resume
+from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Confirm, Fact, Tone
 from shared.text.formats import show_exact_span, show_number
 from shared.text.quotations import without_quotation
@@ -119,7 +122,7 @@ def buttons(alert: Alert) -> tuple[Button, ...]:
 def _alert_button(
     alert: Alert, verb: str, label: str, *, tone: Tone = Tone.INFO, menu: bool = False
 ) -> Button:
-    return Button(label=label, command=f"{verb} {alert.id}", tone=tone, menu=menu)
+    return Button(label=label, action=OnAlert(verb=verb, alert=alert.id), tone=tone, menu=menu)
 
 
 def _done(alert: Alert, *, tone: Tone = Tone.INFO, menu: bool = False) -> Button:
@@ -130,7 +133,7 @@ def take_over(alert_id: str, claimer: str) -> Button:
     """Asks first: another person has claimed it."""
     return Button(
         label="Take over",
-        command=f"takeover {alert_id}",
+        action=OnAlert(verb="takeover", alert=alert_id),
         confirm=Confirm(
             title="Take over this reply?",
             text=f"@{claimer} has claimed it, and will be notified.",
@@ -151,15 +154,16 @@ def _links(alert: Alert) -> tuple[Button, ...]:
 
 
 def crm_button(link: str) -> Button:
-    return Button(label="Open in CRM", command="", url=link)
+    return Button(label="Open in CRM", url=link)
 
 
 def _sequence(alert: Alert) -> tuple[Button, ...]:
     name = alert.event.sequence
     if not name:
         return ()
-    verb = "resume" if alert.sequence_paused else "pause"
-    return (Button(label=f"{verb.capitalize()} sequence", command=line_of(alert, verb, name)),)
+    action = Resume(target=(name,)) if alert.sequence_paused else Pause(target=(name,))
+    label = f"{action.verb.capitalize()} sequence"
+    return (Button(label=label, action=action, workspace=alert.workspace),)
 
 
 def _lead(alert: Alert) -> tuple[Button, ...]:
@@ -168,5 +172,5 @@ def _lead(alert: Alert) -> tuple[Button, ...]:
         return ()
     return (
         _alert_button(alert, "lead", "View lead", menu=True),
-        Button(label="Remove lead …", command=line_of(alert, "remove", email), menu=True),
+        Button(label="Remove lead …", action=Remove(who=email), workspace=alert.workspace, menu=True),
     )

@@ -18,12 +18,13 @@ from bot.alerts.wording import (
     day_of,
     facts_of,
     footer,
-    line_of,
     show_day,
     when,
 )
+from bot.blockkit.actions import OnAlert
 from bot.store.queue.posts import INCIDENT
 from shared.api.events import Event
+from shared.commands.arguments import Lead, Remove
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 
@@ -103,24 +104,29 @@ def _removable(alert: Alert) -> tuple[Button, ...]:
     if not email:
         return ()
     return (
-        Button(label="Remove lead …", command=line_of(alert, "remove", email), tone=Tone.BAD),
-        Button(label="View lead", command=line_of(alert, "lead", email)),
+        Button(label="Remove lead …", action=Remove(who=email), workspace=alert.workspace, tone=Tone.BAD),
+        Button(label="View lead", action=Lead(who=email), workspace=alert.workspace),
     )
 
 
 def _absent(alert: Alert) -> tuple[Button, ...]:
     """For a lead who is away: a reminder on the morning of the return, or at a chosen time."""
     email = alert.event.lead.email
-    viewed = (Button(label="View lead", command=line_of(alert, "lead", email)),) if email else ()
+    viewed = (Button(label="View lead", action=Lead(who=email), workspace=alert.workspace),) if email else ()
     if alert.snooze:
-        return (Button(label="Cancel reminder", command=f"wake {alert.id}"), *viewed)
+        return (Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)), *viewed)
     day = day_of(alert.event.return_date or "")
     on_return = (
-        (Button(label=f"Remind on {day.day} {day:%b}", command=f"snooze {alert.id} {day}"),)
+        (
+            Button(
+                label=f"Remind on {day.day} {day:%b}",
+                action=OnAlert(verb="snooze", alert=alert.id, detail=str(day)),
+            ),
+        )
         if day and day > alert.received_at.date()
         else ()
     )
-    return (*on_return, Button(label="Remind me …", command=f"snooze {alert.id}"), *viewed)
+    return (*on_return, Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)), *viewed)
 
 
 def _no_buttons(_: Alert) -> tuple[Button, ...]:

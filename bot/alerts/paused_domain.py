@@ -11,8 +11,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.alerts.model import Alert, domain_of
-from bot.alerts.wording import facts_of, footer, line_of, when
-from shared.commands.arguments import clip
+from bot.alerts.wording import facts_of, footer, when
+from bot.blockkit.actions import ACK, OnAlert
+from shared.commands.arguments import DOMAIN, Inboxes, Status, clip
+from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.evidence import rate_of
 from shared.text.formats import UNKNOWN, show_exact_span, show_number, show_rate
@@ -190,23 +192,38 @@ def _moved(row: Mapping[str, Any], name: str) -> str | float | None:
 
 def _buttons(alert: Alert) -> tuple[Button, ...]:
     domain = domain_of(alert.event)
-    looking = (Button(label="Show inboxes", command=line_of(alert, "inboxes", domain)),) if domain else ()
+    looking = (
+        (Button(label="Show inboxes", action=Inboxes(filter=domain), workspace=alert.workspace),)
+        if domain
+        else ()
+    )
     settled = alert.recovered_at or alert.standing.get("stage") == SENDING
     acknowledged = alert.acknowledged or alert.recovered_at
     return (
-        *(() if acknowledged else (Button(label="Acknowledge", command=f"ack {alert.id}", tone=Tone.GOOD),)),
+        *(
+            ()
+            if acknowledged
+            else (Button(label="Acknowledge", action=OnAlert(verb=ACK, alert=alert.id), tone=Tone.GOOD),)
+        ),
         *(() if settled or not domain else _pausing(alert, domain)),
         *looking,
-        Button(label="Status", command=line_of(alert, "status")),
+        Button(label="Status", action=Status(), workspace=alert.workspace),
     )
 
 
 def _pausing(alert: Alert, domain: str) -> tuple[Button, ...]:
     names = alert.standing.get("sequences", ())
     label = f"Pause all {len(names)} …" if len(names) > 1 else "Pause all …"
-    every = Button(label=label, command=line_of(alert, "pause", f"domain:{domain}"), tone=Tone.BAD)
+    every = Button(
+        label=label, action=Pause(target=(f"{DOMAIN}{domain}",)), workspace=alert.workspace, tone=Tone.BAD
+    )
     single = (
-        Button(label=f"Pause {clip(name, length=40)}", command=line_of(alert, "pause", name), menu=True)
+        Button(
+            label=f"Pause {clip(name, length=40)}",
+            action=Pause(target=(name,)),
+            workspace=alert.workspace,
+            menu=True,
+        )
         for name in names[:MOST_PAUSES]
     )
     return (every, *single)

@@ -11,9 +11,11 @@ from bot.alerts import answers, kinds
 from bot.alerts.model import Alert, Mark
 from bot.alerts.wording import facts_of, show_counts
 from bot.blockkit import card_blocks, card_list
+from bot.blockkit.actions import read_button
 from bot.store.queue.posts import ANSWER, CURRENT, NUDGES, UNACKNOWLEDGED, UNFINISHED, Post
 from bot.store.queue.repaints import StormTally
 from shared.api.events import Event, read_event
+from shared.commands.arguments import Open, Status
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 from shared.text.links import lead_link
 from shared.text.slack_ids import bare, split_id
@@ -168,8 +170,8 @@ def storm(tally: StormTally | None) -> Card:
 
 
 STORM_BUTTONS = (
-    Button(label="Show unclaimed", command="open", tone=Tone.GOOD),
-    Button(label="Status", command="status"),
+    Button(label="Show unclaimed", action=Open(), tone=Tone.GOOD),
+    Button(label="Status", action=Status()),
 )
 
 
@@ -186,7 +188,7 @@ def write_note(card: Card) -> str:
     facts = [
         [fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp(), fact.url] for fact in card.facts
     ]
-    buttons = [[button.label, button.command, button.tone, button.url] for button in card.buttons]
+    buttons = [[button.label, button.line, button.tone, button.url] for button in card.buttons]
     words = {
         "title": card.title,
         "tone": card.tone,
@@ -212,8 +214,8 @@ def read_note(note: str) -> Card:
         table=_table(given.get("table")),
         charts=tuple(_chart(one) for one in given.get("charts", ())),
         buttons=tuple(
-            Button(label=label, command=command, tone=Tone(tone), url="".join(url))
-            for label, command, tone, *url in given.get("buttons", ())
+            read_button(label, line, tone=Tone(tone), url="".join(url))
+            for label, line, tone, *url in given.get("buttons", ())
         ),
         footer=given.get("footer", ""),
     )

@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 
 from bot.alerts.wording import facts_of, show_counts, when
 from bot.store.alerts.spikes import Subject
+from shared.commands.arguments import DOMAIN, Inboxes
+from shared.commands.pauses import Pause
+from shared.commands.periods import Period, Stats
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.evidence import Rate
 from shared.text.formats import show_exact_span, show_number
-from shared.text.tokenize import join
 
 NOUNS = {"lead.bounced": "bounce", "lead.unsubscribed": "opt-out"}
 """The kinds that can spike, in the order in which a card names them."""
@@ -100,9 +102,9 @@ def _share(figure: Figure) -> str:
 def _buttons(subject: Subject) -> tuple[Button, ...]:
     if subject.scope == "domain":
         return (
-            Button(label="Pause all …", command=join("pause", f"domain:{subject.name}"), tone=Tone.BAD),
-            Button(label="Show inboxes", command=join("inboxes", subject.name)),
-            Button(label="Stats by inbox", command="stats by inbox 1d"),
+            Button(label="Pause all …", action=Pause(target=(f"{DOMAIN}{subject.name}",)), tone=Tone.BAD),
+            Button(label="Show inboxes", action=Inboxes(filter=subject.name)),
+            Button(label="Stats by inbox", action=Stats(by="inbox", period=Period(days=1))),
         )
-    paused = Button(label="Pause sequence", command=join("pause", subject.name))
-    return paused, Button(label="Stats by step", command="stats by step 1d")
+    paused = Button(label="Pause sequence", action=Pause(target=(subject.name,)))
+    return paused, Button(label="Stats by step", action=Stats(by="step", period=Period(days=1)))

@@ -10,7 +10,6 @@ from shared.api.events import Event
 from shared.commands.arguments import clip
 from shared.domain.card import Fact
 from shared.text import links
-from shared.text.tokenize import join
 
 
 def about(event: Event) -> str:
@@ -69,8 +68,3 @@ def footer(alert: Alert) -> str:
     repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
     late = "found by polling because its delivery never arrived" if alert.found else ""
     return " · ".join(filter(None, (alert.workspace, late, repeated)))
-
-
-def line_of(alert: Alert, verb: str, *arguments: str) -> str:
-    line = join(verb, *arguments)
-    return f"{line} @{alert.workspace}" if alert.workspace else line

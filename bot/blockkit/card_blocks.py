@@ -31,6 +31,7 @@ from bot.blockkit.elements import (
     overflow,
     plain,
     rich,
+    value_of,
 )
 from bot.blockkit.tables import MARKS
 from shared.domain.card import Button, Card, Fact, Table
@@ -163,7 +164,7 @@ def actions(buttons: Sequence[Button]) -> Block | None:
     row = [b for b in buttons if not _in_menu(b)][:ROW_OF_BUTTONS]
     menu = [b for b in buttons if _in_menu(b)][:MENU]
     drawn: list[InteractiveElement] = [
-        draw_button(button, n) for n, button in enumerate(row) if len(button.command) <= VALUE
+        draw_button(button, n) for n, button in enumerate(row) if len(value_of(button)) <= VALUE
     ]
     if menu:
         drawn.append(overflow(menu))
@@ -171,7 +172,7 @@ def actions(buttons: Sequence[Button]) -> Block | None:
 
 
 def _in_menu(button: Button) -> bool:
-    return button.menu and button.confirm is None and len(button.command) <= OPTION_VALUE
+    return button.menu and button.confirm is None and len(value_of(button, most=OPTION_VALUE)) <= OPTION_VALUE
 
 
 def row_of(drawn: Sequence[InteractiveElement]) -> Block:

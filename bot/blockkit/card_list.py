@@ -23,7 +23,7 @@ from bot.blockkit.card_blocks import (
     row_of,
     size,
 )
-from bot.blockkit.elements import VALUE, Block, cut, draw_button, rich
+from bot.blockkit.elements import VALUE, Block, cut, draw_button, rich, value_of
 from bot.blockkit.tables import MARKS
 from shared.domain.card import Card
 from shared.text.sanitize import visible, visible_lines
@@ -47,7 +47,7 @@ def render_with(card: Card, items: Sequence[Card]) -> Message:
 
 def _entry(item: Card, number: int) -> list[Block]:
     lines = _item(replace(item, buttons=()), number, sizes=_LIST_SIZES[0])
-    short = [button for button in item.buttons if len(button.command) <= VALUE]
+    short = [button for button in item.buttons if len(value_of(button)) <= VALUE]
     drawn = [draw_button(button, n) for n, button in enumerate(short[:ROW_OF_BUTTONS])]
     apart: list[Block] = [DividerBlock().to_dict()] if number else []
     return [*apart, *lines, *([row_of(drawn)] if drawn else [])]
@@ -102,7 +102,7 @@ def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block
         [elements.text_element(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
     )
     item = rich({"type": "rich_text_section", "elements": shown})
-    acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, b.command))) <= ITEM_BUTTON]
+    acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, value_of(b)))) <= ITEM_BUTTON]
     return [
         item,
         *([row_of([draw_button(b, number) for b in acts])] if acts else []),

@@ -19,6 +19,7 @@ from slack_sdk.models.blocks import (
     PlainTextObject,
 )
 
+from bot.blockkit.actions import write_value
 from shared.commands import COMMANDS
 from shared.domain.card import Button, Confirm, Tone
 from shared.text.sanitize import visible
@@ -28,9 +29,9 @@ Block = dict[str, Any]
 LABEL, VALUE, OPTION_VALUE, MENU = 75, 2_000, 150, 5
 CONFIRM_TITLE, CONFIRM_TEXT, CONFIRM_ANSWER = 100, 300, 30
 RUN = "run"
-"""Every button's `action_id` begins with it; its value is a command line."""
+"""Every button's `action_id` begins with it; its value says what it does (`bot.blockkit.actions`)."""
 PICK = f"{RUN}_at:"
-"""Begins the `action_id` of an element that picks a time; the line before the time follows."""
+"""Begins the `action_id` of an element that picks a time; the value of the button follows."""
 
 _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 
@@ -58,15 +59,19 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
+def value_of(button: Button, *, most: int = VALUE) -> str:
+    return write_value(button.action, workspace=button.workspace, most=most) if button.action else ""
+
+
 def draw_button(button: Button, number: int) -> InteractiveElement:
     """A button as an element; `number` tells it from its neighbours."""
     if button.picks_time:
-        return DateTimePickerElement(action_id=f"{PICK}{button.command}")
+        return DateTimePickerElement(action_id=f"{PICK}{value_of(button)}")
     leads = bool(button.url)
     return ButtonElement(
         text=_plain(cut(visible(button.label), LABEL) or "…"),
         action_id=f"{RUN}_{number}",
-        value=None if leads else button.command,
+        value=None if leads else value_of(button),
         url=button.url or None,
         style=None if leads else _STYLES.get(button.tone),
         confirm=_confirm(button.confirm) if button.confirm and not leads else None,
@@ -83,7 +88,10 @@ def _confirm(confirm: Confirm) -> ConfirmObject:
 
 
 def overflow(buttons: Sequence[Button]) -> OverflowMenuElement:
-    options = [Option(text=_plain(cut(visible(b.label), LABEL) or "…"), value=b.command) for b in buttons]
+    options = [
+        Option(text=_plain(cut(visible(b.label), LABEL) or "…"), value=value_of(b, most=OPTION_VALUE))
+        for b in buttons
+    ]
     return OverflowMenuElement(action_id=f"{RUN}_menu", options=options)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bot.blockkit.actions import line_of
 from bot.blockkit.elements import RUN, Block, cut, plain, text_element
 from shared.text.formats import show_count, sparkline
 
@@ -182,7 +183,7 @@ def _element(element: Mapping[str, Any]) -> Iterator[str]:
         if one.get("url"):
             yield f"{_text(one['text'])}: {_escaped(one['url'])}"
         elif one.get("value") and str(element.get("action_id", "")).startswith(RUN):
-            yield f"{_text(one['text'])}: `/outreach {_escaped(one['value'])}`"
+            yield f"{_text(one['text'])}: `/outreach {_escaped(line_of(one['value']))}`"
 
 
 def plain_view(view: Mapping[str, Any]) -> Body:

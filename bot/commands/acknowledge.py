@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from bot.blockkit.actions import ACK
 from bot.commands.alert_actions import ActionResult
 from bot.store import Store
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
 from shared.text.formats import show_time
-
-ACK = "ack"
 
 
 async def acknowledge(

@@ -6,20 +6,21 @@ Buttons have these lines (`snooze al_… tomorrow`). They aren't in the table of
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import partial
 
 from bot.alerts import rendering
 from bot.alerts.interested import crm_button, take_over
 from bot.alerts.wording import about, answer_link
+from bot.blockkit.actions import OnAlert
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store import Store
 from bot.store.alerts.claims import ClaimState, Trace
 from shared.api.events import Event, read_event
-from shared.commands import Role
-from shared.commands.arguments import clip
+from shared.commands import Invocation, Role, invocation
+from shared.commands.arguments import Lead, clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
@@ -27,16 +28,11 @@ from shared.domain.wall_clock import instant
 from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
-from shared.text.tokenize import join, parse_duration
+from shared.text.tokenize import parse_duration
 
-VERBS = frozenset({"claim", "takeover", "release", "snooze", "wake", "done", "handled", "dismiss", "reopen"})
-"""`handled` is on the cards of older versions."""
-LOOKS = frozenset({"lead", "reply"})
-"""Read-only actions: the alert's lead, and its whole reply."""
 REASONS = ("not a fit", "wrong person", "no budget", "bad timing", "already a customer")
 REASON = 200
 """Characters of a reason that are kept."""
-ALERT = "al_"
 MORNING, AFTERNOON = time(9), time(14)
 LONGEST = timedelta(days=90)
 
@@ -57,15 +53,15 @@ class AlertActions:
     ) -> None:
         self._store, self._changed, self._zone, self._link = store, changed, zone, link
 
-    async def perform(self, verb: str, rest: str, person: Person, actor: Actor) -> ActionResult:
+    async def perform(self, asked: OnAlert, person: Person, actor: Actor) -> ActionResult:
         """The result, visible only to this person."""
+        verb, alert, when = asked.verb, asked.alert, asked.detail
         if permissions.role_of(person) is Role.READER:
             return ActionResult(card=permissions.refusal(person, f"“{verb}”"))
-        alert, _, when = rest.partition(" ")
         now, zone = datetime.fromtimestamp(self._store.database.clock(), UTC), self._zone_of(person)
-        if not when.strip() and verb in {"snooze", "dismiss"}:
-            asked = snooze_choices(alert, now=now, zone=zone) if verb == "snooze" else reason_choices(alert)
-            return ActionResult(card=asked)
+        if not when and verb in {"snooze", "dismiss"}:
+            choices = snooze_choices(alert, now=now, zone=zone) if verb == "snooze" else reason_choices(alert)
+            return ActionResult(card=choices)
         until = snoozed_until(when, now=now, zone=zone) if verb == "snooze" else now
         if until is None:
             return ActionResult(card=_UNCLEAR)
@@ -75,7 +71,7 @@ class AlertActions:
             return ActionResult(card=GONE)
         if not claim.changed:
             return ActionResult(card=unchanged_card(claim, person, now=now, zone=zone))
-        await self._record(f"{verb} {rest}", claim, actor)
+        await self._record(replace(asked, then=None).line, claim, actor)
         card = changed_card(verb, claim, until=until.astimezone(zone), now=now, link=self._link)
         return ActionResult(card=card, shown=True)
 
@@ -142,11 +138,12 @@ def lead_of(claim: ClaimState) -> str:
     return about(event) if isinstance(event, Event) else "the reply"
 
 
-def line_of_lead(claim: ClaimState, *, several: bool) -> str:
-    """The command that shows the reply's lead; empty if unknown."""
+def find_lead(claim: ClaimState, *, several: bool) -> Invocation | None:
+    """The command that shows the reply's lead; None if unknown."""
     event = read_event(claim.body or b"")
-    email = event.lead.email if isinstance(event, Event) else None
-    return join("lead", email) + (f" @{claim.workspace}" if several else "") if email else ""
+    if not isinstance(event, Event) or not event.lead.email:
+        return None
+    return invocation(Lead(who=event.lead.email), workspace=claim.workspace if several else None)
 
 
 def whole_reply(claim: ClaimState) -> Card:
@@ -180,7 +177,7 @@ def changed_card(verb: str, claim: ClaimState, *, until: datetime, now: datetime
         tone=Tone.GOOD,
         facts=(Fact(label="Reply to", value=email, url=answer_link(event)),) if email else (),
         buttons=(
-            Button(label="Mark done", command=f"done {claim.alert_id}", tone=Tone.GOOD),
+            Button(label="Mark done", action=OnAlert(verb="done", alert=claim.alert_id), tone=Tone.GOOD),
             *((crm_button(page),) if page else ()),
         ),
     )
@@ -243,11 +240,16 @@ def snooze_choices(alert: str, *, now: datetime, zone: tzinfo) -> Card:
     moments: dict[datetime, Button] = {}
     for word, label in labels:
         if until := snoozed_until(word, now=now, zone=zone):  # on a Sunday, tomorrow is Monday
-            moments.setdefault(until, Button(label=label, command=f"snooze {alert} {word}"))
+            moments.setdefault(
+                until, Button(label=label, action=OnAlert(verb="snooze", alert=alert, detail=word))
+            )
     return Card(
         title="Snooze until …",
         text=("It returns to its thread as unclaimed at that time.",),
-        buttons=(*moments.values(), Button(label="Another time", command=f"snooze {alert}", picks_time=True)),
+        buttons=(
+            *moments.values(),
+            Button(label="Another time", action=OnAlert(verb="snooze", alert=alert), picks_time=True),
+        ),
         footer=f"Times are in {zone}.",
     )
 
@@ -257,6 +259,9 @@ def reason_choices(alert: str) -> Card:
     return Card(
         title="Why not interested?",
         text=("This closes the reply and shows the reason on its card. Reopen undoes it.",),
-        buttons=tuple(Button(label=one.capitalize(), command=f"dismiss {alert} {one}") for one in REASONS),
+        buttons=tuple(
+            Button(label=one.capitalize(), action=OnAlert(verb="dismiss", alert=alert, detail=one))
+            for one in REASONS
+        ),
         footer="For another reason, reply in the card's thread: @outreach not interested REASON",
     )

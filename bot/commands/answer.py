@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 
 from shared.domain.card import Card
 
-THEN = " > "
-"""Between what a button does to an alert and the list that is shown after it: `claim al_1 > open 2`."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.blockkit.actions import Cancel, Confirm
 from bot.commands.confirmation_cards import CONFIRM_SECONDS, who_can_confirm
 from bot.slack.permissions import Person
 from bot.store import Store
@@ -52,10 +53,10 @@ class BulkPause:
             label = bulk.confirm_label(verb, touched, word)
             if chosen:
                 label = f"{label} {len(chosen)}" if chosen[1:] else f"{verb.capitalize()} it"
-            buttons.append(Button(label=label, command=f"yes {nonce}", tone=Tone.BAD))
+            buttons.append(Button(label=label, action=Confirm(nonce=nonce), tone=Tone.BAD))
         return replace(
             bulk.question(arguments, touched, context=context),
-            buttons=(*buttons, Button(label="Cancel", command="no")),
+            buttons=(*buttons, Button(label="Cancel", action=Cancel())),
             footer=who_can_confirm(person),
             refused=True,
         )
@@ -93,4 +94,4 @@ class BulkPause:
             person=context.actor.id,
             seconds=UNDO_SECONDS,
         )
-        return (Button(label="Undo", command=f"undo {nonce}"),)
+        return (Button(label="Undo", action=Confirm(nonce=nonce, undo=True)),)

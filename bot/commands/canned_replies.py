@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from bot.blockkit.actions import OpenForm
+from shared.commands.arguments import Open, Sequences, Status
+from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 
 UNKNOWN = Card(
     title="This button is from an older version",
     tone=Tone.WARN,
     text=("It no longer works. `/outreach help` lists the current commands.",),
-    buttons=(Button(label="Help", command="help"),),
+    buttons=(Button(label="Help", action=Help()),),
 )
 NO_ALERT = Card(
     title="This message isn't a single alert",
     tone=Tone.WARN,
     text=("This shortcut works on the card of a single reply or lead.",),
-    buttons=(Button(label="Show unclaimed", command="open"), Button(label="Sequences", command="sequences")),
+    buttons=(Button(label="Show unclaimed", action=Open()), Button(label="Sequences", action=Sequences())),
 )
 WHICH_ALERT = Card(
     title="Which reply?",
     tone=Tone.WARN,
     text=("Use this in the thread of a reply's card. `open` lists the unclaimed replies.",),
-    buttons=(Button(label="Show unclaimed", command="open"),),
+    buttons=(Button(label="Show unclaimed", action=Open()),),
     refused=True,
 )
 NOBODY = Card(
@@ -47,9 +50,9 @@ GREETING = Card(
         "In a thread, mention me, followed by the command.",
     ),
     buttons=(
-        Button(label="Subscribe this channel", command="form subscribe", tone=Tone.GOOD),
-        Button(label="Status", command="status"),
-        Button(label="Help", command="help"),
+        Button(label="Subscribe this channel", action=OpenForm(verb="subscribe"), tone=Tone.GOOD),
+        Button(label="Status", action=Status()),
+        Button(label="Help", action=Help()),
     ),
     footer="Guests can view, but not change anything. People from other organizations see nothing unless an admin allows it.",
 )

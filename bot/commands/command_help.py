@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.blockkit.actions import OpenForm
 from bot.commands.answer import Answer
 from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Command, Face
+from shared.commands.arguments import Inboxes, Open, Sequences, Status
+from shared.commands.periods import Stats
 from shared.domain.card import Button, Card, Tone
 from shared.operations.context import CommandContext
 
@@ -16,7 +19,7 @@ _GROUPS = (
     ("Notifications", ("subscribe", "unsubscribe", "subscriptions", "digest")),
 )
 _GROUPED = {name for _, names in _GROUPS for name in names}
-_RUNNABLE = ("status", "open", "sequences", "inboxes", "stats")
+_RUNNABLE = (Open(), Sequences(), Inboxes(), Stats())
 
 
 FORMS = ("pause", "subscribe", "add", "guard")
@@ -29,7 +32,7 @@ async def overview(context: CommandContext, person: Person) -> Answer:
     refused = [one.name for one in here if not context.allows(one)]
     groups = (*_GROUPS, ("Account", tuple(one.name for one in here if one.name not in _GROUPED)))
     forms = tuple(
-        Button(label=f"{verb.capitalize()} …", command=f"form {verb}")
+        Button(label=f"{verb.capitalize()} …", action=OpenForm(verb=verb))
         for verb in FORMS
         if context.allows(COMMANDS[verb])
     )
@@ -38,16 +41,13 @@ async def overview(context: CommandContext, person: Person) -> Answer:
             title=f"What you can do here, @{person.name}",
             text=tuple(filter(None, (_group(title, names, context) for title, names in groups))),
             buttons=(
-                *(Button(label=name.capitalize(), command=name, tone=_tone(name)) for name in _RUNNABLE),
+                Button(label="Status", action=Status(), tone=Tone.GOOD),
+                *(Button(label=one.verb.capitalize(), action=one) for one in _RUNNABLE),
                 *forms,
             ),
             footer=_footer(refused),
         )
     )
-
-
-def _tone(name: str) -> Tone:
-    return Tone.GOOD if name == "status" else Tone.INFO
 
 
 def _group(title: str, names: tuple[str, ...], context: CommandContext) -> str:
@@ -69,6 +69,5 @@ def with_form(card: Card, line: str) -> Card:
     verb, _, named = line.strip().lower().removesuffix(" add").partition(" @")
     if verb not in FORMS or " " in named:
         return card
-    asked = f"form {verb} @{named}" if named else f"form {verb}"
-    form = Button(label="Open form", command=asked, tone=Tone.GOOD)
+    form = Button(label="Open form", action=OpenForm(verb=verb, workspace=named), tone=Tone.GOOD)
     return replace(card, buttons=(form, *card.buttons))

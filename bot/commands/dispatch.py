@@ -13,12 +13,13 @@ from datetime import UTC
 
 import structlog
 
+from bot.blockkit.actions import ACK, LOOKS, Cancel, Confirm, OnAlert, Share, read_line
 from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.commands import alert_actions, sharing
 from bot.commands.access import Access, actor_of
-from bot.commands.acknowledge import ACK, acknowledge
-from bot.commands.alert_actions import ALERT, LOOKS, VERBS, AlertActions, line_of_lead, whole_reply
-from bot.commands.answer import THEN, Answer, followed
+from bot.commands.acknowledge import acknowledge
+from bot.commands.alert_actions import AlertActions, find_lead, whole_reply
+from bot.commands.answer import Answer, followed
 from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
@@ -29,7 +30,7 @@ from shared import commands, operations
 from shared.commands import COMMANDS, Invocation, Role, UsageError
 from shared.commands.arguments import Doctor, Open
 from shared.commands.table import Help
-from shared.domain.card import Card
+from shared.domain.card import Action, Card
 from shared.domain.recurrence import find_zone
 from shared.operations.context import CommandContext
 from shared.settings import CLAIM
@@ -38,7 +39,6 @@ KNOWN_WITHIN = 1.5
 """Seconds for Slack to say who someone is before a form is opened: its trigger lives for three."""
 MOST_NAMED = 20
 """The number of channels per answer that are looked up in Slack."""
-_ANSWERS = frozenset({"yes", "undo"})
 _NO_NAMES = frozenset({"", "privategroup", "directmessage"})
 """What Slack sends as the name of a conversation that is private."""
 
@@ -75,7 +75,7 @@ class CommandDispatcher:
 
     async def perform(
         self,
-        line: str,
+        asked: str | Action,
         user: str,
         *,
         name: str = "",
@@ -84,16 +84,19 @@ class CommandDispatcher:
         channel_name: str = "",
         progress: Callable[[int], None] | None = None,
     ) -> Answer:
-        """Parse, check the role, run; changes that everyone sees are signed with the person's name.
+        """Carry out a typed line or an action; changes that everyone sees are signed with the person's name.
 
         `progress` gets the number of leads searched so far.
         """
         person = await self._directory.find(user, name=name)
         person = self._access.with_role(replace(person, is_bot=person.is_bot or is_bot), channel=channel)
         viewer = Viewer(user=user, channel=channel)
-        line = await self._directory.with_channels(line, viewer)
+        line = asked if isinstance(asked, str) else asked.line
         try:
-            answer = await self._perform(line.strip(), person, channel=channel, progress=progress)
+            if isinstance(asked, str):
+                line = await self._directory.with_channels(asked, viewer)
+                asked = read_line(line)
+            answer = await self._perform(asked, person, channel=channel, progress=progress)
         except UsageError as error:
             answer = Answer(card=with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
@@ -124,46 +127,45 @@ class CommandDispatcher:
         return await self._access.refusal(verb, verb, command.role, person, channel=channel)
 
     async def _perform(
-        self, line: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
+        self, asked: Action, person: Person, *, channel: str, progress: Callable[[int], None] | None
     ) -> Answer:
-        verb, _, rest = line.partition(" ")
-        if verb in {*VERBS, ACK} and rest.startswith(ALERT):
-            return await self._act(verb, rest, person, channel=channel, progress=progress)
-        if verb in _ANSWERS and rest.startswith("q_"):
-            return await self._runner.confirm(rest, person, channel=channel)
-        if verb == sharing.SHARE:
-            return await self._share(rest, person, channel=channel)
-        if line == "no":
-            return Answer(card=_CANCELLED, settles=True)
-        if verb in LOOKS and rest.startswith(ALERT):
-            return await self._look_at(verb, rest, person, channel=channel, progress=progress)
-        return await self._command(commands.parse(line), person, channel=channel, progress=progress)
+        match asked:
+            case Invocation():
+                return await self._command(asked, person, channel=channel, progress=progress)
+            case OnAlert():
+                return await self._on_alert(asked, person, channel=channel, progress=progress)
+            case Confirm():
+                return await self._runner.confirm(asked.nonce, person, channel=channel)
+            case Share():
+                return await self._share(asked.invocation, person, channel=channel)
+            case Cancel():
+                return Answer(card=_CANCELLED, settles=True)
+        return await self._command(commands.parse(asked.line), person, channel=channel)
 
-    async def _act(
-        self, verb: str, rest: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
+    async def _on_alert(
+        self, asked: OnAlert, person: Person, *, channel: str, progress: Callable[[int], None] | None
     ) -> Answer:
-        alert, _, then = rest.partition(THEN)
-        done = await self._act_on_alert(verb, alert, person, channel=channel)
-        if then.partition(" ")[0] != "open":  # what changes something is announced, and stands alone
+        if asked.verb in LOOKS:
+            return await self._look_at(asked, person, channel=channel, progress=progress)
+        done = await self._act_on_alert(asked, person, channel=channel)
+        if asked.then is None:
             return done
-        return followed(done, await self._perform(then, person, channel=channel, progress=progress))
+        return followed(done, await self._command(asked.then, person, channel=channel))
 
     async def _look_at(
-        self, verb: str, alert: str, person: Person, *, channel: str, progress: Callable[[int], None] | None
+        self, asked: OnAlert, person: Person, *, channel: str, progress: Callable[[int], None] | None
     ) -> Answer:
-        state = await self._store.alerts.find(alert)
-        line = line_of_lead(state, several=self._several) if state else ""
-        if state is None or not line or not await self._access.is_shown(alert):
+        state = await self._store.alerts.find(asked.alert)
+        invocation = find_lead(state, several=self._several) if state else None
+        if state is None or invocation is None or not await self._access.is_shown(asked.alert):
             return Answer(card=alert_actions.GONE)
-        if verb == "lead":
-            return await self._command(commands.parse(line), person, channel=channel, progress=progress)
-        invocation = commands.parse(line)
+        if asked.verb == "lead":
+            return await self._command(invocation, person, channel=channel, progress=progress)
         if await self._access.readable(invocation, person, channel=channel) is None:
             return await self._access.refuse(invocation, person, channel=channel)
         return Answer(card=whole_reply(state))
 
-    async def _share(self, line: str, person: Person, *, channel: str) -> Answer:
-        invocation = commands.parse(line)
+    async def _share(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         if not (sharing.can_be_shared(invocation) and sharing.may_share(person)):
             return Answer(card=sharing.REFUSAL)
         answer = await self._command(invocation, person, channel=channel)
@@ -172,23 +174,22 @@ class CommandDispatcher:
         card = sharing.for_channel(answer.card, person)
         return replace(answer, card=card, public=True, whole=True, settles=True)
 
-    async def _act_on_alert(self, verb: str, rest: str, person: Person, *, channel: str) -> Answer:
+    async def _act_on_alert(self, asked: OnAlert, person: Person, *, channel: str) -> Answer:
         if not self._access.may_use(CLAIM, person, channel=channel):
-            return Answer(
-                card=await self._access.refusal(CLAIM, verb, Role.OPERATOR, person, channel=channel)
-            )
-        if not await self._access.is_shown(rest.partition(" ")[0]):
+            refusal = self._access.refusal(CLAIM, asked.verb, Role.OPERATOR, person, channel=channel)
+            return Answer(card=await refusal)
+        if not await self._access.is_shown(asked.alert):
             return Answer(card=UNKNOWN)
-        if verb == ACK:
+        actor = actor_of(person, channel)
+        if asked.verb == ACK:
             done = await acknowledge(
-                self._store, rest, actor_of(person, channel), zone=person.zone, changed=self._alert_changed
+                self._store, asked.alert, actor, zone=person.zone, changed=self._alert_changed
             )
             return Answer(card=done.card, on_card=done.shown)
         granted = replace(person, role=Role.ADMIN) if role_of(person) is Role.READER else person
-        done = await self._alert_actions.perform(verb, rest, granted, actor_of(person, channel))
-        return Answer(
-            card=done.card, on_card=done.shown, settles=verb in {"snooze", "dismiss"} and " " in rest
-        )
+        done = await self._alert_actions.perform(asked, granted, actor)
+        settles = asked.verb in {"snooze", "dismiss"} and bool(asked.detail)
+        return Answer(card=done.card, on_card=done.shown, settles=settles)
 
     async def _command(
         self,
@@ -212,10 +213,6 @@ class CommandDispatcher:
             case Help(command=None) | Doctor():
                 return await self._bot_commands[readable.command.name](context, person)
         return await self._runner.run(readable, person, context=context)
-
-
-def settles(line: str) -> bool:
-    return line.partition(" ")[0] in {*_ANSWERS, "no"}
 
 
 _CANCELLED = Card(title="Nothing was changed")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.commands.answer import THEN, Answer
+from bot.blockkit.actions import OnAlert
+from bot.commands.answer import Answer
 from bot.slack.permissions import Person
+from shared.commands import Invocation
+from shared.commands.arguments import Open
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply
 from shared.operations.context import CommandContext
@@ -43,25 +46,29 @@ class OpenReplies:
         )
 
 
-def open_line(page: int, context: CommandContext) -> str:
-    """The command that shows this page of the same workspace."""
+def _workspace(context: CommandContext) -> str:
+    """That of a button, where there are several."""
     several = context.settings is not None and len(context.settings.workspaces) > 1
-    return f"open {page}" + (f" @{context.workspace.name}" if several else "")
+    return context.workspace.name if several else ""
 
 
 def _turning(page: int, pages: int, context: CommandContext) -> tuple[Button, ...]:
-    before = (Button(label="Previous", command=open_line(page - 1, context)),) if page > 1 else ()
-    after = (Button(label="Next", command=open_line(page + 1, context)),) if page < pages else ()
-    return (*before, *after)
+    offered = (("Previous", page - 1), ("Next", page + 1))
+    return tuple(
+        Button(label=label, action=Open(page=other), workspace=_workspace(context))
+        for label, other in offered
+        if 0 < other <= pages
+    )
 
 
 def _item(reply: OpenReply, context: CommandContext, link: str, *, page: int) -> Card:
     age = context.now() - reply.received_at
     who = " at ".join(filter(None, (reply.lead or reply.email, reply.company)))
-    claim = f"claim {reply.alert_id}{THEN}{open_line(page, context)}"
-    buttons = [Button(label="Claim", command=claim, tone=Tone.GOOD)]
+    then = Invocation(arguments=Open(page=page), workspace=_workspace(context) or None)
+    claim = OnAlert(verb="claim", alert=reply.alert_id, then=then)
+    buttons = [Button(label="Claim", action=claim, tone=Tone.GOOD)]
     if link:
-        buttons.append(Button(label="Open card", command="", url=link))
+        buttons.append(Button(label="Open card", url=link))
     facts = (Fact(label="Waiting", value=f"waiting {show_span(age)}"), Fact(label="In", value=reply.sequence))
     return Card(
         title=who,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from bot.blockkit.actions import Cancel, Confirm
 from bot.commands import sharing
 from bot.commands.access import Access
 from bot.commands.answer import Answer
@@ -18,7 +19,7 @@ from bot.store import Store
 from bot.store.alerts.confirmations import Answered, Verdict
 from bot.store.alerts.undo import Question
 from shared import commands, operations
-from shared.commands import COMMANDS, CONFIRMED, Invocation
+from shared.commands import COMMANDS, Invocation
 from shared.commands.arguments import Confirmable, OnSequences
 from shared.commands.guard_arguments import Guard
 from shared.commands.table import Help
@@ -72,15 +73,13 @@ class CommandRunner:
             return replace(card, buttons=tuple(button for button in card.buttons if button.label != UNDO))
 
     async def _undo(self, button: Button, context: CommandContext) -> Button:
-        if button.label != UNDO or button.command.startswith("undo "):
+        if button.label != UNDO or not isinstance(button.action, OnSequences):
             return button
-        back = commands.parse(button.command).arguments
-        assert isinstance(back, OnSequences)
         nonce = await self._store.confirmations.ask_undo(
-            button.command, back.target,
+            button.line, button.action.target,
             workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
         )  # fmt: skip
-        return replace(button, command=f"undo {nonce}")
+        return replace(button, action=Confirm(nonce=nonce, undo=True), workspace="")
 
     def _changed_answer(self, card: Card, person: Person, *, context: CommandContext) -> Answer:
         self._account_changed()  # cards show what was changed
@@ -93,11 +92,13 @@ class CommandRunner:
         question = Question(line=line, person=person.id, workspace=context.workspace.name)
         nonce = await self._store.confirmations.ask(question, seconds=CONFIRM_SECONDS)
         buttons = tuple(
-            replace(b, command=f"yes {nonce}", tone=Tone.BAD) if CONFIRMED in b.command.split() else b
+            replace(b, action=Confirm(nonce=nonce), workspace="", tone=Tone.BAD)
+            if isinstance(b.action, Confirmable) and b.action.confirmed
+            else b
             for b in card.buttons
         )
         footer = " ".join(filter(None, (card.footer, who_can_confirm(person))))
-        return replace(card, buttons=(*buttons, Button(label="Cancel", command="no")), footer=footer)
+        return replace(card, buttons=(*buttons, Button(label="Cancel", action=Cancel())), footer=footer)
 
     async def confirm(self, nonce: str, person: Person, *, channel: str) -> Answer:
         """A confirmation or an Undo: checks the person's role again, and counts once."""

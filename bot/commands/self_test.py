@@ -14,6 +14,7 @@ from bot.slack.socket_mode import SocketMode
 from bot.slack.web_api import SlackError, WebApi
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
+from shared.commands.arguments import Doctor
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import RecordsUnavailable
 from shared.operations.context import CommandContext
@@ -44,7 +45,7 @@ class SelfTest:
         warnings = sum(fact.tone is Tone.WARN for fact in facts)
         title = f"{failures} of {len(facts)} checks failed" if failures else "All checks passed"
         tone = Tone.BAD if failures else Tone.WARN if warnings else Tone.GOOD
-        again = Button(label="Check again", command="doctor")
+        again = Button(label="Check again", action=Doctor())
         return Answer(
             card=Card(
                 title=title

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bot.blockkit.actions import Share
 from bot.slack import permissions
 from bot.slack.permissions import Person
-from shared.commands import Invocation, Role, render
+from shared.commands import Invocation, Role
 from shared.commands.arguments import Status
 from shared.commands.channels import Digest
 from shared.commands.periods import Stats
 from shared.domain.card import Button, Card, Tone
 from shared.text.slack_ids import bare
 
-SHARE = "share"
 REFUSAL = Card(
     title="This answer can't be shared",
     tone=Tone.WARN,
@@ -39,15 +39,12 @@ def with_button(card: Card, invocation: Invocation, person: Person, *, channel: 
     conversation = not channel or bare(channel).startswith("D")
     if card.refused or conversation or not (can_be_shared(invocation) and may_share(person)):
         return card
-    button = Button(
-        label="Share to channel",
-        command=f"{SHARE} {render(invocation.arguments, workspace=invocation.workspace)}",
-    )
+    button = Button(label="Share to channel", action=Share(invocation=invocation))
     return replace(card, buttons=(*card.buttons, button))
 
 
 def for_channel(card: Card, person: Person) -> Card:
     """The shared card: signed, and without a Share button."""
-    kept = tuple(button for button in card.buttons if not button.command.startswith(f"{SHARE} "))
+    kept = tuple(button for button in card.buttons if not isinstance(button.action, Share))
     footer = " · ".join(filter(None, (card.footer, f"Shared by @{person.name}")))
     return replace(card, buttons=kept, footer=footer)

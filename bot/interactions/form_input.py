@@ -1,33 +1,37 @@
-"""Turns a submitted form into a command line. Pure."""
+"""Turns a submitted form into the arguments of its command. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from bot.blockkit.elements import cut
 from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
-from shared.commands.arguments import EMAIL
+from shared.commands.arguments import EMAIL, Add, Arguments
+from shared.commands.channels import HERE, Subscribe
+from shared.commands.guard_arguments import Guard
+from shared.commands.pauses import Pause
 from shared.guardrails.catalog import NAME
 from shared.guardrails.rule import quoted
 from shared.guardrails.sentence import Misunderstood, parse
 from shared.guardrails.words import ENOUGH_SENDS
-from shared.text.tokenize import join, quote, split
+from shared.text.tokenize import parse_duration, split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormInput:
-    """The line of a form, or its errors by block."""
+    """The arguments of a form, or its errors by block."""
 
-    line: str = ""
-    errors: Mapping[str, str] | None = None
+    arguments: Arguments | None = None
+    errors: Mapping[str, str] = field(default_factory=dict)
+    workspace: str = ""
     channel: str = ""
 
 
 def read_form(view: Mapping[str, Any]) -> FormInput | None:
     """The submitted values; None for an unknown form."""
-    readers = {
+    readers: dict[str, Callable[[Mapping[str, Any]], Arguments | dict[str, str]]] = {
         "pause": _read_pause,
         "subscribe": _read_subscribe,
         "add": _read_add,
@@ -36,47 +40,45 @@ def read_form(view: Mapping[str, Any]) -> FormInput | None:
     read = readers.get(verb_of(view))
     if read is None:
         return None
-    values = (view.get("state") or {}).get("values") or {}
-    blocks = {name.partition(":")[0]: name for name in values}
-    found = read({name: _value(values[block]) for name, block in blocks.items()}, channel_of(view))
-    if found.errors:
-        return replace(found, errors={blocks.get(name, name): why for name, why in found.errors.items()})
-    workspace = workspace_of(view)
-    return replace(found, line=f"{found.line} @{workspace}") if workspace else found
+    submitted = (view.get("state") or {}).get("values") or {}
+    blocks = {name.partition(":")[0]: name for name in submitted}
+    values = {name: _value(submitted[block]) for name, block in blocks.items()}
+    found = read(values)
+    if isinstance(found, dict):
+        return FormInput(errors={blocks.get(name, name): why for name, why in found.items()})
+    channel = values.get("channel") or channel_of(view)
+    return FormInput(arguments=found, workspace=workspace_of(view), channel=channel)
 
 
 def _value(fields: Mapping[str, Any]) -> Any:
-    for field in fields.values():
-        if field.get("selected_options") is not None:
-            return [one["value"] for one in field["selected_options"]]
-        chosen = (field.get("selected_option") or {}).get("value")
-        return chosen or field.get("selected_conversation") or (field.get("value") or "").strip()
+    for element in fields.values():
+        if element.get("selected_options") is not None:
+            return [one["value"] for one in element["selected_options"]]
+        chosen = (element.get("selected_option") or {}).get("value")
+        return chosen or element.get("selected_conversation") or (element.get("value") or "").strip()
     return ""
 
 
-def _read_pause(values: Mapping[str, Any], channel: str) -> FormInput:
+def _read_pause(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
     if not values.get(SEQUENCE):
-        return FormInput(errors={SEQUENCE: "Choose a sequence."})
-    line = join("pause", values[SEQUENCE])
-    if values.get("length") not in {None, "", "none"}:
-        line += f" for {values['length']}"
-    if values.get("reason"):
-        line += f" reason {quote(values['reason'])}"
-    return FormInput(line=line, channel=channel)
+        return {SEQUENCE: "Choose a sequence."}
+    length = parse_duration(values.get("length") or "")
+    return Pause(target=(values[SEQUENCE],), duration=length, reason=values.get("reason") or "")
 
 
-def _read_subscribe(values: Mapping[str, Any], channel: str) -> FormInput:
-    events: Sequence[str] = values.get("events") or ()
-    if not events:
-        return FormInput(errors={"events": "Choose at least one."})
-    words = ["subscribe", *events]
-    words += [f"{key}={quote(values[key])}" for key in (SEQUENCE, "inbox") if values.get(key)]
-    words += [f"<#{values['channel']}>"] if values.get("channel") else []
-    words += ["condensed"] if values.get("form") == "condensed" else []
-    return FormInput(line=" ".join(words), channel=values.get("channel") or channel)
+def _read_subscribe(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
+    if not values.get("events"):
+        return {"events": "Choose at least one."}
+    return Subscribe(
+        events=tuple(values["events"]),
+        sequence=values.get(SEQUENCE) or "",
+        inbox=values.get("inbox") or "",
+        channel=values.get("channel") or HERE,
+        condensed=values.get("form") == "condensed",
+    )
 
 
-def _read_add(values: Mapping[str, Any], channel: str) -> FormInput:
+def _read_add(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
     errors = {}
     if not EMAIL.fullmatch(values.get("email") or ""):
         errors["email"] = "Enter a valid email address."
@@ -86,25 +88,20 @@ def _read_add(values: Mapping[str, Any], channel: str) -> FormInput:
     if wrong := next((word for word in more if not word.key), None):
         errors["more"] = f"Use name=value, like city=Oslo. “{cut(wrong.text, 40)}” isn't in this form."
     if errors:
-        return FormInput(errors=errors)
-    named = [(key, values[key]) for key in ("first_name", "last_name", "company") if values.get(key)]
-    fields = [f"{key}={quote(value)}" for key, value in (*named, *((w.key, w.value) for w in more))]
-    return FormInput(
-        line=" ".join((join("add", values["email"], "to", values[SEQUENCE]), *fields)).replace(
-            ' "to" ', " to ", 1
-        ),
-        channel=channel,
-    )
+        return errors
+    named = {key: values[key] for key in ("first_name", "last_name", "company") if values.get(key)}
+    fields = {**named, **{word.key: word.value for word in more}}
+    return Add(email=values["email"], target=(values[SEQUENCE],), fields=fields)
 
 
-def _read_guard(values: Mapping[str, Any], channel: str) -> FormInput:
+def _read_guard(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
     condition, action = str(values.get("condition") or ""), str(values.get("action") or "suggest")
     limit = str(values.get("limit") or "").removesuffix("%").strip()
     if "{limit}" in condition and not limit:
-        return FormInput(errors={"limit": "Give a number, like 5."})
+        return {"limit": "Give a number, like 5."}
     name = str(values.get("name") or "").lower()
     if name and not NAME.fullmatch(name):
-        return FormInput(errors={"name": "Use up to 40 letters, digits, dots and dashes, without spaces."})
+        return {"name": "Use up to 40 letters, digits, dots and dashes, without spaces."}
     when = condition.format(
         limit=limit, sends=values.get("sends") or ENOUGH_SENDS, window=values.get("window") or "24h"
     )
@@ -116,13 +113,5 @@ def _read_guard(values: Mapping[str, Any], channel: str) -> FormInput:
     try:
         rule = parse(sentence)
     except Misunderstood as error:
-        return FormInput(errors={_blamed(error.problem): error.problem})
-    named = f" as {name}" if name else ""
-    return FormInput(line=f"guard add {quote(str(rule))}{named}", channel=channel)
-
-
-def _blamed(problem: str) -> str:
-    """The field below which an error of the sentence is shown."""
-    if "whole number" in problem:
-        return "sends"
-    return "scope" if "inbox" in problem else "limit"
+        return {error.part: error.problem}
+    return Guard(act="add", rule=str(rule), name=name)

@@ -1,6 +1,6 @@
 """The forms. Pure; `bot.interactions.form_input` reads the submitted values.
 
-A form produces the line that a person could have typed, so both go through one parser, one role check and one audit. Limits: Slack's reference of views and block elements.
+A form makes the arguments that a person could have typed, so both go through one role check and one audit. Limits: Slack's reference of views and block elements.
 """
 
 from __future__ import annotations

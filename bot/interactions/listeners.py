@@ -10,14 +10,14 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
+from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowHome, read_value
 from bot.blockkit.elements import PICK, RUN
-from bot.commands import dispatch
-from bot.commands.alert_actions import LOOKS
 from bot.commands.answer import Answer
 from bot.commands.canned_replies import NO_ALERT, ON_ITS_WAY
 from bot.commands.command_help import FORMS
@@ -32,6 +32,8 @@ from bot.runtime.supervisor import ActiveTasks
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import SlackError, WebApi
+from shared.commands import UsageError, invocation
+from shared.domain.card import Action, Typed
 from shared.text.tokenize import from_slack
 
 
@@ -90,16 +92,16 @@ class Listeners:
         with self._active.track():
             if "url" in body["actions"][0]:
                 return None  # the click has led where it was to lead
-            line, user = line_of(body["actions"][0]), body["user"]
+            asked, user = _asked(body["actions"][0]), body["user"]
             view = body.get("view") or {}
             channel = (body.get("channel") or {}).get("id", "") or forms.channel_of(view)
-            if line.startswith(f"{forms.FORM} "):
-                return await self._open_form(line, body, channel=channel)
+            if isinstance(asked, OpenForm):
+                return await self._open_form(asked, body, channel=channel)
             at_home = view.get("type") == "home"
-            responder = await self._responder(body, respond, channel=channel, line=line)
+            responder = await self._responder(body, respond, channel=channel, asked=asked)
             if responder is not None:
                 answering = self._dispatcher.perform(
-                    line,
+                    asked,
                     user["id"],
                     name=user.get("username", ""),
                     channel=channel,
@@ -110,19 +112,16 @@ class Listeners:
                 if not view:
                     await self._modals.announce(answer, channel)
             if at_home:
-                await self._modals.home.show(
-                    user["id"], view=view, line=line if responder is None else "home"
-                )
+                chosen = asked.workspace if isinstance(asked, ShowHome) else None
+                await self._modals.home.show(user["id"], view=view, workspace=chosen)
             else:
                 await self._modals.home.refresh(user["id"])
         return None
 
-    async def _open_form(self, line: str, body: Mapping[str, Any], *, channel: str) -> None:
-        asked = line.removeprefix(f"{forms.FORM} ")
-        verb = asked.partition(" ")[0]
-        if verb not in FORMS:
+    async def _open_form(self, asked: OpenForm, body: Mapping[str, Any], *, channel: str) -> None:
+        if asked.verb not in FORMS:
             return
-        if refusal := await self._dispatcher.form_refusal(verb, body["user"]["id"], channel=channel):
+        if refusal := await self._dispatcher.form_refusal(asked.verb, body["user"]["id"], channel=channel):
             await self._modals.refuse(refusal, body["trigger_id"], channel=channel)
         else:
             await self._modals.open_form(asked, body["trigger_id"], channel=channel)
@@ -140,26 +139,28 @@ class Listeners:
         respond: AsyncRespond,
         *,
         channel: str,
-        line: str,
+        asked: Action,
     ) -> Responder | None:
         """Where a click is answered; None: Home itself is the answer."""
         user, view = body["user"]["id"], body.get("view") or {}
         if view.get("type") == "modal":
             return self._modals.modal(view["id"], person=user, channel=channel)
         if view.get("type") == "home":
-            if line.partition(" ")[0] == "home":
+            if isinstance(asked, ShowHome):
                 return None
-            if line.partition(" ")[0] in _SHOWN_AT_HOME:
+            if isinstance(asked, OnAlert) and asked.verb in _SHOWN_AT_HOME:
                 return SilentResponder(self._slack, person=user)
             return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
-        if line.partition(" ")[0] in LOOKS:  # it may take long and doesn't concern the channel
+        if (
+            isinstance(asked, OnAlert) and asked.verb in LOOKS
+        ):  # it may take long and doesn't concern the channel
             with contextlib.suppress(SlackError):
                 return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
         shown, name = body.get("message"), body["user"].get("username", user)
         return Address(
             respond, self._slack, person=user, channel=channel, thread_ts=thread_of(body), ephemeral=ephemeral,
-            settling=dispatch.settles(line),
+            settling=isinstance(asked, Confirm | Cancel),
             public=partial(self._queue.post_where_known, channel=channel, thread_ts=thread_of(body)),
             clicked=self._modals.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
         )  # fmt: skip
@@ -171,27 +172,27 @@ class Listeners:
             user, trigger = body["user"]["id"], body["trigger_id"]
             wanted, channel = body["callback_id"], (body.get("channel") or {}).get("id", "")
             if wanted == "pause_form":
-                return await self._open_form(f"{forms.FORM} pause", body, channel=channel)
+                return await self._open_form(OpenForm(verb="pause"), body, channel=channel)
             modal = await self._modals.open_answer(trigger, person=user, channel=channel)
-            line = self._modals.line_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
-            answering = self._of_shortcut(line, body, channel=channel, progress=modal.progress)
+            asked = self._modals.action_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
+            answering = self._of_shortcut(asked, body, channel=channel, progress=modal.progress)
             await run_and_reply(answering, modal)
         return None
 
     async def _of_shortcut(
         self,
-        line: Awaitable[str],
+        found: Awaitable[Action | None],
         body: Mapping[str, Any],
         *,
         channel: str,
         progress: Callable[[int], None],
     ) -> Answer:
-        text = await line
-        if not text:
+        asked = await found
+        if asked is None:
             return Answer(card=NO_ALERT)
         user = body["user"]
         return await self._dispatcher.perform(
-            text, user["id"], name=user.get("username", ""), channel=channel, progress=progress
+            asked, user["id"], name=user.get("username", ""), channel=channel, progress=progress
         )
 
     async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
@@ -199,13 +200,14 @@ class Listeners:
         form_input = read_form(view)
         if form_input is None:
             return await self._fallbacks.outdated_view(ack)
-        if form_input.errors:
+        if form_input.arguments is None:
             return await _refuse(ack, form_input.errors)
+        asked = invocation(form_input.arguments, workspace=form_input.workspace or None)
         await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=form_input.channel))
         with self._active.track():
             user = body["user"]
             answering = self._dispatcher.perform(
-                form_input.line, user["id"], name=user.get("username", ""), channel=form_input.channel
+                asked, user["id"], name=user.get("username", ""), channel=form_input.channel
             )
             modal = self._modals.modal(
                 view["id"], person=user["id"], channel=form_input.channel, delay=UPDATE_DELAY
@@ -237,9 +239,17 @@ async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
     await ack(response_action="errors", errors=dict(errors))
 
 
-def line_of(action: Mapping[str, Any]) -> str:
-    """The command line that a click stands for."""
-    if action.get("selected_date_time"):
-        return f"{str(action['action_id']).removeprefix(PICK)} {action['selected_date_time']}"
+def _asked(action: Mapping[str, Any]) -> Action:
+    """What a click stands for."""
+    if at := action.get("selected_date_time"):
+        asked = _read_value(str(action["action_id"]).removeprefix(PICK))
+        return replace(asked, detail=str(at)) if isinstance(asked, OnAlert) else asked
     option = action.get("selected_option") or {}
-    return str(option.get("value") or action.get("value") or "help")
+    return _read_value(str(option.get("value") or action.get("value") or ""))
+
+
+def _read_value(value: str) -> Action:
+    try:
+        return read_value(value)
+    except UsageError:  # the dispatcher says what would have been right
+        return Typed(value)

@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from bot.blockkit.actions import OnAlert, OpenForm
 from bot.commands.answer import Answer
 from bot.commands.canned_replies import ON_ITS_WAY
 from bot.commands.context import CommandContexts
@@ -27,10 +28,12 @@ from bot.slack.web_api import SlackError, WebApi
 from bot.store.alerts.claims import ClaimState
 from shared.api.errors import OutreachError
 from shared.api.events import Event, read_event
-from shared.domain.card import Card
+from shared.commands import invocation
+from shared.commands.arguments import Status
+from shared.commands.pauses import Pause
+from shared.domain.card import Action, Card
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.slack_ids import bare
-from shared.text.tokenize import join
 
 PROGRESS_EVERY = 2.0
 """Seconds between two updates of a view that shows how far a search is."""
@@ -139,10 +142,9 @@ class Modals:
         if answer.public and shared and shared != channel:
             await self.queue.post(answer, channel=shared)
 
-    async def open_form(self, line: str, trigger: str, *, channel: str) -> None:
-        """A command's empty form: `pause`, or `pause @acme`."""
-        verb, _, name = line.partition(" @")
-        view = forms.form_view(verb, self._form_request(channel, name))
+    async def open_form(self, asked: OpenForm, trigger: str, *, channel: str) -> None:
+        """A command's empty form."""
+        view = forms.form_view(asked.verb, self._form_request(channel, asked.workspace))
         await self._slack.call("views.open", trigger_id=trigger, view=view)
 
     async def change_workspace(self, view: Mapping[str, Any], name: str) -> None:
@@ -192,10 +194,10 @@ class Modals:
         except SlackError as error:
             log.info("no answer could be sent", error=str(error)[:100])
 
-    async def line_of_shortcut(self, wanted: str, channel: str, ts: str) -> str:
-        """The command line that a shortcut stands for; empty where its message shows no single alert."""
+    async def action_of_shortcut(self, wanted: str, channel: str, ts: str) -> Action | None:
+        """What a shortcut stands for; None where its message shows no single alert."""
         if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
-            return "status"
+            return invocation(Status())
         claim = await self._store.alerts.in_message(channel, ts)
         event = read_event(claim.body or b"") if claim else None
         shown = self._contexts.settings.workspaces
@@ -204,12 +206,14 @@ class Modals:
             or not isinstance(event, Event)
             or (self._slack.team and claim.workspace not in shown)
         ):
-            return ""
+            return None
         if wanted == LEAD_OF_ALERT:
-            return f"lead {claim.alert_id}" if event.lead.email else ""
-        several = len(self._contexts.settings.workspaces) > 1
-        about = event.sequence
-        return join("pause", about) + (f" @{claim.workspace}" if several else "") if about else ""
+            return OnAlert(verb="lead", alert=claim.alert_id) if event.lead.email else None
+        if not event.sequence:
+            return None
+        return invocation(
+            Pause(target=(event.sequence,)), workspace=claim.workspace if self.several else None
+        )
 
     async def choices(self, typed: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The options of a form's menu of sequences; none where the service does not answer in time."""

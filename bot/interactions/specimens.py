@@ -12,7 +12,7 @@ from typing import Any
 
 from bot.alerts import kinds, recovery, rendering
 from bot.alerts.model import INTERESTED, PAUSED, Alert, Mark
-from bot.blockkit import card_blocks, card_list
+from bot.blockkit import actions, card_blocks, card_list
 from bot.blockkit.elements import Block
 from bot.commands import canned_replies
 from bot.commands.answer import Answer
@@ -25,6 +25,8 @@ from bot.store.queue.repaints import StormTally
 from shared.api.errors import Unauthorized
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
+from shared.commands.arguments import Lead
+from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.health import DEFAULT, roll_up
 from shared.operations import error_card
@@ -52,7 +54,9 @@ def specimens(now: datetime) -> Iterator[Specimen]:
     yield Specimen(name="list with buttons", blocks=card_list.render_with(listed[0], listed[1:8]).blocks)
     yield Specimen(name="line of an alert", blocks=card_list.render_line(listed[0]).blocks)
     changed = Card(
-        title="Q3 founders paused", text=("By @ann.",), buttons=(Button(label="Undo", command="undo q_1"),)
+        title="Q3 founders paused",
+        text=("By @ann.",),
+        buttons=(Button(label="Undo", action=actions.Confirm(nonce="q_1", undo=True)),),
     )
     yield Specimen(name="line of a change", blocks=render_answer(Answer(card=changed, public=True)).blocks)
     called = rendering.with_mention(card_blocks.render(listed[0]), "here")
@@ -162,10 +166,10 @@ def answers(now: datetime) -> dict[str, Card]:
     )
     confirm = Confirm(title="Pause it?", text=LONG, yes="Pause", no="Keep")
     buttons = (
-        Button(label="Pause", command="pause sq_1", tone=Tone.BAD, confirm=confirm),
-        Button(label="Snooze until …", command="snooze al_1", picks_time=True),
-        Button(label="Open", command="", url="https://app.example/leads/1"),
-        *(Button(label=f"More {n}", command=f"lead ld_{n}", menu=True) for n in range(9)),
+        Button(label="Pause", action=Pause(target=("sq_1",)), tone=Tone.BAD, confirm=confirm),
+        Button(label="Snooze until …", action=actions.OnAlert(verb="snooze", alert="al_1"), picks_time=True),
+        Button(label="Open", url="https://app.example/leads/1"),
+        *(Button(label=f"More {n}", action=Lead(who=f"ld_{n}"), menu=True) for n in range(9)),
     )
     facts = tuple(
         Fact(label=f"Fact {n}", value=SHORT, tone=Tone.WARN, at=now if n % 2 else None) for n in range(25)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from bot.commands.alert_actions import ALERT
+from bot.blockkit.actions import ALERT
 from bot.store.alerts.claims import ClaimState
 from shared.api.events import Event, read_event
 from shared.text.tokenize import join

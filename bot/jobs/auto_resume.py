@@ -19,12 +19,12 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import clip
+from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.pauses import Busy, Held
 from shared.text.formats import show_number
-from shared.text.tokenize import join
 
 AT_ONCE = 5
 SHOWN = 15
@@ -178,7 +178,7 @@ def resumed_card(tally: Tally) -> Card:
             text=(gone,),
         )
     if len(names) == 1:
-        again = Button(label="Pause again", command=join("pause", tally.resumed[0].timer.key))
+        again = Button(label="Pause again", action=Pause(target=(tally.resumed[0].timer.key,)))
         texts = tuple(filter(None, (f"{why} {_pause_note(tally.resumed[0])}".strip(), active, gone)))
         return Card(title=f"{names[0]} is active again", tone=Tone.GOOD, text=texts, buttons=(again,))
     return Card(

@@ -324,7 +324,7 @@ class GuardrailActs:
 
     def _post(self, incident: Incident, card: Card, *, undo: str) -> PlannedPost:
         if len(self._contexts.clients) > 1:
-            card = _in_workspace(card, incident.workspace)
+            card = with_workspace(card, workspace=incident.workspace)
         return PlannedPost(
             dedupe=f"guard:{incident.id}",
             channel=place_of(self._contexts, incident.workspace),
@@ -353,13 +353,6 @@ _LIMITS = {
     "per day": "Only a suggestion: the rule has reached its limit of {rule.per_day} a day.",
     "at once": "Only a suggestion: the rule already keeps as many sequences paused as it may ({rule.at_once}).",
 }
-
-
-def _in_workspace(card: Card, workspace: str) -> Card:
-    """The card for a channel of several workspaces; an Undo knows its own."""
-    named = with_workspace(card, workspace=workspace)
-    pairs = zip(card.buttons, named.buttons, strict=True)
-    return replace(named, buttons=tuple(own if own.command.startswith("undo ") else b for own, b in pairs))
 
 
 def actor_of(incident: Incident) -> Actor:

@@ -14,17 +14,18 @@ from bot.alerts import rendering
 from bot.alerts.interested import crm_button, excerpt
 from bot.alerts.model import INTERESTED
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of
+from bot.blockkit.actions import OnAlert
 from bot.store import Store
 from bot.store.alerts.reminders import Due
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import UNFINISHED
 from shared.api.events import Event, read_event
+from shared.commands.arguments import Lead, Open
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_exact_span, show_number
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
-from shared.text.tokenize import join
 
 TOGETHER = 5
 """More reminders than this in one channel at once become one message."""
@@ -156,7 +157,7 @@ def is_interested(due: Due) -> bool:
 def returned_card(due: Due, event: Event) -> Card:
     """A lead who was out of office, on the day for which a person set a reminder."""
     email = event.lead.email
-    buttons = (Button(label="View lead", command=join("lead", email)),) if email else ()
+    buttons = (Button(label="View lead", action=Lead(who=email)),) if email else ()
     text = f"@{due.by} set this reminder while {about(event)} was out of office."
     return Card(title=f"{about(event)} is back", tone=Tone.GOOD, text=(text,), buttons=buttons)
 
@@ -169,14 +170,16 @@ def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
         return returned_card(due, event)
     who = about(event) if event else "A lead"
     waited = show_exact_span(timedelta(seconds=now - due.received_at))
-    claim = Button(label="Claim", command=f"claim {due.alert_id}", tone=Tone.GOOD)
+    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=due.alert_id), tone=Tone.GOOD)
     if due.what == "unfinished":
         since = show_exact_span(timedelta(seconds=now - (due.claimed_at or due.received_at)))
         return Card(
             title=f"Claimed but not done: {who}",
             tone=Tone.WARN,
             text=(f"@{due.claimed_name} claimed this {since} ago. Mark it done, or release it on its card.",),
-            buttons=(Button(label="Mark done", command=f"done {due.alert_id}", tone=Tone.GOOD),),
+            buttons=(
+                Button(label="Mark done", action=OnAlert(verb="done", alert=due.alert_id), tone=Tone.GOOD),
+            ),
         )
     if due.what == "back":
         text = f"@{due.by} snoozed this reply until now. It is unclaimed."
@@ -192,7 +195,7 @@ def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, lin
     quote, hidden = excerpt(event.reply or "") if event else ("", "")
     email = event.lead.email if event else None
     page = lead_link(link, email)
-    whole = (Button(label="Show all", command=f"reply {due.alert_id}"),) if hidden else ()
+    whole = (Button(label="Show all", action=OnAlert(verb="reply", alert=due.alert_id)),) if hidden else ()
     return Card(
         title=title,
         tone=Tone.BAD,
@@ -224,5 +227,5 @@ def summary_card(group: Sequence[Due], *, now: float) -> Card:
         title=f"{show_number(len(group), 'interested reply')} {verb[group[0].what]}",
         tone=Tone.BAD if group[0].what == "escalate" else Tone.WARN,
         text=(f"{shown}{more}", f"The oldest arrived {waited} ago."),
-        buttons=() if group[0].what == "unfinished" else (Button(label="Show unclaimed", command="open"),),
+        buttons=() if group[0].what == "unfinished" else (Button(label="Show unclaimed", action=Open()),),
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from bot.alerts import rendering
+from bot.blockkit.actions import ACK, OnAlert
 from bot.store import Store
 from bot.store.alerts.acknowledgements import Unacknowledged
 from bot.store.queue.outbox import PlannedPost
@@ -57,5 +58,5 @@ def reminder_card(due: Unacknowledged, *, now: float) -> Card:
         title=f"{clip(due.domain or 'A domain')} has been paused for {span}",
         tone=Tone.BAD,
         text=("Not acknowledged yet.",),
-        buttons=(Button(label="Acknowledge", command=f"ack {due.alert_id}", tone=Tone.GOOD),),
+        buttons=(Button(label="Acknowledge", action=OnAlert(verb=ACK, alert=due.alert_id), tone=Tone.GOOD),),
     )

@@ -191,12 +191,14 @@ class WebApi:
 def on_the_wire(body: Mapping[str, Any], *, team: str) -> dict[str, Any]:
     """A message or a call as Slack takes it: the ids of this team stand alone there, those of others stay as they are."""
     sent = {name: bare(v) if name in _IDS and isinstance(v, str) else v for name, v in body.items()}
-    return cast("dict[str, Any]", _with_bare_mentions(sent, re.compile(rf"<([#@]|!subteam\^){team}/")))
+    # A button's value is compact JSON, unlike a view's own `private_metadata`, which keeps its team.
+    mention = re.compile(rf'(<[#@]|<!subteam\^|"channel":"){team}/')
+    return cast("dict[str, Any]", _with_bare_mentions(sent, mention))
 
 
 def _with_bare_mentions(value: Any, mention: re.Pattern[str]) -> Any:
     if isinstance(value, str):
-        return mention.sub(r"<\1", value)
+        return mention.sub(r"\1", value)
     if isinstance(value, Mapping):
         return {name: _with_bare_mentions(one, mention) for name, one in value.items()}
     return [_with_bare_mentions(one, mention) for one in value] if isinstance(value, list | tuple) else value

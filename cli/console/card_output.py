@@ -193,10 +193,11 @@ def _foot(card: Card, look: Look) -> Iterator[Text]:
 def _hints(buttons: Sequence[Button], look: Look) -> Iterator[Text]:
     """What a click would do elsewhere is a line to type here."""
     arrow = "->" if look.ascii else "→"
-    typed = [f"{arrow} outreach {visible(button.command)}" for button in buttons]
+    buttons = [button for button in buttons if button.line]
+    typed = [f"{arrow} outreach {visible(button.line)}" for button in buttons]
     widest = max(map(cell_len, typed), default=0)
     for line, button in zip(typed, buttons, strict=True):
-        label = "" if button.label in {button.command, ""} else visible(button.label)
+        label = visible(button.label)
         whole = f"{line}{' ' * (widest - cell_len(line) + 2)}{label}".rstrip()
         yield Text(
             whole if look.width is None else shortened(whole, look.width, ascii_only=look.ascii), style=QUIET

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cli.console import exit_codes
 from shared.api.http.rate_limit import Priority
 from shared.commands.resolve import Resolved, resolve_sequence
+from shared.domain.card import Typed
 from shared.domain.records import Actor, AuditEntry, Records, RecordsUnavailable
 from shared.text.tokenize import join
 
@@ -29,7 +30,7 @@ async def named_sequence(client: OutreachClient, name: str, *, command: tuple[st
     found = resolve_sequence(await client.list_sequences(priority=Priority.INTERACTIVE), name.split())
     if isinstance(found, Resolved):
         return found.sequence
-    raise exit_codes.Refused(found.card(lambda chosen: join(*command, chosen)))
+    raise exit_codes.Refused(found.card(lambda chosen: Typed(join(*command, chosen))))
 
 
 class _Unopened:

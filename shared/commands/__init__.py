@@ -9,14 +9,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shared.commands.arguments import ArgumentError, Arguments, Confirmable, clip
-from shared.commands.table import COMMANDS, Command, Face, Role
+from shared.commands.arguments import CONFIRMED, ArgumentError, Arguments, Confirmable, clip
+from shared.commands.table import COMMANDS, Command, Face, Help, Role
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.tokenize import Word, from_slack, join, split
 
 __all__ = [
     "COMMANDS",
-    "CONFIRMED",
     "Command",
     "Face",
     "Invocation",
@@ -24,15 +23,14 @@ __all__ = [
     "UsageError",
     "from_slack",
     "help_card",
+    "invocation",
     "join",
-    "names_workspace",
     "parse",
     "render",
 ]
 
 LONGEST_LINE = 4000
 PROGRAM = ("outreach", "/outreach")
-CONFIRMED = "--yes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +83,14 @@ def _read(kind: type[Arguments], words: tuple[Word, ...]) -> Arguments:
     return replace(kind.read(rest), confirmed=len(rest) < len(words))
 
 
+def invocation(arguments: Arguments, *, workspace: str | None = None) -> Invocation:
+    """The same as if a person had typed it."""
+    return Invocation(arguments=arguments, workspace=workspace, line=render(arguments, workspace=workspace))
+
+
 def render(arguments: Arguments, *, workspace: str | None = None) -> str:
     """The line that `parse` reads back to the same arguments and workspace."""
-    flags = [CONFIRMED] if isinstance(arguments, Confirmable) and arguments.confirmed else []
-    named = [f"@{workspace}"] if workspace else []
-    return " ".join([arguments.verb, *arguments.write(), *flags, *named])
-
-
-def names_workspace(line: str) -> bool:
-    """Whether a line says which workspace it means; raises `UsageError` when it says several."""
-    return _without_workspace(split(line))[1] is not None
+    return f"{arguments.line} @{workspace}" if workspace else arguments.line
 
 
 def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str | None]:
@@ -114,13 +110,15 @@ def _command(word: Word) -> Command:
 
     near = difflib.get_close_matches(word.text.lower()[:40], COMMANDS, n=2, cutoff=0.55)
     hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
-    buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="Help", command="help"),)
+    buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="Help", action=Help()),)
     raise _refused(f"Unknown command “{clip(word.text)}”.", hint, buttons=buttons)
 
 
 def _try(command: Command) -> Button:
-    line = command.name if command.bare and not command.changes else f"help {command.name}"
-    return Button(label=f"{line[0].upper()}{line[1:]}", command=line)
+    runs = command.bare and not command.changes
+    label = command.name if runs else f"help {command.name}"
+    action = command.arguments() if runs else Help(command=command.name)
+    return Button(label=f"{label[0].upper()}{label[1:]}", action=action)
 
 
 def _misused(command: Command, error: ArgumentError) -> UsageError:
@@ -129,7 +127,7 @@ def _misused(command: Command, error: ArgumentError) -> UsageError:
         Fact(label="Usage", value=usage),
         *(Fact(label="Example", value=line) for line in command.examples),
     )
-    button = Button(label=f"Help {command.name}", command=f"help {command.name}")
+    button = Button(label=f"Help {command.name}", action=Help(command=command.name))
     return _refused(error.problem, error.hint, facts=facts, buttons=(button,))
 
 

@@ -12,6 +12,7 @@ from shared.text.tokenize import Word, quote
 
 Words = tuple[Word, ...]
 ALL, DOMAIN = "all", "domain:"
+CONFIRMED = "--yes"
 EMAIL = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
 
 
@@ -23,6 +24,7 @@ class ArgumentError(Exception):
         super().__init__(problem)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Arguments:
     """What one command is given; a frozen dataclass where that is anything.
 
@@ -53,6 +55,11 @@ class Arguments:
         return ()
 
     @property
+    def line(self) -> str:
+        """The command as a person would type it."""
+        return " ".join([self.verb, *self.write()])
+
+    @property
     def only_reads(self) -> bool:
         """Of a command that changes something: whether it changes nothing with these."""
         return False
@@ -63,6 +70,10 @@ class Confirmable(Arguments):
     """Of a command that asks before it acts; `confirmed` says that it has."""
 
     confirmed: bool = False
+
+    @property
+    def line(self) -> str:
+        return f"{super().line} {CONFIRMED}" if self.confirmed else super().line
 
     @property
     def asks_first(self) -> bool:

@@ -69,7 +69,8 @@ class Stats(Arguments):
         return given
 
     def write(self) -> Iterable[str]:
-        return ("by", self.by, *self.period.write())
+        by = () if self.by == "sequence" else ("by", self.by)
+        return (*by, *self.period.write())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

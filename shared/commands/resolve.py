@@ -9,13 +9,13 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
 from shared.api.models import Sequence
-from shared.commands.arguments import clip
-from shared.domain.card import Button, Card, Row, Table, Tone, columns, number
+from shared.commands.arguments import Sequences, clip
+from shared.domain.card import Action, Button, Card, Row, Table, Tone, columns, number
 from shared.text.sanitize import visible
 from shared.text.tokenize import CURLY
 
-Line = Callable[[str], str]
-"""The command line that says the same of the sequence with this id."""
+Choice = Callable[[str], Action]
+"""The same command for the sequence with this id."""
 MOST_CANDIDATES = 10
 NOTHING_CHANGED = "Nothing was changed. "
 LONGEST_NAME = 40
@@ -37,7 +37,7 @@ class Ambiguous:
     query: str
     candidates: tuple[Sequence, ...]
 
-    def card(self, line: Line, *, changes: bool = True) -> Card:
+    def card(self, choice: Choice, *, changes: bool = True) -> Card:
         """The candidates, each with a button."""
         shown = self.candidates[:MOST_CANDIDATES]
         return Card(
@@ -46,7 +46,7 @@ class Ambiguous:
             refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}Which one?",),
             table=_listed(shown, total=len(self.candidates)),
-            buttons=_buttons(shown, line),
+            buttons=_buttons(shown, choice),
         )
 
 
@@ -58,7 +58,7 @@ class NoMatch:
     nearest: tuple[Sequence, ...]
     known: int
 
-    def card(self, line: Line, *, changes: bool = True) -> Card:
+    def card(self, choice: Choice, *, changes: bool = True) -> Card:
         """What would have been right."""
         hint = "Did you mean one of these?" if self.nearest else "`sequences` lists all of them."
         empty = "This workspace has no sequences." if not self.known else hint
@@ -68,15 +68,15 @@ class NoMatch:
             refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}{empty}",),
             table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
-            buttons=_buttons(self.nearest, line) or (Button(label="All sequences", command="sequences"),),
+            buttons=_buttons(self.nearest, choice) or (Button(label="All sequences", action=Sequences()),),
         )
 
 
-def _buttons(sequences: Many[Sequence], line: Line) -> tuple[Button, ...]:
+def _buttons(sequences: Many[Sequence], choice: Choice) -> tuple[Button, ...]:
     count = Counter(s.label for s in sequences)
     suffixes = (f" ({s.id})" if count[s.label] > 1 else "" for s in sequences)
     return tuple(
-        Button(label=clip(s.label, length=40) + suffix, command=line(s.id))
+        Button(label=clip(s.label, length=40) + suffix, action=choice(s.id))
         for s, suffix in zip(sequences, suffixes, strict=True)
     )
 

@@ -1,7 +1,7 @@
 """A message to a person, written once as a Card and rendered by each front end (Slack, terminal, shell).
 
-Every string in a Card is plain text, hostile or not; the renderers escape it. A button carries a command
-line, so a click, a key and a typed word go through one parser, one permission check and one confirmation.
+Every string in a Card is plain text, hostile or not; the renderers escape it. A button carries the arguments of a
+command, as a typed line does, so a click, a key and a typed word go through one permission check and one confirmation.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 
 
 class Tone(StrEnum):
@@ -81,12 +82,28 @@ class Confirm:
     no: str = "Cancel"
 
 
+class Action(Protocol):
+    """What a button does, as data: the arguments of a command, or what a front end does besides."""
+
+    @property
+    def line(self) -> str:
+        """What a person may type instead (without the program's name): `pause sq_x`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """An action of which only the line is known."""
+
+    line: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Button:
-    """A label and the command line it stands for (without the program's name): `pause sq_x`."""
+    """A label and what it does, in a workspace where there are several."""
 
     label: str
-    command: str
+    action: Action | None = None
+    workspace: str = ""
     tone: Tone = Tone.INFO
     """GOOD is drawn as the primary button, BAD as the dangerous one."""
     confirm: Confirm | None = None
@@ -95,7 +112,13 @@ class Button:
     picks_time: bool = False
     """A date and time are chosen first, and follow the command as Unix seconds; for faces that can."""
     url: str = ""
-    """Leads to a page instead of running the command, for faces that can."""
+    """Leads to a page instead, for faces that can."""
+
+    @property
+    def line(self) -> str:
+        """What a person may type instead; empty where it only leads to a page."""
+        line = self.action.line if self.action else ""
+        return f"{line} @{self.workspace}" if line and self.workspace else line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

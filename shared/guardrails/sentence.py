@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Literal
 
 from shared.domain.alert_settings import QuietHours
 from shared.domain.recurrence import find_zone, parse_time
@@ -31,12 +32,14 @@ from shared.guardrails.words import (
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration
 
+Part = Literal["scope", "sends", "limit"]
+
 
 class Misunderstood(Exception):
-    """The sentence is no rule; `nearest` is a sentence that is one."""
+    """The sentence is no rule; `nearest` is a sentence that is one, `part` what of it is to blame."""
 
-    def __init__(self, problem: str, *, nearest: str = "") -> None:
-        self.problem, self.nearest = problem, nearest
+    def __init__(self, problem: str, *, nearest: str = "", part: Part = "limit") -> None:
+        self.problem, self.nearest, self.part = problem, nearest, part
         super().__init__(f"{problem} Nearest: {nearest}" if nearest else problem)
 
 
@@ -48,7 +51,7 @@ def parse(text: str) -> Rule:
     try:
         return _Reader(tokens).rule()
     except Misunderstood as error:
-        raise Misunderstood(error.problem, nearest=str(nearest(tokens))) from None
+        raise Misunderstood(error.problem, nearest=str(nearest(tokens)), part=error.part) from None
 
 
 class _Reader:
@@ -185,7 +188,7 @@ class _Reader:
     def _count(self) -> int:
         word = self._next("A number is missing.")
         if word.quoted or not COUNT.fullmatch(word.text) or int(word.text) < 1:
-            raise Misunderstood(f"“{clip(word)}” isn't a whole number of 1 or more.")
+            raise Misunderstood(f"“{clip(word)}” isn't a whole number of 1 or more.", part="sends")
         return int(word.text)
 
     def _sends(self) -> int:
@@ -313,9 +316,11 @@ def _checked(rule: Rule) -> Rule:
     ):
         raise Misunderstood("A window must be between 1h and 30d.")
     if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
-        raise Misunderstood("Health belongs to inboxes and domains, not to sequences.")
+        raise Misunderstood("Health belongs to inboxes and domains, not to sequences.", part="scope")
     if rule.action is not Action.TELL and rule.scope is Scope.INBOX:
-        raise Misunderstood("The service can't pause one inbox: pause its domain, or notify about it.")
+        raise Misunderstood(
+            "The service can't pause one inbox: pause its domain, or notify about it.", part="scope"
+        )
     if rule.duration is not None and rule.action is Action.TELL:
         raise Misunderstood("Only a pause can have a length.")
     if rule.at_once and rule.action is not Action.ACT:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from shared.api.errors import OutreachError
-from shared.commands import Invocation, channels, help_card, names_workspace
+from shared.commands import Invocation, channels, help_card
 from shared.commands import arguments as given
 from shared.commands.arguments import Arguments
 from shared.commands.guard_arguments import Guard
@@ -108,9 +108,9 @@ async def _change(invocation: Invocation, context: CommandContext) -> Card:
 def with_workspace(card: Card, *, workspace: str) -> Card:
     """The buttons mean the workspace that the card is about, wherever and whenever they are pressed."""
     buttons = tuple(
-        button
-        if names_workspace(button.command)
-        else replace(button, command=f"{button.command} @{workspace}")
+        replace(button, workspace=workspace)
+        if isinstance(button.action, Arguments) and not button.workspace
+        else button
         for button in card.buttons
     )
     return replace(card, buttons=buttons)

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
-from shared.commands import render
 from shared.commands.arguments import ALL, DOMAIN, OnSequences, Resume, clip
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Tone
@@ -170,8 +169,11 @@ async def _many(arguments: OnSequences, context: CommandContext) -> Outcome | No
         text = (*asked.text, f"To {verb} every sequence: `{verb} all`.")
         return Outcome(card=replace(asked, text=text, refused=True))
     if not (arguments.confirmed or context.confirmed):
-        line = render(replace(arguments, confirmed=True))
-        yes = Button(label=confirm_label(arguments.verb, touched, word), command=line, tone=Tone.BAD)
+        yes = Button(
+            label=confirm_label(arguments.verb, touched, word),
+            action=replace(arguments, confirmed=True),
+            tone=Tone.BAD,
+        )
         return Outcome(card=replace(question(arguments, touched, context=context), buttons=(yes,)))
     tally = await change_each(
         arguments, touched.names(word), context=context, everything=arguments.scope == ALL

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from shared.commands import COMMANDS, CONFIRMED, join
+from shared.commands import COMMANDS
 from shared.commands.guard_arguments import Guard
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import ALL, StoredRule, Switch
@@ -64,8 +64,8 @@ async def list_rules(context: CommandContext) -> Card:
     ]
     all_off = next((one for one in switches if one.rule == ALL and is_on(one, now=now)), None)
     text = (_off_text(all_off, context),) if all_off else ()
-    toggle = Button(label="Turn all on", command="guard on") if all_off else Button(
-        label="Turn all off", command="guard off", tone=Tone.BAD
+    toggle = Button(label="Turn all on", action=Guard(act="on")) if all_off else Button(
+        label="Turn all off", action=Guard(act="off"), tone=Tone.BAD
     )  # fmt: skip
     return Card(
         title=show_number(len(stands), "guardrail"),
@@ -153,8 +153,8 @@ async def _add(arguments: Guard, context: CommandContext) -> Outcome:
         tone=Tone.GOOD,
         text=(f"Understood: {rule}.", DOES[rule.action], *await missing_sequence(rule, context)),
         buttons=(
-            Button(label="Test it", command=join("guard", "test", name)),
-            Button(label="Remove", command=join("guard", "remove", name)),
+            Button(label="Test it", action=Guard(act="test", name=name)),
+            Button(label="Remove", action=Guard(act="remove", name=name)),
         ),
     )
     return Outcome(card=card, result=f"guardrail {name}: {rule}")
@@ -163,12 +163,12 @@ async def _add(arguments: Guard, context: CommandContext) -> Outcome:
 async def _question(name: str, rule: Rule, context: CommandContext) -> Card:
     """The backtest of a rule that acts, and the button that turns it on."""
     tested = await backtest_card(name, rule, context)
-    line = f"{join('guard', 'add', str(rule), 'as', name)} {CONFIRMED}"
+    yes = Guard(act="add", rule=str(rule), name=name, confirmed=True)
     return replace(
         tested,
         title=f"Let {name} pause without asking?",
         tone=Tone.WARN,
-        buttons=(Button(label="Turn on", command=line, tone=Tone.BAD),),
+        buttons=(Button(label="Turn on", action=yes, tone=Tone.BAD),),
     )
 
 
@@ -205,7 +205,7 @@ async def _remove(name: str, context: CommandContext) -> Outcome:
             f"{name} was not removed", f"{where} turn it off: `guard off {name}`.", why="not added"
         )
     await need_records(context).guardrails.remove_rule(context.workspace.name, name)
-    again = Button(label="Add it again", command=join("guard", "add", str(known[name].rule), "as", name))
+    again = Button(label="Add it again", action=Guard(act="add", rule=str(known[name].rule), name=name))
     card = Card(title=f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
     return Outcome(card=card, result=f"guardrail {name} removed")
 
@@ -223,7 +223,7 @@ async def _off(name: str, context: CommandContext) -> Outcome:
         if name
         else "No rule posts, suggests or pauses anything until someone turns them on."
     )
-    on = Button(label="Turn on", command=join("guard", "on", *filter(None, [name])), tone=Tone.GOOD)
+    on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
     card = Card(
         title=f"{what} off",
         tone=Tone.WARN,

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 from shared.api.errors import OutreachError
-from shared.commands import join
+from shared.commands.guard_arguments import Guard
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import GuardRecords
 from shared.guardrails.activity import HORIZON, Activity
@@ -41,14 +41,13 @@ async def backtest_card(name: str, rule: Rule, context: CommandContext, *, is_ne
     times = f"{len(firings):,} times" if len(firings) != 1 else "once"
     have = f"have fired {times} in the last 30 days" if firings else "not have fired in the last 30 days"
     title = f"{name} would {have}"
-    on = f"{join('guard', 'add', str(rule))}"
     return Card(
         title=title,
         text=(f"Understood: {rule}.", *await missing_sequence(rule, context), *_summary(rule, result)),
         facts=_facts(rule, result),
         table=_firings(rule, result, context) if firings else None,
         charts=await asyncio.to_thread(charts, rule, activity, result),
-        buttons=(Button(label="Add this rule", command=on),) if is_new else (),
+        buttons=(Button(label="Add this rule", action=Guard(act="add", rule=str(rule))),) if is_new else (),
         footer=_reach(activity, start=start, context=context),
         data=tuple(
             {

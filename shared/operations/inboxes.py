@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox
-from shared.commands import join
 from shared.commands.arguments import Inboxes, clip, did_you_mean
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
@@ -69,7 +68,7 @@ def _no_such_domain(query: str, known: set[str]) -> Card:
         title=f"No inboxes match “{clip(query)}”",
         tone=Tone.WARN,
         text=(did_you_mean(query, (*sorted(known), "unhealthy")),),
-        buttons=(Button(label="All inboxes", command="inboxes"),),
+        buttons=(Button(label="All inboxes", action=Inboxes()),),
         data=(),
         refused=True,
     )
@@ -107,10 +106,10 @@ def _inbox_rows(members: list[Inbox], thresholds: Thresholds) -> list[Row]:
 
 def _buttons(domains: tuple[DomainHealth, ...], wanted: str | None) -> tuple[Button, ...]:
     if wanted is not None:
-        return (Button(label="All inboxes", command="inboxes"),)
+        return (Button(label="All inboxes", action=Inboxes()),)
     troubled = [domain for domain in domains if domain.tone in {Tone.BAD, Tone.WARN}][:3]
     links = tuple(
-        Button(label=clip(domain.domain, length=40), command=join("inboxes", domain.domain))
+        Button(label=clip(domain.domain, length=40), action=Inboxes(filter=domain.domain))
         for domain in troubled
     )
-    return (Button(label="Unhealthy only", command="inboxes unhealthy"), *links)
+    return (Button(label="Unhealthy only", action=Inboxes(filter="unhealthy")), *links)

@@ -9,7 +9,6 @@ from typing import Any
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
 from shared.api.models import LEAD_STATUSES, AddResult, Lead, LeadStatus
-from shared.commands import CONFIRMED, join
 from shared.commands import arguments as given
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
@@ -116,7 +115,7 @@ async def lead(arguments: given.Lead, context: CommandContext) -> Card:
         quote=without_quotation(reply.text) if reply else "",
         buttons=(
             *await _links(one.email, reply, context),
-            Button(label="Remove", command=join("remove", one.id), tone=Tone.BAD),
+            Button(label="Remove", action=given.Remove(who=one.id), tone=Tone.BAD),
         ),
         data=(record_of(one),),
     )
@@ -157,7 +156,7 @@ async def _links(email: str | None, reply: LeadReply | None, context: CommandCon
     template = context.settings.links.lead if context.settings else ""
     page = lead_link(template, email) if context.actor.face == "slack" else ""
     named = (("Open card", card), ("Open in CRM", page))
-    return tuple(Button(label=label, command="", url=url) for label, url in named if url)
+    return tuple(Button(label=label, url=url) for label, url in named if url)
 
 
 def _not_found(who: str, result: Search) -> Card:
@@ -224,7 +223,7 @@ async def add(arguments: given.Add, context: CommandContext) -> Outcome:
 def _added(email: str, result: AddResult, *, label: str) -> Outcome:
     reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
     if result.added:
-        button = Button(label="Remove", command=join("remove", email))
+        button = Button(label="Remove", action=given.Remove(who=email))
         card = Card(
             title=f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,), data=({"email": email},)
         )
@@ -285,13 +284,13 @@ def _question(lead: Lead, *, known: bool) -> Card:
             *unseen,
         ),
         facts=_facts(lead) if known else (),
-        buttons=(Button(label="Remove", command=join("remove", lead.id, CONFIRMED), tone=Tone.BAD),),
+        buttons=(Button(label="Remove", action=given.Remove(who=lead.id, confirmed=True), tone=Tone.BAD),),
     )
 
 
 def _which_lead(who: str, found: tuple[Lead, ...]) -> Outcome:
     buttons = tuple(
-        Button(label=f"Remove {clip(x.id, length=40)}", command=join("remove", x.id), tone=Tone.BAD)
+        Button(label=f"Remove {clip(x.id, length=40)}", action=given.Remove(who=x.id), tone=Tone.BAD)
         for x in found[:10]
     )
     card = Card(

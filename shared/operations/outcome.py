@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
-from shared.commands import CONFIRMED, Invocation, render
-from shared.commands.arguments import OnSequence
-from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
+from shared.commands import Invocation
+from shared.commands.arguments import Confirmable, OnSequence
+from shared.commands.resolve import Ambiguous, Choice, NoMatch, Resolved, resolve_sequence
 from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry, Effect, Records, RecordsUnavailable
 from shared.operations.context import CommandContext
@@ -48,9 +48,8 @@ def which_sequence(found: Ambiguous | NoMatch, arguments: OnSequence) -> Outcome
     return refusal(found.card(with_sequence(arguments)), why="no single sequence")
 
 
-def with_sequence(arguments: OnSequence) -> Callable[[str], str]:
-    """The same command for the sequence with an id."""
-    return lambda sequence_id: render(replace(arguments, target=(sequence_id,)))
+def with_sequence(arguments: OnSequence) -> Choice:
+    return lambda sequence_id: replace(arguments, target=(sequence_id,))
 
 
 def need_records(context: CommandContext) -> Records:
@@ -62,7 +61,9 @@ def need_records(context: CommandContext) -> Records:
 
 def confirming_command(card: Card) -> str | None:
     """The command line that would confirm what a card asks, or None: it asks nothing."""
-    return next((b.command for b in card.buttons if CONFIRMED in b.command.split()), None)
+    return next(
+        (b.line for b in card.buttons if isinstance(b.action, Confirmable) and b.action.confirmed), None
+    )
 
 
 async def record_outcome(outcome: Outcome, *, invocation: Invocation, context: CommandContext) -> Card:

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 from shared.commands import COMMANDS
 from shared.commands.arguments import Audit, Open, Whoami
+from shared.commands.table import Help
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import Actor, AuditEntry, OpenReply
 from shared.operations.context import CommandContext
@@ -136,7 +137,7 @@ async def whoami(_: Whoami, context: CommandContext) -> Card:
             Fact(label="Can change", value=", ".join(changing) or "nothing"),
             Fact(label="Can view", value=", ".join(name for name in may if name not in changing)),
         ),
-        buttons=(Button(label="Help", command="help"),),
+        buttons=(Button(label="Help", action=Help()),),
         data=(
             {
                 "name": context.actor.name,

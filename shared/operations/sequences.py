@@ -9,7 +9,7 @@ from datetime import date, datetime
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
-from shared.commands import UsageError, join, parse
+from shared.commands import UsageError, parse
 from shared.commands.arguments import OnSequences, Resume, Sequences, clip
 from shared.commands.pauses import Pause
 from shared.commands.resolve import Resolved
@@ -51,7 +51,7 @@ async def list_sequences(arguments: Sequences, context: CommandContext) -> Card:
         text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),) if known else (),
         table=sequence_table(shown),
         buttons=tuple(
-            Button(label=word.capitalize(), command=f"sequences {word}") for word in TONES if word != wanted
+            Button(label=word.capitalize(), action=Sequences(status=word)) for word in TONES if word != wanted
         ),
         data=tuple(map(as_dict, shown)),
     )
@@ -90,7 +90,7 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
             ),
             rows=tuple(rows),
         ),
-        buttons=(Button(label="Active", command="sequences active"),),
+        buttons=(Button(label="Active", action=Sequences(status="active")),),
         data=tuple(data),
     )
 
@@ -194,7 +194,7 @@ async def _pause(
         return _changed_later(sequence)
     already, note = done.already, done.note
     if already and due_at is None and not reason and note != FORGOTTEN:
-        return _so_already(sequence, "paused", "Resume", note=note)
+        return _so_already(sequence, "paused", Resume(target=(sequence.id,)), note=note)
     until = f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at else ""
     resumes = due_at is None or await _bot_runs(context)
     return _done(
@@ -204,7 +204,7 @@ async def _pause(
         text=(AUTOMATIC if resumes else NO_BOT,) if due_at else (),
         facts=_why(reason, due_at, context=context),
         until=due_at,
-        button=Button(label="Resume" if already else UNDO, command=join("resume", sequence.id)),
+        button=Button(label="Resume" if already else UNDO, action=Resume(target=(sequence.id,))),
         note=note,
     )
 
@@ -266,9 +266,9 @@ async def _bot_runs(context: CommandContext) -> bool:
         return False
 
 
-def _so_already(sequence: Sequence, status: str, label: str, *, note: str) -> Outcome:
+def _so_already(sequence: Sequence, status: str, other: OnSequences, *, note: str) -> Outcome:
     """Nothing to change: only the person who asked gets the answer."""
-    button = Button(label=label, command=join(label.lower(), sequence.id))
+    button = Button(label=other.verb.capitalize(), action=other)
     return Outcome(
         card=Card(
             title=f"{clip(sequence.label)} is already {status}",
@@ -293,11 +293,11 @@ async def resume(arguments: Resume, context: CommandContext) -> Outcome:
         return _changed_later(sequence)
     active, note = done.already, done.note
     if active and note != FORGOTTEN:
-        return _so_already(sequence, "active", "Pause", note=note)
+        return _so_already(sequence, "active", Pause(target=(sequence.id,)), note=note)
     return _done(
         sequence,
         "stays active" if active else "is active again",
-        button=Button(label="Pause" if active else UNDO, command=join("pause", sequence.id)),
+        button=Button(label="Pause" if active else UNDO, action=Pause(target=(sequence.id,))),
         note=note,
     )
 

@@ -24,13 +24,15 @@ class Group:
     events: tuple[str, ...]
     workspaces: tuple[str, ...]
 
-    def undo(self, *, channel: str, several: bool) -> str:
-        """The command that ends them, or where the settings say it."""
-        if self.line.place:
-            return self.line.place
+    def back(self, *, channel: str) -> Unsubscribe:
+        """The command that ends them."""
         one = self.line.subscription
-        back = Unsubscribe(events=self.events, sequence=one.sequence, inbox=one.inbox, channel=channel)
-        return render(back, workspace=self.line.workspace if several else None)
+        return Unsubscribe(events=self.events, sequence=one.sequence, inbox=one.inbox, channel=channel)
+
+    def undo(self, *, channel: str, several: bool) -> str:
+        """The line that ends them, or where the settings say it."""
+        workspace = self.line.workspace if several else None
+        return self.line.place or render(self.back(channel=channel), workspace=workspace)
 
 
 def grouped(lines: Sequence[Line]) -> list[Group]:
@@ -76,7 +78,8 @@ async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext,
         buttons=tuple(
             Button(
                 label=f"Unsubscribe {_named(group, several=several)}",
-                command=group.undo(channel=channel, several=several),
+                action=group.back(channel=channel),
+                workspace=group.line.workspace if several else "",
                 menu=len(typed) > MOST_IN_A_ROW,
             )
             for group in typed[:MOST_UNDO_BUTTONS]

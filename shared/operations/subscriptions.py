@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shared.api.models import EVENT_KINDS
-from shared.commands import render
 from shared.commands.channels import Digest, InChannel, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.resolve import Resolved
 from shared.domain.card import Button, Card, Tone
@@ -96,7 +95,7 @@ async def _sequence_name(arguments: Subscribe, context: CommandContext) -> str |
     found = await find_sequence([arguments.sequence], context=context)
     if isinstance(found, Resolved):
         return found.sequence.label
-    card = found.card(lambda known: render(replace(arguments, sequence=known)))
+    card = found.card(lambda known: replace(arguments, sequence=known))
     return refusal(card, why="no single sequence")
 
 
@@ -193,6 +192,5 @@ def _times(at: str) -> str:
 def _digest_times(at: str | None, *, channel: str) -> Card:
     where = _mention_channel(channel)
     title = f"Digest in {where}: {_times(at)}" if at else f"No digest is scheduled in {where}"
-    off = Digest(action="off", channel=channel)
-    after = (Button(label="Turn off", command=render(off)),) if at else ()
-    return Card(title=title, buttons=(Button(label="Show now", command="digest now"), *after))
+    after = (Button(label="Turn off", action=Digest(action="off", channel=channel)),) if at else ()
+    return Card(title=title, buttons=(Button(label="Show now", action=Digest(action="now")), *after))

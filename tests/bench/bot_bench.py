@@ -15,6 +15,7 @@ from pathlib import Path
 import uvloop
 from aiohttp import web
 
+from bot.blockkit.actions import OnAlert, write_value
 from tests.bench import channels, memory
 from tests.bench.intake_server import SECRET
 from tests.bench.load import Load, deliveries, fire
@@ -182,7 +183,7 @@ async def clicks() -> list[Row]:
             await bot.until_posted(1)
             (card,) = await bot.messages()
             alert = card["metadata"]["event_payload"]["alert_id"]
-            release = {"action_id": "run_menu", "value": f"release {alert}"}
+            release = {"action_id": "run_menu", "value": write_value(OnAlert(verb="release", alert=alert))}
             acts = (({"text": "Claim"}, "Claimed by @ann"), (release, '"Claim"'))
             took = [
                 await _repainted(bot, card["ts"], act, words) for _ in range(CLICKS) for act, words in acts

@@ -56,7 +56,7 @@ class CardDialog(SafeScreen[str | None], ModalScreen[str | None]):
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
         number = (event.button.id or "").removeprefix("button-")
-        self.dismiss(self._buttons[int(number)].command if number.isdigit() else None)
+        self.dismiss(self._buttons[int(number)].line if number.isdigit() else None)
 
 
 class ConfirmDialog(SafeScreen[bool], ModalScreen[bool]):

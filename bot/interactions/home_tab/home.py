@@ -20,7 +20,6 @@ from bot.interactions.home_tab.home_state import (
     HomeState,
     Paused,
     Waiting,
-    chosen_workspace,
     viewed_workspace,
 )
 from bot.slack import permissions
@@ -59,11 +58,14 @@ class HomeTab:
         self._chosen: dict[str, str] = {}
         """The workspace that each visitor has selected; empty: all."""
 
-    async def show(self, user: str, *, view: Mapping[str, Any] | None = None, line: str = "home") -> None:
-        """Publish it; `view` is what the person sees now, `line` chooses: `home`, `home @acme`, `home all`."""
+    async def show(
+        self, user: str, *, view: Mapping[str, Any] | None = None, workspace: str | None = None
+    ) -> None:
+        """Publish it; `view` is what the person sees now, `workspace` is chosen, all of them where it is empty."""
         if view is None and user not in self._chosen:
             await self._publish(user, home_view.loading())
-        choice = chosen_workspace(line, seen=self._chosen.get(user, viewed_workspace(view)))
+        seen = self._chosen.get(user, viewed_workspace(view))
+        choice = seen if workspace is None else workspace
         if len(self._chosen) >= MOST_VISITORS:
             self._chosen.clear()
         self._chosen[user] = choice

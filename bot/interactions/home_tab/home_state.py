@@ -11,9 +11,6 @@ from typing import Any
 from shared.api.models import Sequence as Campaign
 from shared.domain.health import DomainHealth
 
-ALL = "all"
-"""Used instead of a workspace's name."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
@@ -60,13 +57,9 @@ class HomeState:
     def several(self) -> bool:
         return len(self.workspaces) > 1
 
-    def line(self, command: str, workspace: str) -> str:
-        return f"{command} @{workspace}" if self.several and workspace else command
-
-
-def chosen_workspace(line: str, *, seen: str) -> str:
-    choice = line.partition(" ")[2]
-    return seen if not choice else "" if choice == ALL else choice.removeprefix("@")
+    def named(self, workspace: str) -> str:
+        """The workspace of a button, where there are several."""
+        return workspace if self.several else ""
 
 
 def viewed_workspace(view: Mapping[str, Any] | None) -> str:

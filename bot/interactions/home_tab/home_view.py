@@ -13,15 +13,18 @@ from typing import Any
 
 from bot.alerts.interested import crm_button
 from bot.blockkit import card_blocks, elements
+from bot.blockkit.actions import OnAlert, OpenForm, ShowHome, write_value
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.blockkit.tables import MARKS
-from bot.interactions.home_tab.home_state import ALL, HomeState, Paused, Waiting
+from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
 from shared.api.models import Sequence as Campaign
+from shared.commands.arguments import DOMAIN, Inboxes, Resume, Sequences, Status
+from shared.commands.pauses import Pause
+from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 from shared.domain.health import WORST_FIRST, worst
 from shared.text.formats import show_number, show_span
 from shared.text.sanitize import visible
-from shared.text.tokenize import join
 
 BLOCKS = 100
 WAITING, DOMAINS, SEQUENCES, CLAIMS, WORKSPACES = 8, 6, 14, 6, 40
@@ -59,15 +62,15 @@ def closed(card: Card) -> dict[str, Any]:
 
 def _head(standing: HomeState) -> list[Block]:
     one = standing.viewed_workspace
-    acts = [Button(label="Refresh", command="home")]
-    acts += [Button(label="Status", command=standing.line("status", one))] if one else []
+    acts = [Button(label="Refresh", action=ShowHome())]
+    acts += [Button(label="Status", action=Status(), workspace=standing.named(one))] if one else []
     if standing.may_change:
         acts += [
-            Button(label="Pause …", command=standing.line("form pause", one)),
-            Button(label="Add a lead …", command=standing.line("form add", one)),
-            Button(label="Subscribe …", command=standing.line("form subscribe", one)),
+            Button(label="Pause …", action=OpenForm(verb="pause", workspace=standing.named(one))),
+            Button(label="Add a lead …", action=OpenForm(verb="add", workspace=standing.named(one))),
+            Button(label="Subscribe …", action=OpenForm(verb="subscribe", workspace=standing.named(one))),
         ]
-    acts.append(Button(label="Help", command="help"))
+    acts.append(Button(label="Help", action=Help()))
     problem = [_context(f"⚠ {standing.problem}")] if standing.problem else []
     row = _dispatcher(f"head_{one}", acts)
     if standing.several:
@@ -77,8 +80,11 @@ def _head(standing: HomeState) -> list[Block]:
 
 def _choice(standing: HomeState) -> Block:
     names = [name for name in standing.workspaces if len(name) <= LONGEST][: OPTIONS - 1]
-    offered = [_option("All workspaces", f"home {ALL}"), *(_option(name, f"home @{name}") for name in names)]
-    value = f"home @{standing.viewed_workspace}" if standing.viewed_workspace else f"home {ALL}"
+    offered = [
+        _option(label, write_value(ShowHome(workspace=name)))
+        for label, name in (("All workspaces", ""), *zip(names, names, strict=True))
+    ]
+    value = write_value(ShowHome(workspace=standing.viewed_workspace))
     return {
         "type": "static_select",
         "action_id": f"{RUN}_workspace",
@@ -120,10 +126,14 @@ def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
     text = _entry(visible(item.lead) or "Someone", " · ".join(filter(None, parts)), bold=True)
     verbs = (("done", "Mark done"), ("release", "Release")) if mine else (("claim", "Claim"),)
     acts = [
-        Button(label=label, command=f"{verb} {item.alert}", tone=Tone.GOOD if number == 0 else Tone.INFO)
+        Button(
+            label=label,
+            action=OnAlert(verb=verb, alert=item.alert),
+            tone=Tone.GOOD if number == 0 else Tone.INFO,
+        )
         for number, (verb, label) in enumerate(verbs if standing.may_change else ())
     ]
-    acts += [Button(label="Open card", command="", url=item.link)] if item.link else []
+    acts += [Button(label="Open card", url=item.link)] if item.link else []
     acts += [crm_button(item.page)] if item.page else []
     return [text, *([_dispatcher(item.alert, acts)] if acts else [])]
 
@@ -137,11 +147,17 @@ def _paused(standing: HomeState) -> list[Block]:
         text = " · ".join(filter(None, (elsewhere, f"paused {show_span(standing.now - one.since)} ago")))
         drawn.append(_entry(f"🔴 {visible(one.domain)}", text, bold=True))
         look = [
-            Button(label="Show inboxes", command=standing.line(join("inboxes", one.domain), one.workspace))
+            Button(
+                label="Show inboxes",
+                action=Inboxes(filter=one.domain),
+                workspace=standing.named(one.workspace),
+            )
         ]
         if standing.may_change:
-            line = standing.line(f"pause domain:{one.domain}", one.workspace)
-            look.append(Button(label="Pause sequences …", command=line))
+            pause = Pause(target=(f"{DOMAIN}{one.domain}",))
+            look.append(
+                Button(label="Pause sequences …", action=pause, workspace=standing.named(one.workspace))
+            )
         drawn.append(_dispatcher(f"paused_{one.workspace}_{one.domain}", look))
     return [*drawn, *_more(len(standing.paused) - DOMAINS, "")]
 
@@ -170,7 +186,7 @@ def _workspace(name: str, standing: HomeState) -> Block:
     )
     line = f"{MARKS[_tone(name, standing)]}{name} · {' · '.join(filter(None, text))}"
     block: Block = {"type": "section", "block_id": f"home_of_{name}"[:255], "text": plain(line)}
-    button = Button(label="Show", command=f"home @{name}")
+    button = Button(label="Show", action=ShowHome(workspace=name))
     return block | {"accessory": draw_button(button, 0).to_dict()}
 
 
@@ -206,7 +222,7 @@ def _domains(standing: HomeState, one: str) -> list[Block]:
         drawn.append(_entry(f"{MARKS[domain.tone]}{visible(domain.domain)}", visible(text), bold=True))
     if domains and not troubled:
         drawn.append(_entry(f"{MARKS[Tone.GOOD]}All domains are healthy", ""))
-    more = Button(label="All inboxes", command=standing.line("inboxes", one))
+    more = Button(label="All inboxes", action=Inboxes(), workspace=standing.named(one))
     return [*drawn, *_more(len(troubled) - DOMAINS, ""), _dispatcher("inboxes", [more])]
 
 
@@ -222,7 +238,9 @@ def _sequences(standing: HomeState, one: str) -> list[Block]:
     drawn: list[Block] = [_divider(), _header("Sequences"), _context(", ".join(counts))]
     drawn += [_sequence(campaign, standing, one) for campaign in shown[:SEQUENCES]]
     more = [
-        _dispatcher("sequences", [Button(label="All sequences", command=standing.line("sequences", one))])
+        _dispatcher(
+            "sequences", [Button(label="All sequences", action=Sequences(), workspace=standing.named(one))]
+        )
     ]
     return [*drawn, *_more(len(shown) - SEQUENCES, ""), *(more if shown[SEQUENCES:] else [])]
 
@@ -233,9 +251,11 @@ def _sequence(campaign: Campaign, standing: HomeState, one: str) -> Block:
     name = cut(visible(campaign.label).strip(), NAME)
     text = f"{mark} {name} · {visible(campaign.status or 'unknown')}{steps}"
     block: Block = {"type": "section", "text": plain(text)}
-    verb = {"active": "pause", "paused": "resume"}.get(campaign.status or "")
-    if verb and standing.may_change:
-        button = Button(label=verb.capitalize(), command=standing.line(join(verb, campaign.id), one))
+    kinds: dict[str, type[Pause | Resume]] = {"active": Pause, "paused": Resume}
+    kind = kinds.get(campaign.status or "")
+    if kind and standing.may_change:
+        action = kind(target=(campaign.id,))
+        button = Button(label=kind.verb.capitalize(), action=action, workspace=standing.named(one))
         block["accessory"] = draw_button(button, 0).to_dict()
     return block
 

@@ -12,6 +12,8 @@ from statistics import median
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
+from shared.commands.arguments import Inboxes, Open
+from shared.commands.periods import Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
 from shared.domain.known_days import is_known_from
@@ -101,9 +103,9 @@ def _compared(period: Period, *, so_far: bool, known: bool) -> str:
 
 
 _BUTTONS = (
-    Button(label="Show unclaimed", command="open"),
-    Button(label="Stats", command="stats"),
-    Button(label="Unhealthy inboxes", command="inboxes unhealthy"),
+    Button(label="Show unclaimed", action=Open()),
+    Button(label="Stats", action=Stats()),
+    Button(label="Unhealthy inboxes", action=Inboxes(filter="unhealthy")),
 )
 
 

@@ -13,7 +13,8 @@ from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.commands.arguments import Status
+from shared.commands.arguments import Inboxes, Open, Sequences, Status
+from shared.commands.periods import Stats
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.guard_records import number_of
@@ -107,8 +108,8 @@ async def status(_: Status, context: CommandContext) -> Card:
         facts=facts,
         table=_troubled(domains),
         buttons=tuple(
-            Button(label=name.capitalize(), command=name)
-            for name in ("sequences", "inboxes", "stats", "open")
+            Button(label=action.verb.capitalize(), action=action)
+            for action in (Sequences(), Inboxes(), Stats(), Open())
         ),
         footer=f"As of {show_time(context.now(), now=context.now(), zone=context.zone)}",
         data=(_data(seen, verdict, context),),

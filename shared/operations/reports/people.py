@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
-from shared.commands.periods import Period
+from shared.commands.arguments import Open
+from shared.commands.periods import Period, Stats
 from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, number
 from shared.domain.records import ClaimTime
 from shared.domain.totals import rate
@@ -61,7 +62,7 @@ async def stats_by_person(period: Period, context: CommandContext) -> Card:
     """`stats by person [7d|last week|FROM..TO]`, by the days of the reader's zone."""
     asked = range_of(period, today=context.now().astimezone(context.zone).date())
     speeds = await read_speeds(context, *asked.moments(context.zone))
-    week = (Button(label="Last 7 days", command="stats by person 7d"),)
+    week = (Button(label="Last 7 days", action=Stats(by="person", period=Period(days=7))),)
     return Card(
         title=f"Stats by person, {asked.name}",
         text=() if speeds else ("No interested replies were claimed or marked done in this period.",),
@@ -70,8 +71,8 @@ async def stats_by_person(period: Period, context: CommandContext) -> Card:
         charts=speed_charts(speeds),
         buttons=(
             *(() if asked.name == "last 7 days" else week),
-            Button(label="By sequence", command="stats by sequence"),
-            Button(label="Show unclaimed", command="open"),
+            Button(label="By sequence", action=Stats()),
+            Button(label="Show unclaimed", action=Open()),
         ),
         data=tuple(_data(one) for one in speeds),
     )

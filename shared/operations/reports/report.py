@@ -109,7 +109,7 @@ async def _published(
     except OSError as error:
         reason = error.strerror or str(error)
         return (), (f"The page couldn't be written to the [report] folder: {reason}.",)
-    return (Button(label="Open report", command="report", url=f"{place.url.rstrip('/')}/{name}"),), ()
+    return (Button(label="Open report", url=f"{place.url.rstrip('/')}/{name}"),), ()
 
 
 def _write(path: Path, text: str) -> None:

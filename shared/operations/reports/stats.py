@@ -13,7 +13,7 @@ from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Grouping, StatsRow, as_dict
 from shared.commands.arguments import clip
-from shared.commands.periods import STATS_GROUPS, Stats
+from shared.commands.periods import STATS_GROUPS, Period, Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
 from shared.domain.known_days import is_known_from
@@ -247,8 +247,8 @@ def _data(row: StatsRow) -> dict[str, object]:
     }
 
 
-def _buttons(by: str, asked: Range) -> tuple[Button, ...]:
+def _buttons(by: Grouping, asked: Range) -> tuple[Button, ...]:
     others = [grouping for grouping in STATS_GROUPS if grouping != by]
-    links = (Button(label=f"By {grouping}", command=f"stats by {grouping}") for grouping in others)
-    week = Button(label="Last 7 days", command=f"stats by {by} 7d")
+    links = (Button(label=f"By {grouping}", action=Stats(by=grouping)) for grouping in others)
+    week = Button(label="Last 7 days", action=Stats(by=by, period=Period(days=7)))
     return (*(() if asked.name == "last 7 days" else (week,)), *links)

@@ -34,6 +34,7 @@ from sandbox.slack.blockkit import blocks as blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
+from shared.commands.arguments import Resume
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.evidence import Rate
@@ -180,7 +181,7 @@ BRIEF: Mapping[str, Callable[[], Message]] = {
             tone=Tone.GOOD,
             text=("The bot will resume it by itself, also after a restart.",),
             facts=(Fact(label="Sequence", value="sq_1"), Fact(label="Reason", value="<!here> holidays")),
-            buttons=(Button(label="Undo", command="resume sq_1"),),
+            buttons=(Button(label="Undo", action=Resume(target=("sq_1",))),),
             footer="by @ben",
         )
     ),

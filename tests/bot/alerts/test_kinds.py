@@ -72,7 +72,7 @@ def test_a_repeat_is_counted_in_the_footer() -> None:
 def test_the_pause_buttons_line_is_read_back_as_that_sequence(name: str) -> None:
     event = Event(kind="reply.interested", lead=LEAD, sequence=name)
     card = kinds.card(Alert(id="al_1", event=event, received_at=NOON))
-    line = next(button.command for button in card.buttons if button.label == "Pause sequence")
+    line = next(button.line for button in card.buttons if button.label == "Pause sequence")
     invocation = commands.parse(line)
     assert invocation.command.name == "pause"
     assert invocation.workspace is None
@@ -80,7 +80,7 @@ def test_the_pause_buttons_line_is_read_back_as_that_sequence(name: str) -> None
 
 def test_with_several_workspaces_every_button_names_its_own() -> None:
     card = kinds.card(alert(workspace="emea"))
-    lines = [button.command for button in card.buttons if " al_1" not in button.command]
+    lines = [button.line for button in card.buttons if " al_1" not in button.line]
     assert {commands.parse(line).workspace for line in lines} == {"emea"}
 
 
@@ -89,7 +89,7 @@ def test_every_kind_of_event_has_a_card_even_without_other_fields(kind: str) -> 
     card = kinds.card(Alert(id="al_1", event=Event(kind=kind), received_at=NOON))
     assert card.title
     for button in card.buttons:
-        assert " al_1" in button.command or commands.parse(button.command).line
+        assert " al_1" in button.line or commands.parse(button.line).line
 
 
 def test_only_interested_replies_and_paused_domains_are_posted_unasked() -> None:

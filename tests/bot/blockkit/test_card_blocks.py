@@ -16,7 +16,8 @@ from bot.blockkit import tables as drawing
 from bot.blockkit.card_blocks import Message
 from sandbox.slack.blockkit import blocks as blockkit
 from shared.api.events import Event, EventLead
-from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
+from shared.commands.arguments import Lead
+from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone, Typed
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -37,7 +38,8 @@ hostile = st.sampled_from(
 text = st.one_of(st.text(max_size=60), hostile, st.text(min_size=1, max_size=40).map(lambda t: t * 120))
 tones = st.sampled_from(Tone)
 confirms = st.none() | st.builds(Confirm, title=text, text=text, yes=text, no=text)
-buttons = st.builds(Button, label=text, command=text, tone=tones, confirm=confirms, menu=st.booleans())
+actions = st.builds(Typed, text) | st.builds(Lead, who=text)
+buttons = st.builds(Button, label=text, action=actions, tone=tones, confirm=confirms, menu=st.booleans())
 cells = st.one_of(st.none(), text, st.floats(allow_nan=False), st.integers())
 tables = st.builds(
     Table,
@@ -109,7 +111,7 @@ items = st.builds(
     tone=tones,
     facts=st.lists(st.builds(Fact, label=text, value=text), max_size=3).map(tuple),
     quote=text,
-    buttons=st.lists(st.builds(Button, label=st.text(max_size=12), command=text), max_size=1).map(tuple),
+    buttons=st.lists(st.builds(Button, label=st.text(max_size=12), action=actions), max_size=1).map(tuple),
 )
 
 
@@ -144,9 +146,9 @@ def test_a_command_too_long_for_a_menu_becomes_a_button_and_one_too_long_for_a_b
     card = Card(
         title="x",
         buttons=(
-            Button(label="menu", command="m" * 150, menu=True),
-            Button(label="row", command="r" * 151, menu=True),
-            Button(label="gone", command="g" * 2001),
+            Button(label="menu", action=Typed("m" * 150), menu=True),
+            Button(label="row", action=Typed("r" * 151), menu=True),
+            Button(label="gone", action=Typed("g" * 2001)),
         ),
     )
     shown = json.dumps(card_blocks.render(card).blocks)

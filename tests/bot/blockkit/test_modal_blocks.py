@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bot.blockkit import modal_blocks
 from bot.interactions import forms
 from sandbox.slack.blockkit import blocks as blockkit
+from shared.commands.periods import Stats
 from shared.domain.card import Button, Card, Chart, Column, Row, Table, Tone
 from tests.bot.blockkit.test_card_blocks import cards
 
@@ -23,7 +24,7 @@ def test_a_tables_rows_are_lines_that_say_what_each_figure_is() -> None:
     columns = (Column(title="Group"), Column(title="Sends", numeric=True), Column(title="", bar=True))
     table = Table(columns=columns, rows=(Row(cells=("Spring", 1200, 0.5), tone=Tone.BAD),), total=3)
     chart = Chart(title="Rates", labels=("1 Nov", "2 Nov"), series=(("Replies", (7, 9)),))
-    card = Card(title="Stats", table=table, charts=(chart,), buttons=(Button(label="More", command="stats"),))
+    card = Card(title="Stats", table=table, charts=(chart,), buttons=(Button(label="More", action=Stats()),))
     kinds = [block["type"] for block in modal_blocks.render(card)]
     assert kinds == ["header", "rich_text", "rich_text", "actions"]
     words = [

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blockkit import card_blocks, card_list, plainer
+from bot.blockkit.actions import OnAlert
 from bot.blockkit.elements import plain
 from bot.interactions import forms
 from bot.interactions.forms import FormRequest
@@ -28,8 +29,8 @@ CARD = Card(
     ),
     charts=(Chart(title="Rates", labels=("Spring",), series=(("Replies", (7.1,)),), bars=True),),
     buttons=(
-        Button(label="Claim", command="claim al_1"),
-        Button(label="Open", command="", url="https://x.example/1"),
+        Button(label="Claim", action=OnAlert(verb="claim", alert="al_1")),
+        Button(label="Open", url="https://x.example/1"),
     ),
 )
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from bot.blockkit.actions import ShowHome, write_value
 from bot.interactions.listeners import Listeners
 from bot.slack.manifest import manifest
 from sandbox.service import Service
 from sandbox.slack.state import seed
+from shared.commands.arguments import Status
+from shared.commands.pauses import Pause
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.waiting import until
 
@@ -75,7 +78,7 @@ async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen
     assert "2 unclaimed replies in 2 workspaces" in shown(view)
     assert "acme · Q3 founders · waiting" in shown(view)
     assert "Workspaces · 2" in shown(view)
-    choice = {"home": True, "action_id": "run_workspace", "value": "home @globex"}
+    choice = {"home": True, "action_id": "run_workspace", "value": write_value(ShowHome(workspace="globex"))}
     await agency.bot.control("click", **choice, **BEN, wait=5)
 
     async def whole() -> dict[str, Any] | None:
@@ -85,7 +88,7 @@ async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen
     one = shown(await until(whole))
     assert "Ada 2" in one
     assert "Ada 1" not in one
-    assert '"value": "status @globex"' in one
+    assert json.dumps(write_value(Status(), workspace="globex")) in one
     assert agency.bot.running is not None
     assert isinstance(agency.bot.running.listeners, Listeners)
     agency.bot.running.listeners._modals.home._chosen.clear()  # as after a restart
@@ -98,12 +101,12 @@ async def test_a_button_on_home_changes_its_own_workspace_and_posts_in_its_chann
     await agency.bot.control("click", home=True, text="Show", **BEN, wait=5)
 
     async def there() -> bool:
-        return '"pause ' in shown(await agency.home())
+        return '[\\"pause\\",' in shown(await agency.home())
 
     await until(there)
     view = await agency.home()
-    assert f'"pause {sequence["id"]} @acme"' in shown(view)
-    at = next(b["block_id"] for b in view["blocks"] if f'"pause {sequence["id"]} @acme"' in json.dumps(b))
+    pause = json.dumps(write_value(Pause(target=(sequence["id"],)), workspace="acme"))
+    at = next(b["block_id"] for b in view["blocks"] if pause in json.dumps(b))
     await agency.bot.control("click", home=True, block_id=at, action_id="run_0", **BEN, wait=5)
 
     async def found() -> bool:

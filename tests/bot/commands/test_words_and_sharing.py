@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bot.blockkit.actions import line_of
 from sandbox.slack.state import seed
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
@@ -106,7 +107,7 @@ async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarn
     assert "Previous" in shown(second)
     claims = [block for block in second["blocks"] if "Claim" in json.dumps(block)]
     button = claims[0]["elements"][0]
-    assert button["value"].endswith(" > open 2")
+    assert line_of(button["value"]).endswith(" > open 2")
     await press(bot, second, "Claim")
 
     async def repainted() -> dict[str, Any] | None:

@@ -56,11 +56,11 @@ async def click(
 
 async def choose(bot: BotHarness, message: dict[str, Any], label: str, **more: Any) -> list[dict[str, Any]]:
     """Choose an entry of a message's menu."""
-    return await click(bot, message, action_id="run_menu", value=line_of(message, label), **more)
+    return await click(bot, message, action_id="run_menu", value=value_of(message, label), **more)
 
 
-def line_of(message: dict[str, Any], label: str) -> str:
-    """The command line behind a button or a menu's entry."""
+def value_of(message: dict[str, Any], label: str) -> str:
+    """The value of a button or a menu's entry."""
     elements = [one for block in message["blocks"] or () for one in block.get("elements", ())]
     options = [option for one in elements for option in one.get("options", ())]
     return next(str(one["value"]) for one in (*elements, *options) if _label(one) == label)

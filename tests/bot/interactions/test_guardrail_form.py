@@ -14,7 +14,6 @@ from bot.interactions.forms import GUARD_CONDITIONS, FormRequest, form_view
 from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
-from shared.commands import parse
 from shared.commands.guard_arguments import Guard
 from shared.domain.guard_records import Incident
 from shared.guardrails.sentence import parse as parse_rule
@@ -49,14 +48,14 @@ def test_the_form_produces_the_line_that_a_person_could_type() -> None:
         "pause sequence for 4h when bounces > 5% of at least 200 sends in 24h, at most 3 a day, "
         'at most 2 sequences at once, except "The \\"VIP\\""'
     )
-    assert parse(form.line).arguments == Guard(act="add", rule=rule, name="mine")
+    assert form.arguments == Guard(act="add", rule=rule, name="mine")
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_every_condition_of_the_form_is_a_rule(condition: str) -> None:
     form = answered(action="tell", scope="domain", condition=condition, limit="5")
-    assert form.errors is None
-    guard = parse(form.line).arguments
+    assert not form.errors
+    guard = form.arguments
     assert isinstance(guard, Guard)
     assert str(parse_rule(guard.rule)) == guard.rule
 

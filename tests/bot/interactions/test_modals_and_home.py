@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bot.blockkit.actions import line_of
 from bot.interactions import responders
 from bot.slack.manifest import manifest
 from sandbox.service import Service
@@ -75,7 +76,7 @@ async def test_all_sequences_are_paused_after_one_question_and_one_undo_resumes_
 
     async def settled() -> bool:
         line = json.dumps(await served.bot.public_message("sequences are paused"))
-        return "Undone by @ann" in line and '"undo ' not in line
+        return "Undone by @ann" in line and '"text": "Undo"' not in line
 
     await until(settled)
     commands = [entry.command for entry in await served.bot.running.store.records.audit("default")]
@@ -103,11 +104,11 @@ async def test_a_domain_shows_unknown_values_as_unknown(served: BotWithService) 
 async def test_a_confirmation_counts_for_who_was_asked_once_and_in_time(served: BotWithService) -> None:
     (question,) = await served.bot.say("pause all", user=seed.BEN.id)
     value = next(
-        element["value"]
+        line_of(element["value"])
         for block in question["blocks"]
         if block["type"] == "actions"
         for element in block["elements"]
-        if element["value"].startswith("yes ")
+        if line_of(element["value"]).startswith("yes ")
     )
     (stolen,) = await served.bot.say(value, user=seed.ANN.id)
     assert "Only the person who ran this command can confirm it" in stolen["text"]

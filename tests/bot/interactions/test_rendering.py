@@ -18,12 +18,11 @@ from bot.interactions.home_tab.home_state import (
     HomeState,
     Paused,
     Waiting,
-    chosen_workspace,
     viewed_workspace,
 )
 from bot.slack.permissions import Person, allowed, refusal, role_of, who_can, with_role
 from shared.api.models import Inbox, Sequence
-from shared.commands import COMMANDS, Role, parse
+from shared.commands import COMMANDS, Role
 from shared.commands.arguments import Add
 from shared.commands.pauses import Pause
 from shared.domain.card import Card
@@ -102,10 +101,7 @@ def test_home_is_inside_every_limit_whatever_the_account(
     assert viewed_workspace(home_view.view(standing)) == one
 
 
-def test_the_menu_selects_the_workspace_and_other_clicks_keep_it() -> None:
-    assert chosen_workspace("home", seen="acme") == "acme"
-    assert chosen_workspace("home @globex", seen="acme") == "globex"
-    assert chosen_workspace("home all", seen="acme") == ""
+def test_a_view_without_a_workspace_shows_all() -> None:
     assert [
         viewed_workspace(view) for view in (None, {}, {"private_metadata": "{"}, {"private_metadata": "[]"})
     ] == [""] * 4
@@ -155,13 +151,13 @@ def test_a_submitted_form_round_trips_through_its_line(reason: str, company: str
     }
     form = read_form(view)
     assert form is not None
-    pause = parse(form.line).arguments
+    pause = form.arguments
     assert isinstance(pause, Pause)
     assert (pause.target, pause.duration) == (("sq_1",), timedelta(hours=4))
     values_ = {"email": field("a@b.example"), "sequence": chosen, "company": field(company)}
     added = read_form({"callback_id": "form:add", "state": {"values": values_}})
     assert added is not None
-    add = parse(added.line).arguments
+    add = added.arguments
     assert isinstance(add, Add)
     assert add.fields.get("company", "") == company.strip()
 

@@ -63,7 +63,7 @@ def test_every_preset_that_is_offered_is_ahead_and_no_two_mean_the_same(
     now: datetime, zone: ZoneInfo
 ) -> None:
     offered = [
-        b.command.split()
+        b.line.split()
         for b in alert_actions.snooze_choices("al_1", now=now, zone=zone).buttons
         if not b.picks_time
     ]

@@ -41,7 +41,7 @@ async def test_its_undo_resumes_what_it_paused_and_snoozes_the_rule(guarded: Gua
     guarded.sent(100)
     await guarded.bounce(6)
     (card,) = await guarded.advance()
-    nonce = card.buttons[0].command.removeprefix("undo ")
+    nonce = card.buttons[0].line.removeprefix("undo ")
     answered = await guarded.store.confirmations.answer(nonce, "U1")
     assert answered.verdict is Verdict.TAKEN
     assert answered.question is not None
@@ -261,7 +261,7 @@ async def test_a_suggestion_is_one_card_and_pauses_nothing(guarded: GuardedWorks
     guarded.sent(100)
     await guarded.bounce(6)
     (card,) = await guarded.advance(30 * MINUTE)
-    assert [button.command for button in card.buttons] == [
+    assert [button.line for button in card.buttons] == [
         'pause domain:mail.example for 4h reason "guardrail rule"'
     ]
     assert guarded.remote.patched == []
@@ -302,7 +302,7 @@ async def test_an_undo_that_a_person_clicks_resumes_through_the_usual_way(guarde
     guarded.sent(100)
     await guarded.bounce(6)
     (card,) = await guarded.advance()
-    nonce = card.buttons[0].command.removeprefix("undo ")
+    nonce = card.buttons[0].line.removeprefix("undo ")
     answered = await guarded.store.confirmations.answer(nonce, ANN.id)
     assert answered.question is not None
     context = guarded.contexts.at(guarded.contexts.settings.workspace("default"), ANN)

@@ -72,7 +72,7 @@ async def test_a_guardrail_makes_shorter_pauses_last_as_long_and_leaves_longer_o
     assert card.title.startswith("Guardrail rule paused Name of sq_0001")
     said = "Shorter pause now lasts until" if duration else "Already paused, no longer resume automatically: "
     assert any(text.startswith(said) and "Name of sq_0002" in text for text in card.text)
-    (undo,) = [button.command.split()[1] for button in card.buttons if button.label == "Undo"]
+    (undo,) = [button.line.split()[1] for button in card.buttons if button.label == "Undo"]
     question = (await process.store.confirmations.look(undo, "ANN")).question
     assert question is not None
     assert question.names == ("sq_0001",)

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from bot.blockkit.actions import OnAlert, write_value
 from sandbox.slack.state import seed
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.clock import moment
@@ -39,7 +40,8 @@ async def test_claim_puts_the_name_on_the_card_and_answers_a_late_click(
     await until(found)
     assert "Release" in json.dumps((await bot.messages())[0])
     (claimed,) = [one for one in await bot.messages() if "Claimed by @" in json.dumps(one)]
-    release = f"release {claimed['metadata']['event_payload']['alert_id']}"
+    claimed_id = claimed["metadata"]["event_payload"]["alert_id"]
+    release = write_value(OnAlert(verb="release", alert=claimed_id))
     await bot.control("click", **at, action_id="run_menu", value=release, user=seed.ANN.id)
 
     async def free() -> bool:

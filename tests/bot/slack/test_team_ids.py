@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bot.blockkit.actions import write_value
 from bot.interactions.team_apps import scope_ids
 from bot.slack.web_api import on_the_wire
+from shared.commands.channels import Unsubscribe
 
 
 def test_outgoing_ids_have_no_team() -> None:
@@ -15,6 +17,7 @@ def test_outgoing_ids_have_no_team() -> None:
         "user": "T1/U1",
         "text": "<@T1/U1> in <#T1/C1>, <!subteam^T1/S1>; <@T2/U1> elsewhere",
         "blocks": [{"elements": [{"text": "<#T1/C1|sales>", "value": "subscribe all <#T1/C1>"}]}],
+        "accessory": {"value": write_value(Unsubscribe(events=("reply.ooo",), channel="T1/C1"))},
         "view": {"private_metadata": json.dumps({"channel": "T1/C1"})},
         "limit": 5,
     }
@@ -22,6 +25,7 @@ def test_outgoing_ids_have_no_team() -> None:
     assert (sent["channel"], sent["user"], sent["limit"]) == ("C1", "U1", 5)
     assert sent["text"] == "<@U1> in <#C1>, <!subteam^S1>; <@T2/U1> elsewhere"
     assert sent["blocks"][0]["elements"][0] == {"text": "<#C1|sales>", "value": "subscribe all <#C1>"}
+    assert sent["accessory"]["value"] == write_value(Unsubscribe(events=("reply.ooo",), channel="C1"))
     assert json.loads(sent["view"]["private_metadata"]) == {"channel": "T1/C1"}
     assert body["channel"] == "T1/C1"
 

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.alerts.rendering import write_note
+from bot.blockkit.actions import line_of
 from bot.slack import teams as slack_teams
 from bot.store.db.schema import posts
 from bot.store.queue.outbox import PlannedPost
@@ -134,8 +135,9 @@ async def test_a_claim_shows_in_other_slack_workspaces_and_is_not_shared_by_equa
 
 
 def _claim(blocks: list[dict[str, Any]]) -> str:
-    found = [e for b in blocks for e in b.get("elements", ()) if str(e.get("value", "")).startswith("claim ")]
-    return str(found[0]["value"])
+    elements = [element for block in blocks for element in block.get("elements", ())]
+    found = [one for one in elements if line_of(str(one.get("value", ""))).startswith("claim ")]
+    return line_of(str(found[0]["value"]))
 
 
 async def test_an_alert_of_another_outreach_workspace_cannot_be_claimed_by_its_id(agency: Installed) -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from cli.console import card_output
 from cli.console.table_layout import Look
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Button, Card, Fact, Tone, Typed
 
 CARD = Card(
     title="Q3 CTO is paused",
@@ -18,7 +18,10 @@ CARD = Card(
     text=("It resumes by itself. Replies were 50 (2.6%) of all, which is why.",),
     facts=(Fact(label="Health", value="91", tone=Tone.GOOD), Fact(label="Id", value="sq_1")),
     quote="Hi,\n\x1b[31mcall me\x1b[0m",
-    buttons=(Button(label="Resume", command="resume sq_1"), Button(label="status", command="status")),
+    buttons=(
+        Button(label="Resume", action=Typed("resume sq_1")),
+        Button(label="Status", action=Typed("status")),
+    ),
     footer="16:40 UTC",
 )
 
@@ -39,7 +42,7 @@ def test_a_card_is_shown_in_its_order_and_the_buttons_as_lines_to_type() -> None
         "│ call me",
         "",
         "→ outreach resume sq_1  Resume",
-        "→ outreach status",
+        "→ outreach status       Status",
         "16:40 UTC",
     ]
 

@@ -312,7 +312,7 @@ def test_help_lists_every_command_and_says_what_is_not_for_this_person() -> None
     assert [str(row.cells[0]).split()[0] for row in card.table.rows] == list(COMMANDS)
     assert "pause" in card.footer
     assert card.buttons
-    assert all(not parse(button.command).command.changes for button in card.buttons)
+    assert all(not parse(button.line).command.changes for button in card.buttons)
 
 
 def test_the_help_of_a_command_shows_examples() -> None:

@@ -58,14 +58,14 @@ def test_every_button_parses(name: str, other: str) -> None:
     buttons = [button for card in asyncio.run(cards(name, other, *LINES)) for button in card.buttons]
     assert buttons
     for button in buttons:
-        assert parse(button.command).workspace is None
+        assert parse(button.line).workspace is None
         assert len(button.label) <= 75
 
 
 @given(names, names)
 def test_the_button_of_a_choice_names_the_sequence_it_shows(name: str, other: str) -> None:
     (chosen,) = asyncio.run(cards(name, other, CHOICE))
-    arguments = [parse(button.command).arguments for button in chosen.buttons]
+    arguments = [parse(button.line).arguments for button in chosen.buttons]
     targets = [one.target for one in arguments if isinstance(one, OnSequence)]
     if chosen.title.startswith("“sq”"):
         assert chosen.table is not None

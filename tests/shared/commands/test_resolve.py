@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.api.models import Sequence
 from shared.commands import parse
 from shared.commands.arguments import Resume
+from shared.commands.pauses import Pause
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved, resolve_sequence
-from shared.text.tokenize import join
 
 FOUNDERS = Sequence(id="sq_1", name="Q3 Founders", status="active")
 CTOS = Sequence(id="sq_2", name="Q3 CTO", status="paused")
@@ -50,8 +52,8 @@ def test_a_whole_name_wins_over_a_longer_one_that_begins_so() -> None:
 def test_several_are_listed_each_with_a_button() -> None:
     result = resolve_sequence(ALL, ["q3"])
     assert isinstance(result, Ambiguous)
-    card = result.card(lambda known: join("pause", known, "for", "2h"))
-    assert [button.command for button in card.buttons] == [f"pause sq_{n} for 2h" for n in (1, 2, 3)]
+    card = result.card(lambda known: Pause(target=(known,), duration=timedelta(hours=2)))
+    assert [button.line for button in card.buttons] == [f"pause sq_{n} for 2h" for n in (1, 2, 3)]
     assert "Nothing was changed" in card.text[0]
 
 
@@ -64,13 +66,13 @@ def test_none_names_the_nearest() -> None:
     result = resolve_sequence(ALL, ["Q3", "Fuonders"])
     assert isinstance(result, NoMatch)
     assert result.nearest[0] == FOUNDERS
-    assert result.card(lambda known: join("pause", known)).buttons[0].command == "pause sq_1"
+    assert result.card(lambda known: Pause(target=(known,))).buttons[0].line == "pause sq_1"
 
 
 def test_an_empty_account_says_so() -> None:
     result = resolve_sequence((), ["x"])
     assert isinstance(result, NoMatch)
-    assert "no sequences" in result.card(lambda known: join("pause", known)).text[0]
+    assert "no sequences" in result.card(lambda known: Pause(target=(known,))).text[0]
 
 
 def resolve_greedily(text: str) -> object:
@@ -103,6 +105,4 @@ def test_whatever_is_said_the_answer_fits_and_its_buttons_parse(known: list[str]
     if isinstance(result, Resolved):
         assert result.sequence in sequences
     else:
-        assert all(
-            parse(button.command) for button in result.card(lambda known: join("pause", known)).buttons
-        )
+        assert all(parse(button.line) for button in result.card(lambda known: Pause(target=(known,))).buttons)

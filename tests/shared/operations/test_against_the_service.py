@@ -100,7 +100,7 @@ async def test_a_sequence_is_paused_by_name_and_undone_by_the_button(context: Co
     card = await say(context, f'pause "{one["name"]}" for 2h reason too many bounces')
     assert card.tone is Tone.GOOD
     assert one["id"] in {row["id"] for row in (await say(context, "sequences paused")).data or ()}
-    undone = await say(context, card.buttons[0].command)
+    undone = await say(context, card.buttons[0].line)
     assert "no longer resumes automatically" in undone.footer
     assert one["id"] in {row["id"] for row in (await say(context, "sequences active")).data or ()}
 
@@ -128,7 +128,7 @@ async def test_no_command_of_the_table_fails_without_being_understood(
         for line in command.examples:
             card = await say(unpaced_context, line)
             assert card.title
-            assert all(parse(button.command) for button in card.buttons)
+            assert all(parse(button.line) for button in card.buttons)
 
 
 async def test_another_workspaces_key_sees_nothing_of_this(

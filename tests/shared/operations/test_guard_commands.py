@@ -67,7 +67,7 @@ async def test_a_rule_that_acts_shows_its_backtest_and_asks_first(harness: Comma
     assert card.charts
     assert not records(harness).guardrails.added
     (button,) = card.buttons
-    again = await harness.say(button.command)
+    again = await harness.say(button.line)
     assert again.title == "Guardrail bounces-5-2 is on"
     assert records(harness).guardrails.added["bounces-5-2"].sentence == WHOLE
 

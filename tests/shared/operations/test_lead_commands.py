@@ -46,14 +46,14 @@ async def test_leads_of_a_sequence_and_a_status(harness: CommandHarness) -> None
 async def test_a_status_that_is_misspelt_is_recognised(harness: CommandHarness) -> None:
     assert "Did you mean interested?" in text(await harness.say("leads intrested"))
     card = await harness.say("leads q3 replied")
-    assert [button.command for button in card.buttons] == ["leads sq_1 replied", "leads sq_2 replied"]
+    assert [button.line for button in card.buttons] == ["leads sq_1 replied", "leads sq_2 replied"]
 
 
 async def test_a_lead_is_found_by_address_or_id_on_a_later_page(harness: CommandHarness) -> None:
     harness.service.leads[240]["plan"] = "pro"
     card = await harness.say("lead P240@ACME.com")
     assert facts(card)["plan"] == "pro"
-    assert card.buttons[0].command == "remove ld_240"
+    assert card.buttons[0].line == "remove ld_240"
     assert (await harness.say("lead ld_3")).title == "P3"
     assert len(harness.service.asked("GET")) == (1 + 3) + (1 + 1), "the interested ones first"
 
@@ -101,7 +101,7 @@ async def test_add_shows_why_a_lead_was_skipped(harness: CommandHarness) -> None
 
 async def test_add_to_a_shared_beginning_keeps_the_fields_in_the_choice(harness: CommandHarness) -> None:
     card = await harness.say('add ann@new.com to q3 first_name="Ann Marie"')
-    chosen = parse(card.buttons[1].command)
+    chosen = parse(card.buttons[1].line)
     assert chosen.arguments == Add(email="ann@new.com", target=("sq_2",), fields={"first_name": "Ann Marie"})
     assert harness.service.asked("POST") == []
 
@@ -143,7 +143,7 @@ async def test_one_address_of_two_leads_is_a_choice(harness: CommandHarness) -> 
     harness.service.leads[5]["email"] = "p4@acme.com"
     harness.confirmed = True
     card = await harness.say("remove p4@acme.com")
-    assert [button.command for button in card.buttons] == ["remove ld_4", "remove ld_5"]
+    assert [button.line for button in card.buttons] == ["remove ld_4", "remove ld_5"]
     assert harness.service.asked("DELETE") == []
 
 

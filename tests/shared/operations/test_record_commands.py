@@ -86,7 +86,7 @@ async def test_every_line_that_undoes_does(harness: CommandHarness) -> None:
 
 async def test_subscribe_asks_which_sequence(harness: CommandHarness) -> None:
     card = await harness.say("subscribe lead.bounced sequence=Q3")
-    assert [parse(button.command).arguments for button in card.buttons] == [
+    assert [parse(button.line).arguments for button in card.buttons] == [
         Subscribe(events=("lead.bounced",), sequence=sequence) for sequence in ("sq_1", "sq_2")
     ]
     assert records(harness).routes == set()
@@ -116,7 +116,7 @@ async def test_a_digest_is_set_shown_and_ended(harness: CommandHarness) -> None:
     card = await harness.say("digest")
     assert "every day at 09:00" in card.title
     assert "Digest: every day at 09:00" in text(await harness.say("subscriptions"))
-    await harness.say(card.buttons[1].command)
+    await harness.say(card.buttons[1].line)
     assert records(harness).digests == {}
     assert [entry.result for entry in records(harness).entries] == ["C1: digest at 09:00", "C1: digest off"]
 
@@ -243,9 +243,9 @@ async def test_without_records_their_commands_say_so(harness: CommandHarness, li
 async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarness) -> None:
     acme = Workspace(name="acme", base_url=BASE, api_key=SecretStr("key"))
     card = await run(parse("pause sq_1"), replace(harness.context, workspace=acme))
-    assert parse(card.buttons[0].command).workspace == "acme"
+    assert parse(card.buttons[0].line).workspace == "acme"
     explicit = await run(parse("sequences @default"), harness.context)
-    assert explicit.buttons[0].command.endswith("@default")
+    assert explicit.buttons[0].line.endswith("@default")
     assert records(harness).entries == [
         AuditEntry(
             at=NOW,

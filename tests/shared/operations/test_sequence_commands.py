@@ -39,7 +39,7 @@ async def test_pause_pauses_offers_undo_and_is_in_the_audit(harness: CommandHarn
     card = await harness.say("pause q3 f reason bounces are high")
     assert card.title == "Q3 Founders is paused"
     assert facts(card)["Reason"] == "bounces are high"
-    assert card.buttons[0].command == "resume sq_1"
+    assert card.buttons[0].line == "resume sq_1"
     assert harness.service.sequences[0]["status"] == "paused"
     assert results(harness) == ["Q3 Founders (sq_1) is paused"]
     assert harness.records is not None
@@ -66,7 +66,7 @@ async def test_a_status_that_is_unknown_is_set_anyway(harness: CommandHarness) -
 
 async def test_several_that_fit_are_offered_and_nothing_changes(harness: CommandHarness) -> None:
     card = await harness.say("pause q3 for 2h")
-    assert [button.command for button in card.buttons] == ["pause sq_1 for 2h", "pause sq_2 for 2h"]
+    assert [button.line for button in card.buttons] == ["pause sq_1 for 2h", "pause sq_2 for 2h"]
     assert harness.service.asked("PATCH") == []
     assert results(harness) == ["refused: no single sequence"]
 
@@ -143,7 +143,7 @@ async def test_a_change_of_mind_ends_the_planned_resumption(harness: CommandHarn
 
 async def test_resume_resumes_and_says_so_when_it_was_active(harness: CommandHarness) -> None:
     card = await harness.say("resume Q3 CTO")
-    assert (card.title, card.buttons[0].command) == ("Q3 CTO is active again", "pause sq_2")
+    assert (card.title, card.buttons[0].line) == ("Q3 CTO is active again", "pause sq_2")
     again = await harness.say("resume Q3 CTO")
     assert again.title == "Q3 CTO is already active"
     assert harness.service.asked("PATCH") == ["/sequences/sq_2"]
@@ -152,7 +152,7 @@ async def test_resume_resumes_and_says_so_when_it_was_active(harness: CommandHar
 async def test_an_unknown_sequence_names_the_nearest(harness: CommandHarness) -> None:
     card = await harness.say("resume Sprign")
     assert "Sprign" in text(card)
-    assert [button.command for button in card.buttons] == ["resume sq_3"]
+    assert [button.line for button in card.buttons] == ["resume sq_3"]
 
 
 async def test_a_failed_audit_entry_is_reported_and_undoes_nothing(harness: CommandHarness) -> None:

@@ -85,7 +85,7 @@ async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
     context: CommandContext,
 ) -> None:
     card = await run(parse("subscribe lead.replied"), context)
-    commands = [parse(button.command) for button in card.buttons]
+    commands = [parse(button.line) for button in card.buttons]
     assert [one.workspace for one in commands] == ["acme", "globex"]
     channels = {one.arguments.channel for one in commands if isinstance(one.arguments, InChannel)}
     assert channels == {"C1"}, "wherever the message is read"

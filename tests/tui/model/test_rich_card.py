@@ -6,6 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
+from shared.commands.arguments import Status
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone
 from tui.model import rich_card
 from tui.theme.palette import UNICODE
@@ -25,7 +26,7 @@ def test_a_card_from_outside_is_only_text() -> None:
             rows=(Row(cells=(HOSTILE, 0.5, 12.0)), Row(cells=(None, None, None))),
             total=9,
         ),
-        buttons=(Button(label="x", command="status"),),
+        buttons=(Button(label="x", action=Status()),),
         footer=HOSTILE,
     )
     out = StringIO()

@@ -1,0 +1,222 @@
+"""What the bot's buttons do, as data: beside commands, and how a message carries it. Pure.
+
+A button's value is JSON: `["pause",{"target":["sq_1"]},"acme"]`. Those of older versions are lines, and keep working.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+
+from shared.commands import COMMANDS, Invocation, UsageError, invocation, parse, render
+from shared.commands.arguments import Arguments
+from shared.domain.card import Action, Button, Tone, Typed
+
+ALERT, QUESTION = "al_", "q_"
+"""Begin the ids of alerts and of questions."""
+THEN = " > "
+"""Between what a button does to an alert and the list that is shown after it: `claim al_1 > open 2`."""
+CLAIMING = frozenset(
+    {"claim", "takeover", "release", "snooze", "wake", "done", "handled", "dismiss", "reopen"}
+)
+"""Of replies; `handled` is on the cards of older versions."""
+ACK = "ack"
+LOOKS = frozenset({"lead", "reply"})
+"""Read-only: the alert's lead, and its whole reply."""
+
+
+def _nested(given: Any) -> Any:
+    return given if given is None or isinstance(given, Invocation) else read_value(json.dumps(given))
+
+
+Nested = Annotated[
+    Invocation,
+    PlainSerializer(lambda one: json.loads(write_value(one.arguments, workspace=one.workspace or ""))),
+    PlainValidator(_nested),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnAlert:
+    """Claims, snoozes or closes an alert, acknowledges it, or shows its lead or reply."""
+
+    verb: str
+    alert: str
+    detail: str = ""
+    """When a snooze ends, or why a reply is closed."""
+    then: Nested | None = None
+    """What is shown afterwards."""
+
+    @property
+    def line(self) -> str:
+        first = f"{self.verb} {self.alert} {self.detail}".rstrip()
+        return f"{first}{THEN}{_line(self.then)}" if self.then else first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confirm:
+    """Confirms a question, or undoes a change; `nonce` counts once."""
+
+    nonce: str
+    undo: bool = False
+
+    @property
+    def line(self) -> str:
+        return f"{'undo' if self.undo else 'yes'} {self.nonce}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancel:
+    """Leaves a question unanswered."""
+
+    line: str = "no"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Posts an answer to the channel."""
+
+    invocation: Nested
+
+    @property
+    def line(self) -> str:
+        return f"share {_line(self.invocation)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenForm:
+    """Opens the form of a command."""
+
+    verb: str
+    workspace: str = ""
+
+    @property
+    def line(self) -> str:
+        return f"form {self.verb}" + (f" @{self.workspace}" if self.workspace else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowHome:
+    """Refreshes Home, or has it show a workspace; `all` of them where it is empty."""
+
+    workspace: str | None = None
+
+    @property
+    def line(self) -> str:
+        return (
+            "home" if self.workspace is None else f"home @{self.workspace}" if self.workspace else "home all"
+        )
+
+
+def _line(invocation: Invocation) -> str:
+    return render(invocation.arguments, workspace=invocation.workspace)
+
+
+def read_line(line: str) -> Action:
+    """What a typed line means, or the value of a button of an older version. Raises `UsageError`."""
+    line = line.strip()
+    verb, _, rest = line.partition(" ")
+    if verb in {*CLAIMING, *LOOKS, ACK} and rest.startswith(ALERT):
+        return _on_alert(verb, rest)
+    if verb in {"yes", "undo"} and rest.startswith(QUESTION):
+        return Confirm(nonce=rest, undo=verb == "undo")
+    if verb == "share":
+        return Share(invocation=parse(rest))
+    if verb == "form":
+        form, _, workspace = rest.partition(" @")
+        return OpenForm(verb=form, workspace=workspace)
+    if verb == "home":
+        return ShowHome(workspace={"": None, "all": ""}.get(rest, rest.removeprefix("@")))
+    return Cancel() if line == "no" else parse(line)
+
+
+def _on_alert(verb: str, rest: str) -> OnAlert:
+    first, _, then = rest.partition(THEN)
+    alert, _, detail = first.partition(" ")
+    shown = None
+    if then.partition(" ")[0] == "open":  # what changes something is announced, and stands alone
+        shown = parse(then)
+    return OnAlert(verb=verb, alert=alert, detail=detail.strip(), then=shown)
+
+
+_KINDS: dict[str, type[Any]] = {
+    "alert": OnAlert,
+    "confirm": Confirm,
+    "cancel": Cancel,
+    "form": OpenForm,
+    "home": ShowHome,
+    "share": Share,
+    **{name: command.arguments for name, command in COMMANDS.items()},
+}
+"""By the names in values, which stay: messages keep them for years."""
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_KINDS[name])
+
+
+def write_value(action: Action, *, workspace: str = "", most: int = 0) -> str:
+    """The value of a button; its line where `most` characters don't hold the data."""
+    name = _NAMES.get(type(action))
+    if name is None:
+        return action.line
+    data = _adapter(name).dump_python(action, mode="json", exclude_defaults=True)
+    value = json.dumps(
+        [name, data, *([workspace] if workspace else [])], ensure_ascii=False, separators=(",", ":")
+    )
+    line = f"{action.line} @{workspace}" if workspace else action.line
+    return line if 0 < most < len(value) else value
+
+
+def read_value(value: str) -> Action:
+    """What a button does; a command comes as an `Invocation`. Raises `UsageError` for a line that means nothing."""
+    if not value.startswith("["):
+        return read_line(value)
+    try:
+        name, data, *workspace = json.loads(value)
+        if not data.keys() <= _KINDS[name].__dataclass_fields__.keys():
+            return Typed(value)
+        action: Action = _adapter(name).validate_python(data)
+    except (ValueError, KeyError, TypeError, AttributeError):  # of a newer version
+        return Typed(value)
+    if not isinstance(action, Arguments):
+        return action
+    named = workspace[0] if workspace else None
+    return invocation(action, workspace=named)
+
+
+def line_of(value: str) -> str:
+    """What a person may type instead of a button with this value."""
+    return read_value(value).line if value.startswith("[") else value
+
+
+def read_button(label: str, line: str, *, tone: Tone, url: str = "") -> Button:
+    """A button that was stored as its line; one of a line that no longer means anything still shows it."""
+    try:
+        found = read_line(line) if line else None
+    except UsageError:
+        found = Typed(line)
+    if isinstance(found, Invocation):
+        return Button(
+            label=label, action=found.arguments, workspace=found.workspace or "", tone=tone, url=url
+        )
+    return Button(label=label, action=found, tone=tone, url=url)
+
+
+def is_undo(action: Action | None) -> bool:
+    return isinstance(action, Confirm) and action.undo
+
+
+def undo_nonce(value: str) -> str:
+    """The question that an Undo with this value answers; empty if it is another button."""
+    try:
+        action = read_value(value)
+    except UsageError:
+        return ""
+    return action.nonce if isinstance(action, Confirm) and action.undo else ""
