@@ -122,7 +122,9 @@ class Scene:
 
         async def typed() -> bool:
             deaths = self.deaths
-            await self.bot.control("command", text=f"/outreach {line}", channel=channel)
+            done = await self.bot.control("command", text=f"/outreach {line}", channel=channel)
+            if done["ack"]["error"] == "dispatch_failed":  # nobody was there
+                return False
 
             async def settled() -> bool:
                 return self.deaths > deaths or await answered()
