@@ -42,10 +42,11 @@ UNDER_WAY = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """The `number`-th such moment in the life of a process."""
+    """The `number`-th such moment in the life of a process; with `of`, of those whose statement or request has these words."""
 
     moment: Moment
     number: int
+    of: str = ""
 
 
 @contextlib.asynccontextmanager
@@ -103,7 +104,7 @@ class _Killer:
 
     def reached(self, moment: Moment, what: str) -> bool:
         """Count one; whether it is the one to die at."""
-        if self._kill is None or moment != self._kill.moment:
+        if self._kill is None or moment != self._kill.moment or self._kill.of not in what:
             return False
         with self._lock:
             self._count += 1

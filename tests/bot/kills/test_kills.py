@@ -16,6 +16,7 @@ from tests.bot.kills.process import MOMENTS, Kill, Moment
 from tests.bot.kills.scenario import play
 from tests.bot.migrated import migrated_postgresql
 
+COMMITS, REQUESTS = MOMENTS[:2], MOMENTS[2:]
 AT_ONCE = 6
 """Runs at the same time: each of them mostly waits."""
 
@@ -25,7 +26,10 @@ Problems = list[str]
 
 @pytest.mark.e2e
 async def test_no_kill_at_some_commits_and_requests_loses_or_doubles_anything(tmp_path: Path) -> None:
-    kills = [Kill(moment, number) for number in (5, 16) for moment in MOMENTS]
+    kills = [
+        *(Kill(moment, 1, table) for moment in COMMITS for table in ("deliveries", "UPDATE posts", "timers")),
+        *(Kill(moment, 2, words) for moment in REQUESTS for words in ("chat.postMessage", "PATCH")),
+    ]
     places = asyncio.Semaphore(AT_ONCE)
 
     async def one(kill: Kill) -> Problems:
