@@ -12,6 +12,7 @@ from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.guard_records import Incident
+from shared.guardrails.activity import WORKSPACE_KEY
 from shared.guardrails.rule import Rule, Scope
 from shared.text.formats import show_number
 
@@ -41,7 +42,7 @@ def paused(
     until = ""
     if incident.resumes_at is not None:
         until = f" until {show_time(datetime.fromtimestamp(incident.resumes_at, UTC))}"
-    about = f" of {clip(incident.label)}" if len(done) > 1 and incident.label != "workspace" else ""
+    about = f" of {clip(incident.label)}" if len(done) > 1 and incident.subject != WORKSPACE_KEY else ""
     facts = [Fact(label="Sequences", value=_listed(names))] if len(names) > 1 else []
     text = [_sentence(incident.note)]
     if not until:

@@ -29,7 +29,7 @@ def card(alert: Alert) -> Card:
         text=(*_status_line(alert), *_paused(alert)),
         facts=(
             *_address(alert),
-            *facts_of(("Sequence", campaign_of(event))),
+            *facts_of(("Sequence", campaign_of(event)), brief=True),
             when("Received", alert.received_at),
             *_snoozed_until(alert),
         ),

@@ -69,7 +69,7 @@ def condensed(alert: Alert) -> Card:
     whole = card(alert)
     parts = [
         *whole.text[:1],
-        *(fact.value for fact in whole.facts if fact.label in {"Sequence", "Back on", "Reason"}),
+        *(fact.value for fact in whole.facts if fact.brief),
     ]
     quote = " ".join(whole.quote.split())
     short = quote if len(quote) <= 140 else f"{quote[:139]}…"
@@ -142,13 +142,14 @@ def _brief(
             title=f"{word}: {about(event)}",
             tone=tone,
             facts=(
+                *facts_of(("From", event.lead.email if event.lead.name != event.lead.email else None)),
                 *facts_of(
-                    ("From", event.lead.email if event.lead.name != event.lead.email else None),
                     ("Sequence", campaign_of(event)),
                     ("Back on", show_day(event.return_date or "")),
-                    ("Bounce", event.bounce_type),
-                    ("Reason", event.reason),
+                    brief=True,
                 ),
+                *facts_of(("Bounce", event.bounce_type)),
+                *facts_of(("Reason", event.reason), brief=True),
                 when("Received", alert.received_at),
                 *((when("Reminder", alert.snooze.at),) if alert.snooze else ()),
                 *facts_of(("Set by", f"@{alert.snooze.name}" if alert.snooze else None)),

@@ -34,7 +34,8 @@ def card(alert: Alert) -> Card:
         tone=tone,
         text=_summary(alert),
         facts=(
-            *facts_of(("Reason", reason(alert) or "not reported"), ("Inbox", alert.event.inbox)),
+            *facts_of(("Reason", reason(alert) or "not reported"), brief=True),
+            *facts_of(("Inbox", alert.event.inbox)),
             *_counts(alert.standing),
             *facts_of(("Affected sequences", _sequences(alert.standing))),
             when("Paused", alert.received_at),

@@ -31,8 +31,8 @@ def show_counts(counts: Sequence[tuple[str, int]], *, most: int = 10) -> str:
     return named + (f" and {more} more" if more > 0 else "")
 
 
-def facts_of(*pairs: tuple[str, str | None]) -> tuple[Fact, ...]:
-    return tuple(Fact(label=label, value=value) for label, value in pairs if value)
+def facts_of(*pairs: tuple[str, str | None], brief: bool = False) -> tuple[Fact, ...]:
+    return tuple(Fact(label=label, value=value, brief=brief) for label, value in pairs if value)
 
 
 def answer_link(event: Event) -> str:

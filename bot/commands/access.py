@@ -88,7 +88,7 @@ class Access:
         place = await self._directory.refusal(named.channel, Viewer(user=person.id, channel=channel))
         if place is None:
             return None
-        return Answer(card=Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN, refused=True))
+        return Answer(card=Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN), refused=True)
 
     async def is_shown(self, alert: str) -> bool:
         """Whether an alert belongs to a workspace that this team may see."""
@@ -139,7 +139,7 @@ class Access:
         await self._contexts.store.records.record(entry)
         command = invocation.command
         card = await self.refusal(command.name, command.name, command.role, person, channel=channel)
-        return Answer(card=card)
+        return Answer(card=card, refused=True)
 
     async def refusal(self, name: str, text: str, needed: Role, person: Person, *, channel: str) -> Card:
         can = await self._directory.display_names(permissions.who_can(name, needed=needed, rules=self._rules))
@@ -159,5 +159,4 @@ _ELSEWHERE = Card(
     title="This channel isn't in this Slack workspace",
     tone=Tone.WARN,
     text=("Name a channel of this workspace that the bot can see, like #sales, or use here.",),
-    refused=True,
 )

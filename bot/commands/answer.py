@@ -22,6 +22,8 @@ class Answer:
     on_card: bool = False
     """The alert's card shows it; only people who clicked elsewhere get it as an answer."""
     workspace: str = ""
+    refused: bool = False
+    """What was asked was not done."""
 
 
 def followed(done: Answer, then: Answer) -> Answer:

@@ -10,15 +10,14 @@ from bot.slack.permissions import Person
 from bot.store import Store
 from bot.store.alerts.undo import Question
 from shared.commands import render
-from shared.commands.arguments import ALL, OnSequences, Resume
-from shared.commands.pauses import Pause
+from shared.commands.arguments import ALL, OnSequences
+from shared.commands.result import Result
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry
 from shared.operations import bulk
-from shared.operations.bulk import Tally
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
-from shared.operations.sequences import end_problem
+from shared.operations.sequences import UNDO, end_problem
 
 UNDO_SECONDS = 7 * 86_400.0
 
@@ -38,7 +37,7 @@ class BulkPause:
             return problem.card
         verb = arguments.verb
         if touched.nothing:
-            return bulk.nothing_able(verb, domain=touched.domain)
+            return bulk.nothing_able(verb, domain=touched.domain).card
         buttons = []
         for word, chosen in touched.offers:
             nonce = await self._store.confirmations.ask(
@@ -58,40 +57,38 @@ class BulkPause:
             bulk.question(arguments, touched, context=context),
             buttons=(*buttons, Button(label="Cancel", action=Cancel())),
             footer=who_can_confirm(person),
-            refused=True,
         )
 
-    async def carry_out(self, question: Question, arguments: OnSequences, *, context: CommandContext) -> Card:
+    async def carry_out(
+        self, question: Question, arguments: OnSequences, *, context: CommandContext
+    ) -> Result:
         """Change exactly these sequences; the change can be undone once."""
         if problem := end_problem(arguments, context):  # it passed while the question stood
-            return problem.card
+            return problem
         everything = arguments.scope == ALL and not question.since  # an Undo means only what it undoes
         tally = await bulk.change_each(arguments, question.names, context=context, everything=everything)
-        card = bulk.result_card(arguments, tally, context=context)
-        if card.unchanged:
-            return card
+        result = bulk.result_of(arguments, tally, context=context)
+        if not result.changed:
+            return result
         entry = AuditEntry(
             at=context.now(),
             actor=context.actor,
             workspace=context.workspace.name,
             command=question.line or render(arguments),
-            result=bulk.result(arguments, tally),
-            effect=bulk.effect(arguments, tally),
-            sequences=tally.touched,
+            result=result.audit,
+            effect=result.effect,
+            sequences=result.sequences,
+            reason=result.reason,
         )
         await need_records(context).record(entry)
-        buttons = await self._undo(arguments.verb, tally, context=context)
-        return replace(card, buttons=buttons)
-
-    async def _undo(self, verb: str, tally: Tally, *, context: CommandContext) -> tuple[Button, ...]:
-        if not tally.changed:
-            return ()
-        back = Resume(target=(ALL,)) if verb == "pause" else Pause(target=(ALL,))
+        if result.undo is None:
+            return result
         nonce = await self._store.confirmations.ask_undo(
-            render(back),
+            render(result.undo),
             tally.ids,
             workspace=context.workspace.name,
             person=context.actor.id,
             seconds=UNDO_SECONDS,
         )
-        return (Button(label="Undo", action=Confirm(nonce=nonce, undo=True)),)
+        undo = Button(label=UNDO, action=Confirm(nonce=nonce, undo=True))
+        return replace(result, card=replace(result.card, buttons=(undo,)))

@@ -24,13 +24,11 @@ WHICH_ALERT = Card(
     tone=Tone.WARN,
     text=("Use this in the thread of a reply's card. `open` lists the unclaimed replies.",),
     buttons=(Button(label="Show unclaimed", action=Open()),),
-    refused=True,
 )
 NOBODY = Card(
     title="Slack didn't say who sent this",
     tone=Tone.WARN,
     text=("Workflows can't run commands. Mention me from your own account.",),
-    refused=True,
 )
 OUTSIDE = Card(
     title="Outreach",

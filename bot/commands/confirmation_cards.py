@@ -44,7 +44,6 @@ def _moved_on(moved: Mapping[str, AuditEntry], *, now: datetime, zone: tzinfo) -
             changed_since(0, moved.values(), now=now, zone=zone),
             f"Command: {clip(last.command, length=200)}",
         ),
-        refused=True,
     )
 
 
@@ -62,4 +61,4 @@ def _unconfirmed_card(answered: Answered, *, now: datetime, zone: tzinfo) -> Car
             "Run the command yourself.",
         ),
     }.get(answered.verdict, ("This confirmation no longer exists", "Run the command again."))
-    return Card(title=text[0], tone=Tone.WARN, text=(text[1],), refused=True)
+    return Card(title=text[0], tone=Tone.WARN, text=(text[1],))

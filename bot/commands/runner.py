@@ -19,8 +19,8 @@ from bot.store import Store
 from bot.store.alerts.confirmations import Answered, Verdict
 from bot.store.alerts.undo import Question
 from shared import commands, operations
-from shared.commands import COMMANDS, Invocation
-from shared.commands.arguments import Confirmable, OnSequences
+from shared.commands import COMMANDS, Invocation, render
+from shared.commands.arguments import Arguments, Confirmable, OnSequences
 from shared.commands.guard_arguments import Guard
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
@@ -50,51 +50,49 @@ class CommandRunner:
         return await self._run(invocation, person, context=context)
 
     async def _run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
-        card = await operations.run(invocation, context)
-        if line := operations.confirming_command(card):
-            return Answer(card=await self._ask_confirmation(card, line, person, context=context))
+        result = await operations.run(invocation, context)
+        card = result.card
+        if result.question:
+            return Answer(card=await self._ask_confirmation(card, result.question, person, context=context))
         match invocation.arguments:
             case Guard(act="list"):
                 card = with_form(card, "guard")
             case Help(command=str(about)) if context.allows(COMMANDS[about]):
                 card = with_form(card, about)
-        done = invocation.command.changes and not (card.refused or card.unchanged)
-        card = await self._with_undo(card, context) if done else card
-        card = sharing.with_button(card, invocation, person, channel=context.actor.channel)
-        return self._changed_answer(card, person, context=context) if done else Answer(card=card)
+        if result.undo:
+            card = await self._with_undo(card, result.undo, context)
+        if result.changed:
+            return self._changed_answer(card, person, context=context)
+        if not result.refused:
+            card = sharing.with_button(card, invocation, person, channel=context.actor.channel)
+        return Answer(card=card, refused=result.refused)
 
-    async def _with_undo(self, card: Card, context: CommandContext) -> Card:
+    async def _with_undo(self, card: Card, undo: OnSequences, context: CommandContext) -> Card:
         """The card, with its Undo bound to this change: later changes are left as they are."""
+        others = tuple(button for button in card.buttons if button.action != undo)
         try:
-            return replace(
-                card, buttons=tuple([await self._undo(button, context) for button in card.buttons])
-            )
+            nonce = await self._store.confirmations.ask_undo(
+                render(undo), undo.target,
+                workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
+            )  # fmt: skip
         except RecordsUnavailable:  # the change is made anyway
-            return replace(card, buttons=tuple(button for button in card.buttons if button.label != UNDO))
-
-    async def _undo(self, button: Button, context: CommandContext) -> Button:
-        if button.label != UNDO or not isinstance(button.action, OnSequences):
-            return button
-        nonce = await self._store.confirmations.ask_undo(
-            button.line, button.action.target,
-            workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
-        )  # fmt: skip
-        return replace(button, action=Confirm(nonce=nonce, undo=True), workspace="")
+            return replace(card, buttons=others)
+        button = Button(label=UNDO, action=Confirm(nonce=nonce, undo=True))
+        return replace(card, buttons=(button, *others))
 
     def _changed_answer(self, card: Card, person: Person, *, context: CommandContext) -> Answer:
         self._account_changed()  # cards show what was changed
         return Answer(card=_signed(card, person), public=True, settles=True, workspace=context.workspace.name)
 
     async def _ask_confirmation(
-        self, card: Card, line: str, person: Person, *, context: CommandContext
+        self, card: Card, yes: Arguments, person: Person, *, context: CommandContext
     ) -> Card:
         """A confirmation that is bound to the person and expires."""
+        line = render(yes, workspace=context.workspace.name)
         question = Question(line=line, person=person.id, workspace=context.workspace.name)
         nonce = await self._store.confirmations.ask(question, seconds=CONFIRM_SECONDS)
         buttons = tuple(
-            replace(b, action=Confirm(nonce=nonce), workspace="", tone=Tone.BAD)
-            if isinstance(b.action, Confirmable) and b.action.confirmed
-            else b
+            replace(b, action=Confirm(nonce=nonce), workspace="", tone=Tone.BAD) if b.action == yes else b
             for b in card.buttons
         )
         footer = " ".join(filter(None, (card.footer, who_can_confirm(person))))
@@ -148,18 +146,16 @@ class CommandRunner:
         if not isinstance(arguments, OnSequences) or not arguments.scope:
             return await self._run(invocation, person, context=context)
         left = tuple(name for name in question.names if name not in counted.moved)
-        card = await self._bulk.carry_out(replace(question, names=left), arguments, context=context)
+        result = await self._bulk.carry_out(replace(question, names=left), arguments, context=context)
         kept = (
             (changed_since(len(counted.moved), counted.moved.values(), now=context.now(), zone=context.zone),)
             if counted.moved
             else ()
         )
-        card = replace(card, text=(*card.text, *kept))
-        return (
-            Answer(card=card, settles=True)
-            if card.unchanged
-            else self._changed_answer(card, person, context=context)
-        )
+        card = replace(result.card, text=(*result.card.text, *kept))
+        if not result.changed:
+            return Answer(card=card, settles=True)
+        return self._changed_answer(card, person, context=context)
 
 
 def _signed(card: Card, person: Person) -> Card:

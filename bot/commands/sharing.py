@@ -18,7 +18,6 @@ REFUSAL = Card(
     title="This answer can't be shared",
     tone=Tone.WARN,
     text=("You can share: digest, stats, status.",),
-    refused=True,
 )
 
 
@@ -37,7 +36,7 @@ def may_share(person: Person) -> bool:
 def with_button(card: Card, invocation: Invocation, person: Person, *, channel: str) -> Card:
     """The card with a Share button, if there is a channel to share it with."""
     conversation = not channel or bare(channel).startswith("D")
-    if card.refused or conversation or not (can_be_shared(invocation) and may_share(person)):
+    if conversation or not (can_be_shared(invocation) and may_share(person)):
         return card
     button = Button(label="Share to channel", action=Share(invocation=invocation))
     return replace(card, buttons=(*card.buttons, button))

@@ -194,7 +194,6 @@ def refusal(
         title=f"You don't have permission to run {act} here",
         tone=Tone.WARN,
         text=(why, can or _WHO[needed], "Nothing was changed."),
-        refused=True,
     )
 
 

@@ -23,6 +23,7 @@ from cli.bulk.csv_format import Survey, Unusable, survey
 from cli.bulk.row_reader import Outcome, Reader
 from cli.console import card_output, exit_codes
 from cli.console.progress import ProgressUpdate, progress_bar
+from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns, number
 from shared.text.formats import show_number
 
@@ -156,18 +157,20 @@ def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
     card_output.show(card, stream=sys.stderr)
 
 
-def _trial_card(sendable: int, refused: int, shown: Sequence[Outcome], *, repeated: int) -> Card:
+def _trial_card(sendable: int, refused: int, shown: Sequence[Outcome], *, repeated: int) -> Result:
     twice = f"{show_number(repeated, 'row')} with the address of an earlier row, which the service skips."
-    return Card(
-        title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
-        tone=Tone.WARN if refused else Tone.GOOD,
-        text=("Nothing was sent.", *((twice,) if repeated else ())),
-        table=_refusals(shown, total=refused),
-        data=({"sendable": sendable, "refused": refused, "repeated": repeated},),
+    return Result(
+        card=Card(
+            title=f"{show_number(sendable, 'lead')} can be sent, {show_number(refused, 'row')} can't",
+            tone=Tone.WARN if refused else Tone.GOOD,
+            text=("Nothing was sent.", *((twice,) if repeated else ())),
+            table=_refusals(shown, total=refused),
+        ),
+        rows=({"sendable": sendable, "refused": refused, "repeated": repeated},),
     )
 
 
-def _result_card(tally: Tally, *, sequence: str, report: str) -> Card:
+def _result_card(tally: Tally, *, sequence: str, report: str) -> Result:
     facts = [
         Fact(label="Added", value=f"{tally.added:,}", tone=Tone.GOOD),
         Fact(label="Skipped", value=f"{tally.skipped:,}"),
@@ -180,11 +183,13 @@ def _result_card(tally: Tally, *, sequence: str, report: str) -> Card:
     else:
         count = f"{tally.added:,}" if tally.added else "None"
         title = f"{count} of {tally.rows:,} rows added to {sequence}"
-    return Card(
-        title=title,
-        tone=Tone.WARN if tally.refused else Tone.GOOD,
-        facts=(*facts, Fact(label="Report", value=report)),
-        data=({**asdict(tally), "sequence": sequence, "report": report},),
+    return Result(
+        card=Card(
+            title=title,
+            tone=Tone.WARN if tally.refused else Tone.GOOD,
+            facts=(*facts, Fact(label="Report", value=report)),
+        ),
+        rows=({**asdict(tally), "sequence": sequence, "report": report},),
     )
 
 

@@ -17,6 +17,7 @@ from shared.api.client import OutreachClient
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Lead
+from shared.commands.result import Result
 from shared.domain.card import Card, Tone
 from shared.settings import Settings, Workspace
 from shared.text.csv_cells import unguarded
@@ -59,11 +60,13 @@ async def _undo(options: Namespace, added: frozenset[str]) -> int:
         )
         removed = await _remove(client, settings, workspace, sequence.id, added=added, options=options)
     missing = len(added) - removed
-    card = Card(
-        title=f"{show_number(removed, 'lead')} removed",
-        tone=Tone.WARN if missing else Tone.GOOD,
-        text=(f"{missing:,} of them were no longer in {sequence.label}.",) if missing else (),
-        data=({"removed": removed, "missing": missing},),
+    card = Result(
+        card=Card(
+            title=f"{show_number(removed, 'lead')} removed",
+            tone=Tone.WARN if missing else Tone.GOOD,
+            text=(f"{missing:,} of them were no longer in {sequence.label}.",) if missing else (),
+        ),
+        rows=({"removed": removed, "missing": missing},),
     )
     return card_output.answer(card, as_json=options.json)
 

@@ -16,6 +16,7 @@ from sqlalchemy.engine import URL
 from bot.store.db import migrate
 from bot.store.db.lock import sole_owner
 from cli.console import card_output, exit_codes
+from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.settings import load
 from shared.storage.database import temporary_engine
@@ -52,7 +53,7 @@ def _status(url: URL, *, as_json: bool) -> int:
         "newest": migrate.HEAD,
         "made_by": state.made_by,
     }
-    card = Card(title="The bot's database", tone=_tone(state), facts=tuple(facts), data=(data,))
+    card = Result(card=Card(title="The bot's database", tone=_tone(state), facts=tuple(facts)), rows=(data,))
     code = card_output.answer(card, as_json=as_json)
     return exit_codes.FAILED if state.is_newer else code
 
@@ -88,7 +89,9 @@ def _upgrade(url: URL) -> int:
     with temporary_engine(url) as engine:
         migrate.upgrade(engine)
     text = "already the newest" if before == migrate.HEAD else f"upgraded from {before or 'empty'}"
-    return card_output.answer(Card(title=f"The schema is at {migrate.HEAD}: {text}", tone=Tone.GOOD))
+    return card_output.answer(
+        Result(card=Card(title=f"The schema is at {migrate.HEAD}: {text}", tone=Tone.GOOD))
+    )
 
 
 def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
@@ -103,7 +106,7 @@ def _backup(source: Path, target: Path, *, overwrite: bool) -> int:
         )
     with closing(sqlite3.connect(source)) as database:
         _copy(database, target)
-    return card_output.answer(Card(title=f"Backed up to {target}", tone=Tone.GOOD))
+    return card_output.answer(Result(card=Card(title=f"Backed up to {target}", tone=Tone.GOOD)))
 
 
 def _restore(url: URL, source: Path) -> int:
@@ -124,7 +127,7 @@ def _restore(url: URL, source: Path) -> int:
         stale = [target.with_name(target.name + ending) for ending in ("-wal", "-shm")]
         with closing(_open_backup(source)) as backup:
             _copy(backup, target, stale=stale)
-    return card_output.answer(Card(title=f"Restored from {source}", tone=Tone.GOOD, text=text))
+    return card_output.answer(Result(card=Card(title=f"Restored from {source}", tone=Tone.GOOD, text=text)))
 
 
 def _must_be_usable(source: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bot.slack.web_api import SlackError
 from bot.store import Store
@@ -14,6 +13,7 @@ from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
 from cli.console.resources import audit_entry, open_bot_store
 from cli.console.slack_channels import open_web_api
+from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.settings import Settings, load
 from shared.text.formats import show_number
@@ -36,7 +36,9 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> int:
         traces = await store.erasure.find(email)
         if not traces:
             title = f"Nothing is stored about {email}"
-            return card_output.answer(Card(title=title, text=(_ELSEWHERE,), data=({},)), as_json=options.json)
+            return card_output.answer(
+                Result(card=Card(title=title, text=(_ELSEWHERE,)), rows=({},)), as_json=options.json
+            )
         own = [one for one in traces.messages if not one.shared]
         stay = "" if options.slack or not own else _stay(own)
         confirm(f"Erase {_listed(traces)} of {email}? It can't be undone.{stay}", yes=options.yes)
@@ -106,7 +108,7 @@ def _listed(traces: Traces) -> str:
     return ", ".join(texts) or "what is remembered"
 
 
-def _answer(email: str, traces: Traces, deleted: int, refusals: Sequence[str], *, left: bool) -> Card:
+def _answer(email: str, traces: Traces, deleted: int, refusals: Sequence[str], *, left: bool) -> Result:
     own = [one for one in traces.messages if not one.shared]
     remaining = len(own) - deleted
     shared = len(traces.messages) - len(own)
@@ -124,12 +126,14 @@ def _answer(email: str, traces: Traces, deleted: int, refusals: Sequence[str], *
         "A running bot has stored something new about the person. Run it again." if left else "",
         _ELSEWHERE,
     ]
-    card = Card(
-        title=f"Erased what was stored about {email}",
-        tone=Tone.WARN if left or refusals else Tone.GOOD,
-        text=tuple(filter(None, texts)),
-        facts=(Fact(label="Erased", value=_listed(traces)),),
-        data=(
+    return Result(
+        card=Card(
+            title=f"Erased what was stored about {email}",
+            tone=Tone.WARN if left or refusals else Tone.GOOD,
+            text=tuple(filter(None, texts)),
+            facts=(Fact(label="Erased", value=_listed(traces)),),
+        ),
+        rows=(
             {
                 "alerts": len(traces.alerts),
                 "deliveries": len(traces.deliveries),
@@ -141,7 +145,6 @@ def _answer(email: str, traces: Traces, deleted: int, refusals: Sequence[str], *
             },
         ),
     )
-    return card if not left else replace(card, refused=True)
 
 
 _ELSEWHERE = (

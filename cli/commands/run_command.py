@@ -18,6 +18,7 @@ from cli.console.slack_channels import place_finder, with_channel_id, with_chann
 from shared.commands import Command, Invocation, parse
 from shared.commands.arguments import Confirmable, Lead, Remove
 from shared.commands.channels import InChannel
+from shared.commands.result import Result
 from shared.domain.card import Card
 from shared.text.tokenize import quote
 
@@ -38,17 +39,16 @@ def run(command: Command, options: Namespace) -> int:
     arguments = invocation.arguments
     if isinstance(arguments, Confirmable) and arguments.asks_first and not options.yes and not attended():
         raise exit_codes.Failed(f"“{command.name}” needs confirmation, and this isn't a terminal: add --yes")
-    card = asyncio.run(_answer(invocation, options))
+    result = asyncio.run(_answer(invocation, options))
     if invocation.changes:
-        return _show(
-            _with_change(card), form=card_output.print_data if options.json else None, quiet=options.quiet
-        )
+        form = card_output.print_data if options.json else None
+        return _show(_with_change(result), form=form, quiet=options.quiet)
     form = card_output.print_data if options.json else card_output.print_csv if options.csv else None
     if options.output is None or str(options.output) == STDOUT:
-        return _show(card, form=form)
+        return _show(result, form=form)
     text = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
     with contextlib.redirect_stdout(text):
-        code = _show(card, form=form)
+        code = _show(result, form=form)
     text.seek(0)
     write_private(options.output, text.read())
     return code
@@ -67,7 +67,7 @@ def _quoted(word: str) -> str:
     return quote(word)
 
 
-async def _answer(invocation: Invocation, options: Namespace) -> Card:
+async def _answer(invocation: Invocation, options: Namespace) -> Result:
     from cli.console.progress import ProgressUpdate, progress_bar
     from cli.console.resources import open_context
     from shared import operations
@@ -93,19 +93,21 @@ async def _answer(invocation: Invocation, options: Namespace) -> Card:
             seen = replace(
                 context, progress=lambda count: show(ProgressUpdate(count=count, what="leads searched"))
             )
-            card = await operations.run(invocation, seen)
+            result = await operations.run(invocation, seen)
         if names_channel:
-            card = await with_channel_names(card, settings)
-        if not operations.confirming_command(card):
-            return card
-        _ask(card)
+            result = replace(result, card=await with_channel_names(result.card, settings))
+        if not result.question:
+            return result
+        _ask(result.card)
         return await operations.run(invocation, replace(context, confirmed=True))
 
 
-def _with_change(card: Card) -> Card:
+def _with_change(result: Result) -> Result:
     """The data of a change: what it was made to, whether it was made, and the answer's sentences."""
-    about = {"changed": not card.unchanged, "message": card.title, "details": list(card.text)}
-    return replace(card, data=() if card.refused else tuple({**about, **one} for one in card.data or ({},)))
+    about = {"changed": result.changed, "message": result.card.title, "details": list(result.card.text)}
+    return replace(
+        result, rows=() if result.refused else tuple({**about, **one} for one in result.rows or ({},))
+    )
 
 
 def _unseen(_mark: object) -> None:
@@ -119,13 +121,16 @@ def _ask(card: Card) -> None:
 
 
 def _show(
-    card: Card, *, form: Callable[[Sequence[Mapping[str, object]]], None] | None = None, quiet: bool = False
+    result: Result,
+    *,
+    form: Callable[[Sequence[Mapping[str, object]]], None] | None = None,
+    quiet: bool = False,
 ) -> int:
     """Print the answer as a card, or its data in a `form`; a refusal has data, too."""
     if form:
-        form(card.data or ())
-    if card.refused:
-        raise exit_codes.Refused(card)
+        form(result.rows)
+    if result.refused:
+        raise exit_codes.Refused(result.card)
     if not form and not quiet:
-        card_output.show(card)
+        card_output.show(result.card)
     return exit_codes.DONE

@@ -18,6 +18,7 @@ from bot.store.slack_teams import SlackTeam, SlackTeams
 from bot.store.webhooks import SecretCipher
 from cli.console import card_output, exit_codes
 from cli.console.resources import audit_entry, open_bot_store
+from shared.commands.result import Result
 from shared.domain.card import Card, Row, Table, Tone, columns
 from shared.settings import Settings, load
 from shared.text.formats import show_number
@@ -46,11 +47,13 @@ async def _list(settings: Settings, client_id: str, options: Namespace) -> int:
         Row(cells=(team.id, team.name, _shown(team), team.problem or f"{_when(team):%-d %b %Y}"))
         for team in known
     )
-    card = Card(
-        title=show_number(len(known), "Slack workspace"),
-        table=Table(columns=columns("Id", "Name", "Can view", "Installed"), rows=rows) if rows else None,
-        footer="A workspace installs the bot at its /slack/install page.",
-        data=tuple(_data(team) for team in known),
+    card = Result(
+        card=Card(
+            title=show_number(len(known), "Slack workspace"),
+            table=Table(columns=columns("Id", "Name", "Can view", "Installed"), rows=rows) if rows else None,
+            footer="A workspace installs the bot at its /slack/install page.",
+        ),
+        rows=tuple(_data(team) for team in known),
     )
     return card_output.answer(card, as_json=options.json)
 
@@ -66,7 +69,7 @@ async def _allow(settings: Settings, client_id: str, options: Namespace) -> int:
         await store.records.record(audit_entry(workspace, f"slack-teams allow {team}", "allowed"))
     text = "People there can view it, and full members can change it. `[roles]` sets permissions."
     return card_output.answer(
-        Card(title=f"{found.name} can now view @{workspace}", tone=Tone.GOOD, text=(text,))
+        Result(card=Card(title=f"{found.name} can now view @{workspace}", tone=Tone.GOOD, text=(text,)))
     )
 
 
@@ -87,7 +90,7 @@ async def _remove(settings: Settings, client_id: str, options: Namespace) -> int
                 await store.records.record(audit_entry(workspace, f"slack-teams remove {team}", "removed"))
             title = f"{found.name} was removed"
             text = "Its token, subscriptions, digests and unsent alerts were removed. Remove the app in Slack, too."
-    return card_output.answer(Card(title=title, tone=Tone.GOOD, text=(text,)))
+    return card_output.answer(Result(card=Card(title=title, tone=Tone.GOOD, text=(text,))))
 
 
 def _named_team(options: Namespace) -> str:

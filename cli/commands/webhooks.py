@@ -21,6 +21,7 @@ from cli.console.interactive import confirm, stopping
 from cli.console.resources import open_bot_store
 from shared.api.errors import Uncertain
 from shared.api.models import EVENT_KINDS, EventKind, Subscription
+from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import RecordsUnavailable
 from shared.operations.context import open_client
@@ -60,12 +61,14 @@ async def _list(workspace: Workspace, settings: Settings, options: Namespace) ->
     configured = len(workspace.webhook_secrets)
     rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events), *_last(ends, s.id))) for s in kept)
     titles = ("Id", "URL", "Events", *(("Accepted until",) if ends else ()))
-    card = Card(
-        title=show_number(len(kept), "webhook subscription"),
-        text=(f"{configured} more secrets come from the settings.",) if configured else (),
-        table=Table(columns=columns(*titles), rows=rows) if rows else None,
-        footer="Subscriptions made with `outreach webhooks create`. The service can't list them.",
-        data=tuple(
+    card = Result(
+        card=Card(
+            title=show_number(len(kept), "webhook subscription"),
+            text=(f"{configured} more secrets come from the settings.",) if configured else (),
+            table=Table(columns=columns(*titles), rows=rows) if rows else None,
+            footer="Subscriptions made with `outreach webhooks create`. The service can't list them.",
+        ),
+        rows=tuple(
             {**_data(s, show_secret=options.show_secret), "accepted_until": _iso(ends.get(s.id))}
             for s in kept
         ),
@@ -96,7 +99,7 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
     )
     data = tuple(_data(known[one], show_secret=False) for one in ids)
     title = f"{', '.join(ids)} will be forgotten" if options.after else f"Forgot {', '.join(ids)}"
-    card = Card(title=title, tone=Tone.GOOD, text=(text,), data=data)
+    card = Result(card=Card(title=title, tone=Tone.GOOD, text=(text,)), rows=data)
     return card_output.answer(card, as_json=options.json)
 
 
@@ -195,17 +198,19 @@ def _uncertain(url: str) -> Card:
     )
 
 
-def _card(made: Subscription, *, show_secret: bool) -> Card:
+def _card(made: Subscription, *, show_secret: bool) -> Result:
     secret = made.secret if show_secret else "stored in the database, for the bot"
-    return Card(
-        title=f"Subscribed {made.url}",
-        tone=Tone.GOOD,
-        facts=(
-            Fact(label="Id", value=made.id),
-            Fact(label="Events", value=", ".join(made.events)),
-            Fact(label="Secret", value=secret),
+    return Result(
+        card=Card(
+            title=f"Subscribed {made.url}",
+            tone=Tone.GOOD,
+            facts=(
+                Fact(label="Id", value=made.id),
+                Fact(label="Events", value=", ".join(made.events)),
+                Fact(label="Secret", value=secret),
+            ),
         ),
-        data=(_data(made, show_secret=show_secret),),
+        rows=(_data(made, show_secret=show_secret),),
     )
 
 

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from cli.console import exit_codes
 from cli.console.table_layout import Look, lay_out, shortened
+from shared.commands.result import Result
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible, visible_json, visible_lines
@@ -45,12 +46,12 @@ def show(card: Card, *, stream: TextIO | None = None) -> None:
         console.print(line)
 
 
-def answer(card: Card, *, as_json: bool = False) -> int:
-    """Show the card, or with `--json` print its data; returns the exit code."""
+def answer(result: Result, *, as_json: bool = False) -> int:
+    """Show the card, or with `--json` print the rows; returns the exit code."""
     if as_json:
-        print_data(card.data or ())
+        print_data(result.rows)
     else:
-        show(card)
+        show(result.card)
     return exit_codes.DONE
 
 

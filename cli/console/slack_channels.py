@@ -55,7 +55,7 @@ async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocat
         line = await UserDirectory(api).with_channels(invocation.line)
     if line == invocation.line:
         place = await place_finder(settings)(channel)
-        raise Refused(Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN, refused=True))
+        raise Refused(Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN))
     return replace(parse(line), workspace=invocation.workspace)
 
 

@@ -10,6 +10,7 @@ from cli.console import card_output, exit_codes
 from cli.doctor import configuration, service, slack
 from cli.doctor.finding import Finding, bad
 from shared.api.errors import OutreachError
+from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
@@ -63,14 +64,16 @@ async def listed(findings: AsyncIterator[Finding]) -> list[Finding]:
     return [finding async for finding in findings]
 
 
-def _card(findings: Sequence[Finding]) -> Card:
+def _card(findings: Sequence[Finding]) -> Result:
     failed = sum(f.tone is Tone.BAD for f in findings)
     doubts = sum(f.tone is Tone.WARN for f in findings)
-    return Card(
-        title=f"{len(findings) - failed - doubts} passed, {show_number(doubts, 'warning')}, {failed} failed",
-        tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
-        facts=tuple(_fact(finding) for finding in findings),
-        data=tuple(_data(finding) for finding in findings),
+    return Result(
+        card=Card(
+            title=f"{len(findings) - failed - doubts} passed, {show_number(doubts, 'warning')}, {failed} failed",
+            tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
+            facts=tuple(_fact(finding) for finding in findings),
+        ),
+        rows=tuple(_data(finding) for finding in findings),
     )
 
 
@@ -98,7 +101,7 @@ def _show_shapes(options: Namespace) -> int:
     )
     text = ("Paths and types of the responses, never a value. Safe to share with the maintainers.",)
     table = Table(columns=columns("Endpoint", "Shape"), rows=rows)
-    card = Card(title="Response format of the service", text=text, table=table, data=data)
+    card = Result(card=Card(title="Response format of the service", text=text, table=table), rows=data)
     return card_output.answer(card, as_json=options.json)
 
 

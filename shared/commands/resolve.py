@@ -43,7 +43,6 @@ class Ambiguous:
         return Card(
             title=f"“{clip(self.query)}” matches {len(self.candidates)} sequences",
             tone=Tone.WARN,
-            refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}Which one?",),
             table=_listed(shown, total=len(self.candidates)),
             buttons=_buttons(shown, choice),
@@ -65,7 +64,6 @@ class NoMatch:
         return Card(
             title=f"No sequence is named “{clip(self.query)}”",
             tone=Tone.WARN,
-            refused=True,
             text=(f"{NOTHING_CHANGED if changes else ''}{empty}",),
             table=_listed(self.nearest, total=len(self.nearest)) if self.nearest else None,
             buttons=_buttons(self.nearest, choice) or (Button(label="All sequences", action=Sequences()),),

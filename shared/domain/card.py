@@ -33,6 +33,8 @@ class Fact:
     """The moment that `value` says, for faces that know their reader's time zone."""
     url: str = ""
     """Where the value leads, for faces that can: an `https:` or `mailto:` address of ours."""
+    brief: bool = False
+    """It is part of the card's form in one line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,13 +150,6 @@ class Card:
     """For faces that draw; Slack shows two at most."""
     buttons: tuple[Button, ...] = ()
     footer: str = ""
-    data: tuple[dict[str, object], ...] | None = None
-    """The same answer as objects, with the service's names as keys, for `--json`; None: not a reading command."""
-    refused: bool = False
-    """What was asked was not done, and no error either: several fit, none fits. A shell exits with 1."""
-
-    unchanged: bool = False
-    """Nothing was done, and nothing was to be done: what was asked for was so already. No error, and no news for others."""
 
     @property
     def summary(self) -> str:

@@ -170,6 +170,8 @@ class AuditEntry:
     effect: Effect = ""
     sequences: tuple[str, ...] = ()
     """The ids of those that it paused or resumed."""
+    reason: str = ""
+    """Of a pause."""
 
 
 TIMER_KINDS = frozenset({"resume"})

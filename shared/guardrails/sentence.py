@@ -83,7 +83,7 @@ class _Reader:
 
     def _action(self) -> Action:
         word = self._next("Start with notify, suggest or pause.")
-        if word.quoted or word.text not in ACTIONS:
+        if not word.is_one_of(ACTIONS):
             raise Misunderstood(f"“{clip(word)}” isn't an action: start with notify, suggest or pause.")
         action = ACTIONS[word.text]
         if action is Action.SUGGEST:
@@ -94,13 +94,13 @@ class _Reader:
 
     def _subject(self) -> tuple[Scope | None, str]:
         self._take("all", "any", "every", "each", "a", "the")
-        if (word := self._peek()) is None or word.quoted or word.text not in SCOPES:
-            if word is not None and not word.quoted and word.text in {"when", "if"}:
+        if (word := self._peek()) is None or not word.is_one_of(SCOPES):
+            if word is not None and word.is_one_of({"when", "if"}):
                 return None, ""
             raise Misunderstood("Name what it is about: sequence, inbox, domain or workspace.")
         self._at += 1
         scope, following = SCOPES[word.text], self._peek()
-        if following is None or (following.text in {"when", "if", "for"} and not following.quoted):
+        if following is None or following.is_one_of({"when", "if", "for"}):
             return scope, ""
         self._at += 1
         if not following.quoted and scope not in {Scope.INBOX, Scope.DOMAIN}:
@@ -113,10 +113,10 @@ class _Reader:
         if self._take("no"):
             return self._silence()
         word = self._next("Say when: for example “bounces > 5% of at least 50 sends in 24h”.")
-        if not word.quoted and word.text == "out" and self._take("of"):
+        if word.is_one_of({"out"}) and self._take("of"):
             self._need("office")
             word = Token(Metric.OUT_OF_OFFICE)
-        if word.quoted or word.text not in METRICS:
+        if not word.is_one_of(METRICS):
             raise Misunderstood(f"“{clip(word)}” isn't a metric. Use one of: {', '.join(Metric)}.")
         metric = METRICS[word.text]
         if metric is Metric.HEALTH:
@@ -171,9 +171,9 @@ class _Reader:
         self._take("is", "are")
         word = self._next("Compare with > or <.")
         self._take("than")
-        if not word.quoted and word.text in ABOVE:
+        if word.is_one_of(ABOVE):
             return True
-        if not word.quoted and word.text in BELOW:
+        if word.is_one_of(BELOW):
             return False
         raise Misunderstood(f"“{clip(word)}” isn't a comparison: write > or <.")
 
@@ -287,7 +287,7 @@ class _Reader:
 
     def _take(self, *words: str) -> bool:
         word = self._peek()
-        if word is None or word.quoted or word.text not in words:
+        if word is None or not word.is_one_of(words):
             return False
         self._at += 1
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -49,6 +50,9 @@ class Token:
     text: str
     quoted: bool = False
     given: str = ""
+
+    def is_one_of(self, words: Collection[str]) -> bool:
+        return not self.quoted and any(word == self.text for word in words)
 
 
 def tokenize(text: str) -> list[Token]:

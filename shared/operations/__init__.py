@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -13,71 +13,66 @@ from shared.commands.arguments import Arguments
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.commands.periods import Report, Stats
+from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
 from shared.operations import bulk, guard, inboxes, leads, replies, sequences, subscriptions
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
-from shared.operations.outcome import Outcome, confirming_command, failure, record_outcome, write_audit
+from shared.operations.outcome import failure, write_audit
 from shared.operations.reports import overview, report, stats
 from shared.settings import DEFAULT, UnknownWorkspace
 
-__all__ = ["confirming_command", "error_card", "run", "with_workspace"]
+__all__ = ["error_card", "run", "with_workspace"]
 
 
 A = TypeVar("A", bound=Arguments)
-R = TypeVar("R", Card, Outcome)
-Operation = Callable[[Any, CommandContext], Awaitable[R]]
+Operation = Callable[[Any, CommandContext], Awaitable[Result]]
 
 
-def _of(
-    kind: type[A], act: Callable[[A, CommandContext], Awaitable[R]]
-) -> tuple[type[Arguments], Operation[R]]:
-    """An entry of the tables; it has mypy compare what the function takes with its key."""
+def _of(kind: type[A], act: Callable[[A, CommandContext], Awaitable[Result]]) -> tuple[type, Operation]:
+    """An entry of the table; it has mypy compare what the function takes with its key."""
     return kind, act
 
 
-async def _help(arguments: Help, context: CommandContext) -> Card:
-    return help_card(arguments.command, allowed=context.allows, face=context.actor.face)
+async def _help(arguments: Help, context: CommandContext) -> Result:
+    return Result(card=help_card(arguments.command, allowed=context.allows, face=context.actor.face))
 
 
-async def _doctor(_: given.Doctor, __: CommandContext) -> Card:
-    return Card(title="`outreach doctor` in a shell checks everything", refused=True)
+async def _doctor(_: given.Doctor, __: CommandContext) -> Result:
+    card = Card(title="`outreach doctor` in a shell checks everything")
+    return Result(card=card, problem=Problem(text="in a shell only"))
 
 
-READING = dict(
+OPERATIONS: Mapping[type, Operation] = dict(
     (
         _of(Help, _help),
         _of(given.Status, overview.status),
         _of(given.Sequences, sequences.list_sequences),
+        _of(Pause, bulk.pause),
+        _of(given.Resume, bulk.resume),
         _of(given.Inboxes, inboxes.list_inboxes),
         _of(Stats, stats.stats),
         _of(given.Leads, leads.list_leads),
         _of(given.Lead, leads.lead),
+        _of(given.Add, leads.add),
+        _of(given.Remove, leads.remove),
         _of(given.Open, replies.open_replies),
+        _of(channels.Subscribe, subscriptions.subscribe),
+        _of(channels.Unsubscribe, subscriptions.unsubscribe),
         _of(channels.Subscriptions, subscriptions.subscriptions),
+        _of(channels.Digest, subscriptions.digest),
+        _of(Guard, guard.guard),
         _of(Report, report.report),
         _of(given.Audit, replies.audit),
         _of(given.Whoami, replies.whoami),
         _of(given.Doctor, _doctor),
     )
 )
-CHANGING = dict(
-    (
-        _of(Pause, bulk.pause),
-        _of(given.Resume, bulk.resume),
-        _of(given.Add, leads.add),
-        _of(given.Remove, leads.remove),
-        _of(channels.Subscribe, subscriptions.subscribe),
-        _of(channels.Unsubscribe, subscriptions.unsubscribe),
-        _of(channels.Digest, subscriptions.digest),
-        _of(Guard, guard.guard),
-    )
-)
 
 
-async def run(invocation: Invocation, context: CommandContext) -> Card:
+async def run(invocation: Invocation, context: CommandContext) -> Result:
     """Carry a command out; what changes something, or fails at it, is in the audit.
 
     Raises `OutreachError`, `RecordsUnavailable` and, for a line that names another workspace than the context's,
@@ -86,23 +81,21 @@ async def run(invocation: Invocation, context: CommandContext) -> Card:
     asked, own = invocation.workspace, context.workspace.name
     if asked is not None and asked.casefold() != own.casefold():
         raise UnknownWorkspace(asked, known=[own])
-    read = READING.get(type(invocation.arguments))
-    card = await (read(invocation.arguments, context) if read else _change(invocation, context))
-    if asked is None and own == DEFAULT:
-        return card
-    card = with_workspace(card, workspace=own)
-    if context.settings is None or len(context.settings.workspaces) == 1:
-        return card
-    return replace(card, footer=" · ".join(filter(None, (f"Workspace {own}", card.footer))))
-
-
-async def _change(invocation: Invocation, context: CommandContext) -> Card:
     try:
-        outcome = await CHANGING[type(invocation.arguments)](invocation.arguments, context)
+        result = await OPERATIONS[type(invocation.arguments)](invocation.arguments, context)
     except (OutreachError, RecordsUnavailable) as error:
-        await write_audit(failure(error), invocation=invocation, context=context)
+        if invocation.command.changes:
+            await write_audit(failure(error), invocation=invocation, context=context)
         raise
-    return await record_outcome(outcome, invocation=invocation, context=context)
+    card = result.card
+    if result.audit and (unwritten := await write_audit(result, invocation=invocation, context=context)):
+        # It is shown, and undoes nothing.
+        card = replace(card, footer=" ".join(filter(None, (card.footer, f"Not in the audit: {unwritten}"))))
+    if asked is not None or own != DEFAULT:
+        card = with_workspace(card, workspace=own)
+        if context.settings is not None and len(context.settings.workspaces) > 1:
+            card = replace(card, footer=" · ".join(filter(None, (f"Workspace {own}", card.footer))))
+    return replace(result, card=card)
 
 
 def with_workspace(card: Card, *, workspace: str) -> Card:

@@ -13,12 +13,13 @@ from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
 from shared.commands.arguments import ALL, DOMAIN, OnSequences, Resume, clip
 from shared.commands.pauses import Pause
+from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Effect, RecordsUnavailable, Timer
 from shared.domain.sequence_changes import UNDER_WAY
 from shared.operations import sequences
 from shared.operations.context import CommandContext
-from shared.operations.outcome import Outcome, need_records
+from shared.operations.outcome import need_records
 from shared.operations.pauses import (
     RESUME_TIMER,
     Changed,
@@ -35,6 +36,7 @@ AT_ONCE = 5
 SHOWN = 15
 STATUS = {"pause": "active", "resume": "paused"}
 DONE = {"pause": "paused", "resume": "active again"}
+BACK = {"pause": "resume", "resume": "pause"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,7 +143,7 @@ async def _timers(arguments: OnSequences, context: CommandContext) -> Mapping[st
     return {timer.key: timer for timer in timers}
 
 
-async def pause(arguments: Pause, context: CommandContext) -> Outcome:
+async def pause(arguments: Pause, context: CommandContext) -> Result:
     """`pause SEQUENCE`, `pause all`, `pause domain:acme.com`."""
     return (
         end_problem(arguments, context)
@@ -150,40 +152,35 @@ async def pause(arguments: Pause, context: CommandContext) -> Outcome:
     )
 
 
-async def resume(arguments: Resume, context: CommandContext) -> Outcome:
+async def resume(arguments: Resume, context: CommandContext) -> Result:
     """`resume SEQUENCE`, `resume all`, `resume domain:acme.com`."""
     return await _many(arguments, context) or await sequences.resume(arguments, context)
 
 
-async def _many(arguments: OnSequences, context: CommandContext) -> Outcome | None:
+async def _many(arguments: OnSequences, context: CommandContext) -> Result | None:
     """Ask about several, or change them once that is confirmed; None: the line means one."""
     touched = await find_touched(arguments, context) if arguments.scope else None
     if touched is None:
         return None
     if touched.nothing:
-        return Outcome(card=nothing_able(arguments.verb, domain=touched.domain))
+        return nothing_able(arguments.verb, domain=touched.domain)
     word = touched.offers[0][0]
     if touched.domain and word == "all":
         verb = arguments.verb
         asked = question(arguments, touched, context=context)
         text = (*asked.text, f"To {verb} every sequence: `{verb} all`.")
-        return Outcome(card=replace(asked, text=text, refused=True))
-    if not (arguments.confirmed or context.confirmed):
-        yes = Button(
-            label=confirm_label(arguments.verb, touched, word),
-            action=replace(arguments, confirmed=True),
-            tone=Tone.BAD,
+        return Result(
+            card=replace(asked, text=text), problem=Problem(text="which sequences", argument="target")
         )
-        return Outcome(card=replace(question(arguments, touched, context=context), buttons=(yes,)))
+    if not (arguments.confirmed or context.confirmed):
+        yes = replace(arguments, confirmed=True)
+        button = Button(label=confirm_label(arguments.verb, touched, word), action=yes, tone=Tone.BAD)
+        card = replace(question(arguments, touched, context=context), buttons=(button,))
+        return Result(card=card, question=yes)
     tally = await change_each(
         arguments, touched.names(word), context=context, everything=arguments.scope == ALL
     )
-    card = result_card(arguments, tally, context=context)
-    if not (tally.touched or tally.failed):
-        return Outcome(card=card)
-    return Outcome(
-        card=card, result=result(arguments, tally), effect=effect(arguments, tally), sequences=tally.touched
-    )
+    return result_of(arguments, tally, context=context)
 
 
 def confirm_label(verb: str, touched: Touched, word: str) -> str:
@@ -191,12 +188,15 @@ def confirm_label(verb: str, touched: Touched, word: str) -> str:
     return f"{verb.capitalize()} {word}" if dict(touched.offers)[word] else "Keep paused"
 
 
-def nothing_able(verb: str, *, domain: str = "") -> Card:
+def nothing_able(verb: str, *, domain: str = "") -> Result:
     """There is none to change, or none of those that were seen on the domain."""
     if domain:
         title = f"No {STATUS[verb]} sequence is known to send from {domain}"
-        return Card(title=title, text=("Nothing was changed.",), unchanged=True)
-    return Card(title=f"No {STATUS[verb]} sequences", text=("Nothing was changed.",), refused=True)
+        return Result(card=Card(title=title, text=("Nothing was changed.",)))
+    return Result(
+        card=Card(title=f"No {STATUS[verb]} sequences", text=("Nothing was changed.",)),
+        problem=Problem(text="nothing to change"),
+    )
 
 
 def question(arguments: OnSequences, touched: Touched, *, context: CommandContext) -> Card:
@@ -277,8 +277,8 @@ async def change_each(
     return tally
 
 
-def result(arguments: OnSequences, tally: Tally) -> str:
-    """For the audit: which were changed."""
+def _audit(arguments: OnSequences, tally: Tally) -> str:
+    """Which were changed."""
     changed = ", ".join(tally.ids)
     done = f"{show_number(len(tally.changed), 'sequence')} {DONE[arguments.verb]}: {changed}"
     if not tally.extended:
@@ -288,17 +288,11 @@ def result(arguments: OnSequences, tally: Tally) -> str:
     return f"{done}; {kept}" if changed else kept
 
 
-def effect(arguments: OnSequences, tally: Tally) -> Effect:
-    if not tally.touched:
-        return "failed"
-    return "paused" if arguments.verb == "pause" else "resumed"
-
-
-def result_card(arguments: OnSequences, tally: Tally, *, context: CommandContext) -> Card:
-    """The result."""
+def result_of(arguments: OnSequences, tally: Tally, *, context: CommandContext) -> Result:
+    """What became of them."""
     verb, due_at = arguments.verb, due_at_of(arguments, context)
     if not (tally.touched or tally.failed):
-        return Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb), unchanged=True)
+        return Result(card=Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb)))
     until = _until(due_at, context=context) if tally.touched else ""
     reason = arguments.reason if isinstance(arguments, Pause) else ""
     text = (
@@ -307,14 +301,24 @@ def result_card(arguments: OnSequences, tally: Tally, *, context: CommandContext
         _extended(tally, until),
         *_leftovers(tally, verb),
     )
-    return Card(
-        title=_result_title(verb, tally) + until,
-        tone=Tone.WARN if tally.failed else Tone.GOOD,
-        text=tuple(filter(None, text)),
-        data=tuple(
-            {"id": one.id, "name": one.name, "status": DONE[verb].split()[0]}
+    pauses = isinstance(arguments, Pause)
+    done: Effect = "paused" if pauses else "resumed"
+    return Result(
+        card=Card(
+            title=_result_title(verb, tally) + until,
+            tone=Tone.WARN if tally.failed else Tone.GOOD,
+            text=tuple(filter(None, text)),
+        ),
+        rows=tuple(
+            {"id": one.id, "name": one.name, "status": "paused" if pauses else "active"}
             for one in (*tally.changed, *tally.extended)
         ),
+        audit=_audit(arguments, tally),
+        effect=done if tally.touched else "failed",
+        sequences=tally.touched,
+        until=due_at,
+        reason=reason,
+        undo=(Resume(target=(ALL,)) if pauses else Pause(target=(ALL,))) if tally.changed else None,
     )
 
 
@@ -368,7 +372,7 @@ def _names(changed: list[Sequence]) -> str:
 
 def _leftovers(tally: Tally, verb: str) -> tuple[str, ...]:
     already = f"{tally.already} unchanged." if tally.already else ""
-    failed = [f"Not {DONE[verb].split()[0]}: {one}" for one in tally.failed[:5]]
+    failed = [f"Not {STATUS[BACK[verb]]}: {one}" for one in tally.failed[:5]]
     more = f"and {len(tally.failed) - 5} more" if len(tally.failed) > 5 else ""
     gone = (
         f"{show_number(tally.gone, 'sequence')} no longer {'exists' if tally.gone == 1 else 'exist'}."

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from shared.commands import COMMANDS
 from shared.commands.guard_arguments import Guard
+from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import ALL, StoredRule, Switch
 from shared.guardrails.activity import HORIZON
@@ -17,8 +18,8 @@ from shared.guardrails.evaluate import Standing, is_on, show_value, standing
 from shared.guardrails.rule import Action, Rule
 from shared.guardrails.sentence import parse
 from shared.operations.context import CommandContext
-from shared.operations.guard_backtest import backtest_card, load_activity, missing_sequence
-from shared.operations.outcome import Outcome, need_records, refused
+from shared.operations.guard_backtest import backtest_rule, load_activity, missing_sequence
+from shared.operations.outcome import need_records, refused
 from shared.text.formats import show_number, show_time
 
 DOES = {
@@ -34,11 +35,11 @@ RULE_COLUMNS = (
 )
 
 
-async def guard(arguments: Guard, context: CommandContext) -> Outcome:
+async def guard(arguments: Guard, context: CommandContext) -> Result:
     """`guard [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
     match arguments.act:
         case "list":
-            return Outcome(card=await list_rules(context))
+            return await list_rules(context)
         case "add":
             return await _add(arguments, context)
         case "test":
@@ -51,7 +52,7 @@ async def guard(arguments: Guard, context: CommandContext) -> Outcome:
             return await _on(arguments.name, context)
 
 
-async def list_rules(context: CommandContext) -> Card:
+async def list_rules(context: CommandContext) -> Result:
     """Every rule with its state, its last firing and how near it is to fire again."""
     records, workspace = need_records(context).guardrails, context.workspace.name
     rules, activity = await asyncio.gather(_rules(context), load_activity(records, context))
@@ -67,15 +68,17 @@ async def list_rules(context: CommandContext) -> Card:
     toggle = Button(label="Turn all on", action=Guard(act="on")) if all_off else Button(
         label="Turn all off", action=Guard(act="off"), tone=Tone.BAD
     )  # fmt: skip
-    return Card(
-        title=show_number(len(stands), "guardrail"),
-        tone=Tone.WARN if all_off else Tone.INFO,
-        text=text,
-        facts=tuple(_rule_fact(one) for one in stands),
-        table=Table(columns=RULE_COLUMNS, rows=tuple(_row(one, context) for one in stands)),
-        buttons=(toggle,) if _sees_all(context) else (),
-        footer="guard test NAME shows what a rule would have done in the last 30 days.",
-        data=tuple(_data(one, rules[one.name]) for one in stands),
+    return Result(
+        card=Card(
+            title=show_number(len(stands), "guardrail"),
+            tone=Tone.WARN if all_off else Tone.INFO,
+            text=text,
+            facts=tuple(_rule_fact(one) for one in stands),
+            table=Table(columns=RULE_COLUMNS, rows=tuple(_row(one, context) for one in stands)),
+            buttons=(toggle,) if _sees_all(context) else (),
+            footer="guard test NAME shows what a rule would have done in the last 30 days.",
+        ),
+        rows=tuple(_data(one, rules[one.name]) for one in stands),
     )
 
 
@@ -124,7 +127,7 @@ async def _rules(context: CommandContext) -> dict[str, NamedRule]:
     return catalog(configured, await need_records(context).guardrails.rules(workspace))
 
 
-async def _add(arguments: Guard, context: CommandContext) -> Outcome:
+async def _add(arguments: Guard, context: CommandContext) -> Result:
     rule, known = parse(arguments.rule), await _rules(context)
     name = arguments.name or free_name(rule, known)
     if (taken := known.get(name)) and taken.source != "shipped":
@@ -134,6 +137,7 @@ async def _add(arguments: Guard, context: CommandContext) -> Outcome:
             f"It says: {taken.rule}",
             "Choose another name: guard add RULE as NAME",
             why="the name is taken",
+            argument="name",
         )
     if rule.action is not Action.TELL and not context.allows(COMMANDS["pause"]):
         return refused(
@@ -142,12 +146,12 @@ async def _add(arguments: Guard, context: CommandContext) -> Outcome:
             why="role",
         )
     if rule.action is Action.ACT and not (context.confirmed or arguments.confirmed):
-        return Outcome(card=await _question(name, rule, context))
+        return await _question(name, rule, context)
     stored = StoredRule(
         name=name, sentence=str(rule), added_by=context.actor.id, added_name=context.actor.name
     )
     if not await need_records(context).guardrails.add_rule(context.workspace.name, stored):
-        return refused(f"There is already a rule named {name}", why="the name is taken")
+        return refused(f"There is already a rule named {name}", why="the name is taken", argument="name")
     card = Card(
         title=f"Guardrail {name} is on",
         tone=Tone.GOOD,
@@ -157,41 +161,43 @@ async def _add(arguments: Guard, context: CommandContext) -> Outcome:
             Button(label="Remove", action=Guard(act="remove", name=name)),
         ),
     )
-    return Outcome(card=card, result=f"guardrail {name}: {rule}")
+    return Result(card=card, audit=f"guardrail {name}: {rule}")
 
 
-async def _question(name: str, rule: Rule, context: CommandContext) -> Card:
+async def _question(name: str, rule: Rule, context: CommandContext) -> Result:
     """The backtest of a rule that acts, and the button that turns it on."""
-    tested = await backtest_card(name, rule, context)
+    tested = await backtest_rule(name, rule, context)
     yes = Guard(act="add", rule=str(rule), name=name, confirmed=True)
-    return replace(
-        tested,
+    card = replace(
+        tested.card,
         title=f"Let {name} pause without asking?",
         tone=Tone.WARN,
         buttons=(Button(label="Turn on", action=yes, tone=Tone.BAD),),
     )
+    return replace(tested, card=card, question=yes)
 
 
-async def _test(arguments: Guard, context: CommandContext) -> Outcome:
+async def _test(arguments: Guard, context: CommandContext) -> Result:
     name = arguments.name
     if not name:
         rule = parse(arguments.rule)
-        return Outcome(card=await backtest_card(free_name(rule, {}), rule, context, is_new=True))
+        return await backtest_rule(free_name(rule, {}), rule, context, is_new=True)
     known = await _rules(context)
     if name not in known:
         return _unknown(name, known)
-    return Outcome(card=await backtest_card(name, known[name].rule, context))
+    return await backtest_rule(name, known[name].rule, context)
 
 
-def _unknown(name: str, known: Mapping[str, NamedRule]) -> Outcome:
+def _unknown(name: str, known: Mapping[str, NamedRule]) -> Result:
     return refused(
         f"No rule is named {name}",
         f"Rules: {', '.join(sorted(known)) or 'none'}.",
         why="no such rule",
+        argument="name",
     )
 
 
-async def _remove(name: str, context: CommandContext) -> Outcome:
+async def _remove(name: str, context: CommandContext) -> Result:
     known = await _rules(context)
     if name not in known:
         return _unknown(name, known)
@@ -202,15 +208,18 @@ async def _remove(name: str, context: CommandContext) -> Outcome:
             else "It is built in. To"
         )
         return refused(
-            f"{name} was not removed", f"{where} turn it off: `guard off {name}`.", why="not added"
+            f"{name} was not removed",
+            f"{where} turn it off: `guard off {name}`.",
+            why="not added",
+            argument="name",
         )
     await need_records(context).guardrails.remove_rule(context.workspace.name, name)
     again = Button(label="Add it again", action=Guard(act="add", rule=str(known[name].rule), name=name))
     card = Card(title=f"Guardrail {name} was removed", tone=Tone.GOOD, buttons=(again,))
-    return Outcome(card=card, result=f"guardrail {name} removed")
+    return Result(card=card, audit=f"guardrail {name} removed")
 
 
-async def _off(name: str, context: CommandContext) -> Outcome:
+async def _off(name: str, context: CommandContext) -> Result:
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
     if not (name or _sees_all(context)):
@@ -230,10 +239,10 @@ async def _off(name: str, context: CommandContext) -> Outcome:
         text=(text, "Sequences that are paused stay paused."),
         buttons=(on,),
     )
-    return Outcome(card=card, result=f"{what} off".lower())
+    return Result(card=card, audit=f"{what} off".lower())
 
 
-async def _on(name: str, context: CommandContext) -> Outcome:
+async def _on(name: str, context: CommandContext) -> Result:
     records = need_records(context).guardrails
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
@@ -244,7 +253,7 @@ async def _on(name: str, context: CommandContext) -> Outcome:
     left = [one for one in await records.switches(context.workspace.name) if one.rule == ALL]
     text = (_off_text(left[0], context),) if name and left else ()
     title = f"{what} on" if changed else f"{what} already on"
-    return Outcome(card=Card(title=title, tone=Tone.GOOD, text=text), result=title.lower() if changed else "")
+    return Result(card=Card(title=title, tone=Tone.GOOD, text=text), audit=title.lower() if changed else "")
 
 
 def _sees_all(context: CommandContext) -> bool:
@@ -253,7 +262,7 @@ def _sees_all(context: CommandContext) -> bool:
     return settings is None or settings.declared_workspaces == frozenset(settings.workspaces)
 
 
-def _not_for_all() -> Outcome:
+def _not_for_all() -> Result:
     return refused(
         "You can't switch the guardrails of all workspaces here",
         "This Slack workspace doesn't have access to all of them.",

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from shared.api.errors import OutreachError
 from shared.commands.guard_arguments import Guard
+from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import GuardRecords
 from shared.guardrails.activity import HORIZON, Activity
@@ -31,7 +32,7 @@ async def load_activity(records: GuardRecords, context: CommandContext) -> Activ
     return activity
 
 
-async def backtest_card(name: str, rule: Rule, context: CommandContext, *, is_new: bool = False) -> Card:
+async def backtest_rule(name: str, rule: Rule, context: CommandContext, *, is_new: bool = False) -> Result:
     """What a rule would have done in the last 30 days; a new one can be added from there."""
     activity = await load_activity(need_records(context).guardrails, context)
     end = context.now().timestamp()
@@ -41,15 +42,19 @@ async def backtest_card(name: str, rule: Rule, context: CommandContext, *, is_ne
     times = f"{len(firings):,} times" if len(firings) != 1 else "once"
     have = f"have fired {times} in the last 30 days" if firings else "not have fired in the last 30 days"
     title = f"{name} would {have}"
-    return Card(
-        title=title,
-        text=(f"Understood: {rule}.", *await missing_sequence(rule, context), *_summary(rule, result)),
-        facts=_facts(rule, result),
-        table=_firings(rule, result, context) if firings else None,
-        charts=await asyncio.to_thread(charts, rule, activity, result),
-        buttons=(Button(label="Add this rule", action=Guard(act="add", rule=str(rule))),) if is_new else (),
-        footer=_reach(activity, start=start, context=context),
-        data=tuple(
+    return Result(
+        card=Card(
+            title=title,
+            text=(f"Understood: {rule}.", *await missing_sequence(rule, context), *_summary(rule, result)),
+            facts=_facts(rule, result),
+            table=_firings(rule, result, context) if firings else None,
+            charts=await asyncio.to_thread(charts, rule, activity, result),
+            buttons=(Button(label="Add this rule", action=Guard(act="add", rule=str(rule))),)
+            if is_new
+            else (),
+            footer=_reach(activity, start=start, context=context),
+        ),
+        rows=tuple(
             {
                 "at": _moment(one.at).isoformat(),
                 rule.scope.value: one.label,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox
 from shared.commands.arguments import Inboxes, clip, did_you_mean
+from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
 from shared.domain.totals import rate
@@ -26,7 +27,7 @@ COLUMNS = columns(
 )
 
 
-async def list_inboxes(arguments: Inboxes, context: CommandContext) -> Card:
+async def list_inboxes(arguments: Inboxes, context: CommandContext) -> Result:
     """`inboxes [DOMAIN|unhealthy]`."""
     known = await context.client.list_inboxes(priority=Priority.INTERACTIVE)
     wanted = arguments.filter
@@ -41,13 +42,15 @@ async def list_inboxes(arguments: Inboxes, context: CommandContext) -> Card:
         if domain.domain in listed
     )
     counts = show_counts(roll_up(shown, thresholds=context.workspace.thresholds))
-    return Card(
-        title=_title(len(shown), wanted),
-        tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
-        text=(f"{counts} · {show_number(len(domains), 'domain')}",) if shown else (),
-        table=_table(domains, shown, context.workspace.thresholds) if shown else None,
-        buttons=_buttons(domains, wanted),
-        data=tuple({name: getattr(inbox, name) for name in SHOWN} for inbox in shown),
+    return Result(
+        card=Card(
+            title=_title(len(shown), wanted),
+            tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
+            text=(f"{counts} · {show_number(len(domains), 'domain')}",) if shown else (),
+            table=_table(domains, shown, context.workspace.thresholds) if shown else None,
+            buttons=_buttons(domains, wanted),
+        ),
+        rows=tuple({name: getattr(inbox, name) for name in SHOWN} for inbox in shown),
     )
 
 
@@ -63,14 +66,15 @@ def _title(count: int, wanted: str | None) -> str:
     return show_number(count, "inbox") + (f" on {wanted}" if wanted else "")
 
 
-def _no_such_domain(query: str, known: set[str]) -> Card:
-    return Card(
-        title=f"No inboxes match “{clip(query)}”",
-        tone=Tone.WARN,
-        text=(did_you_mean(query, (*sorted(known), "unhealthy")),),
-        buttons=(Button(label="All inboxes", action=Inboxes()),),
-        data=(),
-        refused=True,
+def _no_such_domain(query: str, known: set[str]) -> Result:
+    return Result(
+        card=Card(
+            title=f"No inboxes match “{clip(query)}”",
+            tone=Tone.WARN,
+            text=(did_you_mean(query, (*sorted(known), "unhealthy")),),
+            buttons=(Button(label="All inboxes", action=Inboxes()),),
+        ),
+        problem=Problem(text="no such domain", argument="filter"),
     )
 
 

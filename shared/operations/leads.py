@@ -12,12 +12,13 @@ from shared.api.models import LEAD_STATUSES, AddResult, Lead, LeadStatus
 from shared.commands import arguments as given
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
+from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.lead_record import record_of
 from shared.domain.records import Effect, LeadReply, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.lead_search import PAGE, Search, search
-from shared.operations.outcome import Outcome, find_sequence, refusal, which_sequence, with_sequence
+from shared.operations.outcome import find_sequence, refusal, which_sequence, with_sequence
 from shared.text.formats import show_number
 from shared.text.links import answer_link, lead_link
 from shared.text.quotations import without_quotation
@@ -34,7 +35,7 @@ TONES = {
 }
 
 
-async def list_leads(arguments: given.Leads, context: CommandContext) -> Card:
+async def list_leads(arguments: given.Leads, context: CommandContext) -> Result:
     """`leads [SEQUENCE] [STATUS]`: the newest hundred, or `context.limit`."""
     status, sequence = arguments.status, None
     if arguments.target:
@@ -44,12 +45,14 @@ async def list_leads(arguments: given.Leads, context: CommandContext) -> Card:
         sequence = found.sequence
     shown, more = await _newest(context, sequence_id=sequence.id if sequence else None, status=status)
     of = f" in {sequence.label}" if sequence else ""
-    return Card(
-        title=show_number(len(shown), f"{status} lead" if status else "lead") + of,
-        text=("Newest only.",) if more else (),
-        table=lead_table(shown) if shown else None,
-        footer="There are more. Export them all with `outreach export`." if more else "",
-        data=tuple(map(record_of, shown)),
+    return Result(
+        card=Card(
+            title=show_number(len(shown), f"{status} lead" if status else "lead") + of,
+            text=("Newest only.",) if more else (),
+            table=lead_table(shown) if shown else None,
+            footer="There are more. Export them all with `outreach export`." if more else "",
+        ),
+        rows=tuple(map(record_of, shown)),
     )
 
 
@@ -68,13 +71,13 @@ async def _newest(
     return shown, False
 
 
-def _which(found: Ambiguous | NoMatch, arguments: given.Leads) -> Card:
+def _which(found: Ambiguous | NoMatch, arguments: given.Leads) -> Result:
     """Which sequence; where none is near, a status may have been meant."""
     card = found.card(with_sequence(arguments), changes=False)
     if isinstance(found, NoMatch) and not found.nearest:
         text = (*card.text, f"As a status: {did_you_mean(found.query, LEAD_STATUSES)}")
-        return replace(card, text=text)
-    return card
+        card = replace(card, text=text)
+    return Result(card=card, problem=Problem(text="no single sequence", argument="target"))
 
 
 def lead_table(leads: Sequence[Lead]) -> Table:
@@ -93,31 +96,32 @@ def lead_name(lead: Lead) -> str:
     return " ".join(filter(None, (lead.first_name, lead.last_name)))
 
 
-async def lead(arguments: given.Lead, context: CommandContext) -> Card:
+async def lead(arguments: given.Lead, context: CommandContext) -> Result:
     """`lead EMAIL|NAME|ld_…`: the lead as the service has it, and the last reply as it was delivered."""
     who = arguments.who
     reply = await _last_reply(who, context) if "@" in who else None
     result = await search(who, context=context, sequence_id=await _sequence_id(reply, context))
     if len(result.found) > 1:
-        return Card(
-            title=f"{len(result.found)} leads match “{clip(who)}”",
-            table=lead_table(result.found),
-            data=tuple(map(record_of, result.found)),
+        return Result(
+            card=Card(title=f"{len(result.found)} leads match “{clip(who)}”", table=lead_table(result.found)),
+            rows=tuple(map(record_of, result.found)),
         )
     if not result.found:
         return await _only_replied(who, reply, result, context) if reply else _not_found(who, result)
     one = result.found[0]
     reply = reply or await _last_reply(one.email, context)
-    return Card(
-        title=lead_name(one) or one.email or one.id,
-        tone=TONES.get(one.status or "", Tone.UNKNOWN),
-        facts=(*_known(one, subject=reply), *_reply_facts(reply), *_other_facts(one)),
-        quote=without_quotation(reply.text) if reply else "",
-        buttons=(
-            *await _links(one.email, reply, context),
-            Button(label="Remove", action=given.Remove(who=one.id), tone=Tone.BAD),
+    return Result(
+        card=Card(
+            title=lead_name(one) or one.email or one.id,
+            tone=TONES.get(one.status or "", Tone.UNKNOWN),
+            facts=(*_known(one, subject=reply), *_reply_facts(reply), *_other_facts(one)),
+            quote=without_quotation(reply.text) if reply else "",
+            buttons=(
+                *await _links(one.email, reply, context),
+                Button(label="Remove", action=given.Remove(who=one.id), tone=Tone.BAD),
+            ),
         ),
-        data=(record_of(one),),
+        rows=(record_of(one),),
     )
 
 
@@ -138,15 +142,16 @@ async def _sequence_id(reply: LeadReply | None, context: CommandContext) -> str 
     return found.sequence.id if isinstance(found, Resolved) else None
 
 
-async def _only_replied(who: str, reply: LeadReply, result: Search, context: CommandContext) -> Card:
-    return Card(
-        title=" at ".join(filter(None, (reply.lead or who, reply.company))),
-        tone=Tone.UNKNOWN,
-        text=(_looked_through(result),),
-        facts=(Fact(label="Address", value=who, url=answer_link(who, reply.text)), *_reply_facts(reply)),
-        quote=without_quotation(reply.text),
-        buttons=await _links(who, reply, context),
-        data=(),
+async def _only_replied(who: str, reply: LeadReply, result: Search, context: CommandContext) -> Result:
+    return Result(
+        card=Card(
+            title=" at ".join(filter(None, (reply.lead or who, reply.company))),
+            tone=Tone.UNKNOWN,
+            text=(_looked_through(result),),
+            facts=(Fact(label="Address", value=who, url=answer_link(who, reply.text)), *_reply_facts(reply)),
+            quote=without_quotation(reply.text),
+            buttons=await _links(who, reply, context),
+        )
     )
 
 
@@ -159,13 +164,14 @@ async def _links(email: str | None, reply: LeadReply | None, context: CommandCon
     return tuple(Button(label=label, url=url) for label, url in named if url)
 
 
-def _not_found(who: str, result: Search) -> Card:
-    return Card(
-        title=f"No lead matches “{clip(who)}”",
-        tone=Tone.WARN if result.complete else Tone.UNKNOWN,
-        text=(_looked_through(result),),
-        data=(),
-        refused=True,
+def _not_found(who: str, result: Search) -> Result:
+    return Result(
+        card=Card(
+            title=f"No lead matches “{clip(who)}”",
+            tone=Tone.WARN if result.complete else Tone.UNKNOWN,
+            text=(_looked_through(result),),
+        ),
+        problem=Problem(text="not found", argument="who"),
     )
 
 
@@ -209,7 +215,7 @@ def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
     ]
 
 
-async def add(arguments: given.Add, context: CommandContext) -> Outcome:
+async def add(arguments: given.Add, context: CommandContext) -> Result:
     """`add EMAIL to SEQUENCE [field=value …]`."""
     found = await find_sequence(arguments.target, context=context)
     if not isinstance(found, Resolved):
@@ -220,15 +226,14 @@ async def add(arguments: given.Add, context: CommandContext) -> Outcome:
     return _added(arguments.email, result, label=found.sequence.label)
 
 
-def _added(email: str, result: AddResult, *, label: str) -> Outcome:
+def _added(email: str, result: AddResult, *, label: str) -> Result:
     reasons = ", ".join(skip.reason or "no reason given" for skip in result.skipped)
     if result.added:
         button = Button(label="Remove", action=given.Remove(who=email))
-        card = Card(
-            title=f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,), data=({"email": email},)
-        )
-        return Outcome(card=card, result=f"added to {label}")
+        card = Card(title=f"Added {email} to {label}", tone=Tone.GOOD, buttons=(button,))
+        return Result(card=card, rows=({"email": email},), audit=f"added to {label}")
     effect: Effect = ""
+    problem = None
     if result.repeated:
         title = f"{email} may already be in {label}"
         note = "The connection was lost and the request was sent again. The first attempt may have added it."
@@ -236,13 +241,16 @@ def _added(email: str, result: AddResult, *, label: str) -> Outcome:
     elif result.skipped:
         title, note = f"{email} wasn't added to {label}", f"The service skipped it: {reasons}."
         recorded, effect = f"refused: skipped: {reasons}", "refused"
+        problem = Problem(text=f"skipped: {reasons}", argument="email")
     else:
         title, note = f"{email} was sent to {label}", "The service didn't confirm whether it was added."
         recorded = f"sent to {label}; the service didn't confirm whether it was added"
-    return Outcome(card=Card(title=title, tone=Tone.WARN, text=(note,)), result=recorded, effect=effect)
+    return Result(
+        card=Card(title=title, tone=Tone.WARN, text=(note,)), audit=recorded, effect=effect, problem=problem
+    )
 
 
-async def remove(arguments: given.Remove, context: CommandContext) -> Outcome:
+async def remove(arguments: given.Remove, context: CommandContext) -> Result:
     """`remove EMAIL|ld_…`: asks first, then removes from all sequences."""
     who, confirmed = arguments.who, context.confirmed or arguments.confirmed
     if confirmed and "@" not in who:
@@ -252,29 +260,28 @@ async def remove(arguments: given.Remove, context: CommandContext) -> Outcome:
         return _which_lead(who, result.found)
     if not result.found and "@" in who:
         missing = _not_found(who, result)
-        return refusal(missing, why="not found") if confirmed else Outcome(card=missing)
+        return refusal(missing.card, why="not found", argument="who") if confirmed else missing
     one = result.found[0] if result.found else Lead(id=who)
     if confirmed:
         return await _remove(one.id, label=one.email or one.id, context=context)
-    return Outcome(card=_question(one, known=bool(result.found)))
+    question = given.Remove(who=one.id, confirmed=True)
+    return Result(card=_question(one, question, known=bool(result.found)), question=question)
 
 
-async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Outcome:
+async def _remove(lead_id: str, *, label: str, context: CommandContext) -> Result:
     try:
         await context.client.remove_lead(lead_id)
     except NotFound:
         card = Card(
             title=f"{clip(label)} isn't in this workspace", tone=Tone.WARN, text=("Nothing was changed.",)
         )
-        return refusal(card, why="not found")
+        return refusal(card, why="not found", argument="who")
     text = ("It is no longer in any sequence. The reply history is kept.",)
-    return Outcome(
-        card=Card(title=f"Removed {clip(label)}", tone=Tone.GOOD, text=text, data=({"id": lead_id},)),
-        result=f"removed {lead_id}",
-    )
+    card = Card(title=f"Removed {clip(label)}", tone=Tone.GOOD, text=text)
+    return Result(card=card, rows=({"id": lead_id},), audit=f"removed {lead_id}")
 
 
-def _question(lead: Lead, *, known: bool) -> Card:
+def _question(lead: Lead, yes: given.Remove, *, known: bool) -> Card:
     unseen = () if known else ("Only the id is known: the lead isn't among the newest ones.",)
     return Card(
         title=f"Remove {lead_name(lead) or lead.email or clip(lead.id)}?",
@@ -284,11 +291,11 @@ def _question(lead: Lead, *, known: bool) -> Card:
             *unseen,
         ),
         facts=_facts(lead) if known else (),
-        buttons=(Button(label="Remove", action=given.Remove(who=lead.id, confirmed=True), tone=Tone.BAD),),
+        buttons=(Button(label="Remove", action=yes, tone=Tone.BAD),),
     )
 
 
-def _which_lead(who: str, found: tuple[Lead, ...]) -> Outcome:
+def _which_lead(who: str, found: tuple[Lead, ...]) -> Result:
     buttons = tuple(
         Button(label=f"Remove {clip(x.id, length=40)}", action=given.Remove(who=x.id), tone=Tone.BAD)
         for x in found[:10]
@@ -300,4 +307,4 @@ def _which_lead(who: str, found: tuple[Lead, ...]) -> Outcome:
         table=lead_table(found),
         buttons=buttons,
     )
-    return refusal(card, why="several leads")
+    return refusal(card, why="several leads", argument="who")

@@ -1,38 +1,30 @@
-"""The outcome of a command: the card to show and, where it changed something or was refused, the line for the audit."""
+"""What operations share: refusals, the sequence that is meant, the bot's records, the audit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.commands import Invocation
-from shared.commands.arguments import Confirmable, OnSequence
+from shared.commands.arguments import OnSequence
 from shared.commands.resolve import Ambiguous, Choice, NoMatch, Resolved, resolve_sequence
+from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
-from shared.domain.records import AuditEntry, Effect, Records, RecordsUnavailable
+from shared.domain.records import AuditEntry, Records, RecordsUnavailable
 from shared.operations.context import CommandContext
 
 NO_RECORDS = "The bot's database isn't available here."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """`result` is what the audit will say; empty where nothing was done or refused: a question, a look, no change."""
-
-    card: Card
-    result: str = ""
-    effect: Effect = ""
-    sequences: tuple[str, ...] = ()
+def refused(title: str, *text: str, why: str, argument: str = "") -> Result:
+    return refusal(Card(title=title, tone=Tone.WARN, text=text), why=why, argument=argument)
 
 
-def refused(title: str, *text: str, why: str) -> Outcome:
-    return refusal(Card(title=title, tone=Tone.WARN, text=text, refused=True), why=why)
-
-
-def refusal(card: Card, *, why: str) -> Outcome:
-    return Outcome(card=card, result=f"refused: {why}", effect="refused")
+def refusal(card: Card, *, why: str, argument: str = "") -> Result:
+    problem = Problem(text=why, argument=argument)
+    return Result(card=card, audit=f"refused: {why}", effect="refused", problem=problem)
 
 
 async def find_sequence(
@@ -43,9 +35,9 @@ async def find_sequence(
     return resolve_sequence(known, words, greedy=greedy)
 
 
-def which_sequence(found: Ambiguous | NoMatch, arguments: OnSequence) -> Outcome:
+def which_sequence(found: Ambiguous | NoMatch, arguments: OnSequence) -> Result:
     """The question which sequence is meant."""
-    return refusal(found.card(with_sequence(arguments)), why="no single sequence")
+    return refusal(found.card(with_sequence(arguments)), why="no single sequence", argument="target")
 
 
 def with_sequence(arguments: OnSequence) -> Choice:
@@ -59,35 +51,17 @@ def need_records(context: CommandContext) -> Records:
     return context.records
 
 
-def confirming_command(card: Card) -> str | None:
-    """The command line that would confirm what a card asks, or None: it asks nothing."""
-    return next(
-        (b.line for b in card.buttons if isinstance(b.action, Confirmable) and b.action.confirmed), None
-    )
-
-
-async def record_outcome(outcome: Outcome, *, invocation: Invocation, context: CommandContext) -> Card:
-    """The card of an outcome, once it is in the audit; a failure to write is shown, and undoes nothing."""
-    if not outcome.result:
-        return replace(outcome.card, unchanged=True)
-    card = replace(outcome.card, refused=outcome.effect == "refused")
-    failure = await write_audit(outcome, invocation=invocation, context=context)
-    if not failure:
-        return card
-    footer = " ".join(filter(None, (card.footer, f"Not in the audit: {failure}")))
-    return replace(card, footer=footer)
-
-
-async def write_audit(outcome: Outcome, *, invocation: Invocation, context: CommandContext) -> str:
+async def write_audit(result: Result, *, invocation: Invocation, context: CommandContext) -> str:
     """Write one line into the audit; the reason where that fails, else nothing."""
     entry = AuditEntry(
         at=context.now(),
         actor=context.actor,
         workspace=context.workspace.name,
         command=invocation.line or invocation.command.name,
-        result=outcome.result,
-        effect=outcome.effect,
-        sequences=outcome.sequences,
+        result=result.audit,
+        effect=result.effect,
+        sequences=result.sequences,
+        reason=result.reason,
     )
     try:
         await need_records(context).record(entry)
@@ -96,6 +70,6 @@ async def write_audit(outcome: Outcome, *, invocation: Invocation, context: Comm
     return ""
 
 
-def failure(error: OutreachError | RecordsUnavailable) -> Outcome:
+def failure(error: OutreachError | RecordsUnavailable) -> Result:
     """For the audit; the person who ran the command sees the error itself."""
-    return Outcome(card=Card(title=str(error)), result=f"failed: {error}", effect="failed")
+    return Result(card=Card(title=str(error)), audit=f"failed: {error}", effect="failed")

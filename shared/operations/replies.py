@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 from shared.commands import COMMANDS
 from shared.commands.arguments import Audit, Open, Whoami
+from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import Actor, AuditEntry, OpenReply
@@ -24,37 +25,38 @@ LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is shown as late."""
 
 
-async def open_replies(arguments: Open, context: CommandContext) -> Card:
+async def open_replies(arguments: Open, context: CommandContext) -> Result:
     """`open`: the oldest first; all of them, or one page."""
     waiting = await waiting_replies(context)
     page = arguments.page
     if page and waiting:
         waiting = waiting[(page - 1) * PAGE : page * PAGE]
         if not waiting:
-            return Card(
-                title=f"Page {page} doesn't exist",
-                tone=Tone.WARN,
-                text=("`open` shows the first page.",),
-                refused=True,
-                data=(),
+            return Result(
+                card=Card(
+                    title=f"Page {page} doesn't exist", tone=Tone.WARN, text=("`open` shows the first page.",)
+                ),
+                problem=Problem(text="no such page", argument="page"),
             )
     rows, seen = [], bool(waiting) or await need_records(context).bot_is_running()
     for reply in waiting:
         age = context.now() - reply.received_at
         cells = (show_span(age), reply.lead, reply.email, reply.company, reply.sequence, reply.permalink)
         rows.append(Row(cells=cells, tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN))
-    return Card(
-        title=f"{show_number(len(rows), 'unclaimed reply')}"
-        if rows
-        else "No unclaimed replies"
-        if seen
-        else "No unclaimed replies recorded",
-        text=()
-        if seen
-        else ("No bot is running, so new replies aren't recorded. Start it with `outreach bot`.",),
-        tone=rows[0].tone if rows else Tone.GOOD if seen else Tone.UNKNOWN,
-        table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
-        data=tuple({**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting),
+    return Result(
+        card=Card(
+            title=f"{show_number(len(rows), 'unclaimed reply')}"
+            if rows
+            else "No unclaimed replies"
+            if seen
+            else "No unclaimed replies recorded",
+            text=()
+            if seen
+            else ("No bot is running, so new replies aren't recorded. Start it with `outreach bot`.",),
+            tone=rows[0].tone if rows else Tone.GOOD if seen else Tone.UNKNOWN,
+            table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
+        ),
+        rows=tuple({**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting),
     )
 
 
@@ -64,7 +66,7 @@ async def waiting_replies(context: CommandContext) -> list[OpenReply]:
     return sorted(found, key=lambda reply: reply.received_at)
 
 
-async def audit(_: Audit, context: CommandContext) -> Card:
+async def audit(_: Audit, context: CommandContext) -> Result:
     """`audit`: the newest changes first; what was refused changed nothing, and is shown apart."""
     known = await need_records(context).audit(context.workspace.name, context.limit or AUDITED)
     entries = [_without_other_teams(one, context.team) for one in known]
@@ -83,11 +85,13 @@ async def audit(_: Audit, context: CommandContext) -> Card:
         )
         for e in changes
     )
-    return Card(
-        title=f"Last {show_number(len(rows), 'change')}" if rows else "No changes yet",
-        facts=tuple(_refusal(one, context) for one in refusals),
-        table=Table(columns=AUDIT_COLUMNS, rows=rows) if rows else None,
-        data=tuple(
+    return Result(
+        card=Card(
+            title=f"Last {show_number(len(rows), 'change')}" if rows else "No changes yet",
+            facts=tuple(_refusal(one, context) for one in refusals),
+            table=Table(columns=AUDIT_COLUMNS, rows=rows) if rows else None,
+        ),
+        rows=tuple(
             {
                 "at": e.at.isoformat(),
                 "who": e.actor.name,
@@ -125,20 +129,22 @@ def where(actor: Actor) -> str:
     return f"{actor.face} {actor.channel}".strip()
 
 
-async def whoami(_: Whoami, context: CommandContext) -> Card:
+async def whoami(_: Whoami, context: CommandContext) -> Result:
     """`whoami`: the role and what it may do."""
     may = [command.name for command in COMMANDS.values() if context.allows(command)]
     changing = [name for name in may if COMMANDS[name].changes]
-    return Card(
-        title=f"You are {context.actor.name} ({context.role})",
-        facts=(
-            Fact(label="Workspace", value=context.workspace.name),
-            Fact(label="Where", value=where(context.actor)),
-            Fact(label="Can change", value=", ".join(changing) or "nothing"),
-            Fact(label="Can view", value=", ".join(name for name in may if name not in changing)),
+    return Result(
+        card=Card(
+            title=f"You are {context.actor.name} ({context.role})",
+            facts=(
+                Fact(label="Workspace", value=context.workspace.name),
+                Fact(label="Where", value=where(context.actor)),
+                Fact(label="Can change", value=", ".join(changing) or "nothing"),
+                Fact(label="Can view", value=", ".join(name for name in may if name not in changing)),
+            ),
+            buttons=(Button(label="Help", action=Help()),),
         ),
-        buttons=(Button(label="Help", action=Help()),),
-        data=(
+        rows=(
             {
                 "name": context.actor.name,
                 "role": str(context.role),

@@ -9,22 +9,16 @@ from datetime import date, datetime
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
-from shared.commands import UsageError, parse
 from shared.commands.arguments import OnSequences, Resume, Sequences, clip
 from shared.commands.pauses import Pause
 from shared.commands.resolve import Resolved
+from shared.commands.result import Result
 from shared.commands.times import LEAP_DAY
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
 from shared.domain.records import AuditEntry, RecordsUnavailable, Timer
+from shared.domain.sequence_changes import Status
 from shared.operations.context import CommandContext
-from shared.operations.outcome import (
-    NO_RECORDS,
-    Outcome,
-    find_sequence,
-    need_records,
-    refused,
-    which_sequence,
-)
+from shared.operations.outcome import NO_RECORDS, find_sequence, need_records, refused, which_sequence
 from shared.operations.pauses import FORGOTTEN, RESUME_TIMER, pause_one, read_revisions, resume_one
 from shared.text.formats import show_number, show_time
 
@@ -34,11 +28,11 @@ NO_BOT = (
     "If it is already running, `outreach doctor` shows which database it uses."
 )
 UNDO = "Undo"
-"""The label of a button whose command takes back what its card tells."""
+"""The label of the button that takes back what its card tells."""
 TONES = {"active": Tone.GOOD, "paused": Tone.WARN}
 
 
-async def list_sequences(arguments: Sequences, context: CommandContext) -> Card:
+async def list_sequences(arguments: Sequences, context: CommandContext) -> Result:
     """`sequences [active|paused]`."""
     known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
     wanted = arguments.status
@@ -46,25 +40,31 @@ async def list_sequences(arguments: Sequences, context: CommandContext) -> Card:
     counts = Counter(sequence.status or "unknown" for sequence in known)
     if wanted == "paused" and shown:
         return await _paused(shown, context)
-    return Card(
-        title=show_number(len(shown), f"{wanted} sequence" if wanted else "sequence"),
-        text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),) if known else (),
-        table=sequence_table(shown),
-        buttons=tuple(
-            Button(label=word.capitalize(), action=Sequences(status=word)) for word in TONES if word != wanted
+    return Result(
+        card=Card(
+            title=show_number(len(shown), f"{wanted} sequence" if wanted else "sequence"),
+            text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),)
+            if known
+            else (),
+            table=sequence_table(shown),
+            buttons=tuple(
+                Button(label=word.capitalize(), action=Sequences(status=word))
+                for word in TONES
+                if word != wanted
+            ),
         ),
-        data=tuple(map(as_dict, shown)),
+        rows=tuple(map(as_dict, shown)),
     )
 
 
-async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
+async def _paused(shown: list[Sequence], context: CommandContext) -> Result:
     """Who paused each, why, and until when; what was paused elsewhere, or long ago, is unknown."""
     changes, timers = await _pauses([sequence.id for sequence in shown], context)
     rows, data = [], []
     for sequence in shown:
         timer, entry = timers.get(sequence.id), changes.get(sequence.id)
         who = timer.payload.get("by", "") if timer else entry.actor.name if entry else ""
-        why = timer.payload.get("reason", "") if timer else _reason_of(entry)
+        why = timer.payload.get("reason", "") if timer else entry.reason if entry else ""
         until = timer.due_at if timer else None
         ends = show_time(until, now=context.now(), zone=context.zone) if until else None
         rows.append(
@@ -75,23 +75,25 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Card:
         )
         pause = {"paused_by": who or None, "pause_reason": why or None}
         data.append({**as_dict(sequence), **pause, "paused_until": until and until.isoformat()})
-    return Card(
-        title=show_number(len(shown), "paused sequence"),
-        text=("Pauses made outside this program don't show who made them.",)
-        if any(row.cells[1] is None for row in rows)
-        else (),
-        table=Table(
-            columns=columns(
-                "Name",
-                Column(title="Paused by", narrow="by"),
-                Column(title="Until", narrow="until"),
-                "Reason",
-                "Id",
+    return Result(
+        card=Card(
+            title=show_number(len(shown), "paused sequence"),
+            text=("Pauses made outside this program don't show who made them.",)
+            if any(row.cells[1] is None for row in rows)
+            else (),
+            table=Table(
+                columns=columns(
+                    "Name",
+                    Column(title="Paused by", narrow="by"),
+                    Column(title="Until", narrow="until"),
+                    "Reason",
+                    "Id",
+                ),
+                rows=tuple(rows),
             ),
-            rows=tuple(rows),
+            buttons=(Button(label="Active", action=Sequences(status="active")),),
         ),
-        buttons=(Button(label="Active", action=Sequences(status="active")),),
-        data=tuple(data),
+        rows=tuple(data),
     )
 
 
@@ -110,19 +112,6 @@ async def _pauses(
     return pauses, {timer.key: timer for timer in timers}
 
 
-def _reason_of(entry: AuditEntry | None) -> str:
-    """Of the line, or of the result where only the account could tell it from the name."""
-    if entry is None:
-        return ""
-    if reason := entry.result.partition("; reason: ")[2]:
-        return reason
-    try:
-        typed = parse(entry.command).arguments
-    except UsageError:
-        return ""
-    return typed.reason if isinstance(typed, Pause) else ""
-
-
 def sequence_table(sequences: list[Sequence]) -> Table:
     """Name, status, steps and id of each."""
     rows = (
@@ -134,7 +123,7 @@ def sequence_table(sequences: list[Sequence]) -> Table:
     )
 
 
-async def pause(arguments: Pause, context: CommandContext) -> Outcome:
+async def pause(arguments: Pause, context: CommandContext) -> Result:
     """`pause SEQUENCE [for 2h] [reason …]`."""
     due_at = due_at_of(arguments, context)
     revisions = await read_revisions(context)
@@ -148,10 +137,14 @@ async def pause(arguments: Pause, context: CommandContext) -> Outcome:
             "The bot ends timed pauses, and its database isn't available here.",
             f"To pause it without an end: `pause {found.sequence.id}`",
             why=NO_RECORDS,
+            argument="until" if arguments.until else "duration",
         )
-    outcome = await _pause(found.sequence, due_at=due_at, reason=reason, context=context, revisions=revisions)
-    split = reason and not arguments.reason and outcome.result
-    return replace(outcome, result=f"{outcome.result}; reason: {reason}") if split else outcome
+    result = await _pause(found.sequence, due_at=due_at, reason=reason, context=context, revisions=revisions)
+    if not (reason and result.changed):
+        return result
+    # Of a reason that only the account could tell from the name, the line in the audit shows nothing.
+    audit = result.audit if arguments.reason else f"{result.audit}; reason: {reason}"
+    return replace(result, audit=audit, reason=reason)
 
 
 def due_at_of(arguments: OnSequences, context: CommandContext) -> datetime | None:
@@ -163,7 +156,7 @@ def due_at_of(arguments: OnSequences, context: CommandContext) -> datetime | Non
     return context.now() + arguments.duration if arguments.duration else None
 
 
-def end_problem(arguments: OnSequences, context: CommandContext) -> Outcome | None:
+def end_problem(arguments: OnSequences, context: CommandContext) -> Result | None:
     """Why a pause can't end when it should: the time has passed, or the day doesn't exist. None if it can."""
     until = arguments.until if isinstance(arguments, Pause) else None
     if until is None or due_at_of(arguments, context):
@@ -172,8 +165,10 @@ def end_problem(arguments: OnSequences, context: CommandContext) -> Outcome | No
         before, after = dates
         hint = f"Use `until {before}` or `until {after}`."
         title = f"{before.year} has no {date(2000, *LEAP_DAY):%-d %B}"
-        return refused(title, "Nothing was paused.", hint, why="the date doesn't exist")
-    return refused(f"“{until}” has passed", "Nothing was paused.", why="the time has passed")
+        return refused(title, "Nothing was paused.", hint, why="the date doesn't exist", argument="until")
+    return refused(
+        f"“{until}” has passed", "Nothing was paused.", why="the time has passed", argument="until"
+    )
 
 
 def _without_keyword(rest: tuple[str, ...]) -> str:
@@ -188,7 +183,7 @@ async def _pause(
     reason: str,
     context: CommandContext,
     revisions: Mapping[str, int] | None,
-) -> Outcome:
+) -> Result:
     done = await pause_one(sequence, due_at=due_at, reason=reason, context=context, revisions=revisions)
     if done.moved:
         return _changed_later(sequence)
@@ -197,19 +192,22 @@ async def _pause(
         return _so_already(sequence, "paused", Resume(target=(sequence.id,)), note=note)
     until = f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at else ""
     resumes = due_at is None or await _bot_runs(context)
+    back = Resume(target=(sequence.id,))
     return _done(
         sequence,
+        "paused",
         f"{'stays' if already else 'is'} paused{until}",
         tone=Tone.GOOD if resumes else Tone.WARN,
         text=(AUTOMATIC if resumes else NO_BOT,) if due_at else (),
         facts=_why(reason, due_at, context=context),
         until=due_at,
-        button=Button(label="Resume" if already else UNDO, action=Resume(target=(sequence.id,))),
+        button=Button(label="Resume" if already else UNDO, action=back),
+        undo=None if already else back,
         note=note,
     )
 
 
-def _changed_later(sequence: Sequence) -> Outcome:
+def _changed_later(sequence: Sequence) -> Result:
     label = clip(sequence.label)
     return refused(
         "Not undone: it was changed later",
@@ -228,15 +226,17 @@ def _why(reason: str, due_at: datetime | None, *, context: CommandContext) -> tu
 
 def _done(
     sequence: Sequence,
+    status: Status,
     now: str,
     *,
     button: Button,
+    undo: OnSequences | None,
     note: str,
     tone: Tone = Tone.GOOD,
     text: tuple[str, ...] = (),
     facts: tuple[Fact, ...] = (),
     until: datetime | None = None,
-) -> Outcome:
+) -> Result:
     """`now` tells how the sequence is: `is paused until 16:00 UTC`."""
     card = Card(
         title=f"{clip(sequence.label)} {now}",
@@ -245,17 +245,21 @@ def _done(
         facts=(*_facts(sequence), *facts),
         buttons=(button,),
         footer=note,
-        data=_data(sequence, now.split()[1], until=until),
     )
-    return Outcome(
+    return Result(
         card=card,
-        result=f"{clip(sequence.label)} ({sequence.id}) {now}",
-        effect="paused" if "paused" in now.split() else "resumed",
+        rows=_rows(sequence, status, until=until),
+        audit=f"{clip(sequence.label)} ({sequence.id}) {now}",
+        effect="paused" if status == "paused" else "resumed",
         sequences=(sequence.id,),
+        until=until,
+        undo=undo,
     )
 
 
-def _data(sequence: Sequence, status: str, *, until: datetime | None = None) -> tuple[dict[str, object], ...]:
+def _rows(
+    sequence: Sequence, status: Status, *, until: datetime | None = None
+) -> tuple[dict[str, object], ...]:
     return ({**as_dict(sequence), "status": status, "paused_until": until and until.isoformat()},)
 
 
@@ -266,22 +270,22 @@ async def _bot_runs(context: CommandContext) -> bool:
         return False
 
 
-def _so_already(sequence: Sequence, status: str, other: OnSequences, *, note: str) -> Outcome:
+def _so_already(sequence: Sequence, status: Status, other: OnSequences, *, note: str) -> Result:
     """Nothing to change: only the person who asked gets the answer."""
     button = Button(label=other.verb.capitalize(), action=other)
-    return Outcome(
+    return Result(
         card=Card(
             title=f"{clip(sequence.label)} is already {status}",
             text=("Nothing was changed.",),
             facts=_facts(sequence),
             buttons=(button,),
             footer=note,
-            data=_data(sequence, status),
-        )
+        ),
+        rows=_rows(sequence, status),
     )
 
 
-async def resume(arguments: Resume, context: CommandContext) -> Outcome:
+async def resume(arguments: Resume, context: CommandContext) -> Result:
     """`resume SEQUENCE`."""
     revisions = await read_revisions(context)
     found = await find_sequence(arguments.target, context=context)
@@ -294,10 +298,13 @@ async def resume(arguments: Resume, context: CommandContext) -> Outcome:
     active, note = done.already, done.note
     if active and note != FORGOTTEN:
         return _so_already(sequence, "active", Pause(target=(sequence.id,)), note=note)
+    back = Pause(target=(sequence.id,))
     return _done(
         sequence,
+        "active",
         "stays active" if active else "is active again",
-        button=Button(label="Pause" if active else UNDO, action=Pause(target=(sequence.id,))),
+        button=Button(label="Pause" if active else UNDO, action=back),
+        undo=None if active else back,
         note=note,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from shared.api.models import EVENT_KINDS
 from shared.commands import render
 from shared.commands.channels import HERE, Unsubscribe
+from shared.commands.result import Result
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Row, Table, columns
 from shared.operations.context import CommandContext
@@ -60,7 +61,7 @@ def _alike(line: Line) -> tuple[object, ...]:
     return (one.sequence, one.inbox, one.condensed, line.origin, line.place, line.mention)
 
 
-async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext, channel: str) -> Card:
+async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext, channel: str) -> Result:
     """The set as a table, with a button for each of those that a command undoes."""
     several = len(list_workspaces(context)) > 1
     groups = grouped(lines)
@@ -71,20 +72,22 @@ async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext,
     here = HERE if channel == context.actor.channel else channel
     table = await _table(groups, context=context, here=here)
     few = len(groups) <= MOST_LINES
-    return Card(
-        title=title,
-        text=(nothing,) if table is None else _lines(table) if few else (),
-        table=None if few else table,
-        buttons=tuple(
-            Button(
-                label=f"Unsubscribe {_named(group, several=several)}",
-                action=group.back(channel=channel),
-                workspace=group.line.workspace if several else "",
-                menu=len(typed) > MOST_IN_A_ROW,
-            )
-            for group in typed[:MOST_UNDO_BUTTONS]
+    return Result(
+        card=Card(
+            title=title,
+            text=(nothing,) if table is None else _lines(table) if few else (),
+            table=None if few else table,
+            buttons=tuple(
+                Button(
+                    label=f"Unsubscribe {_named(group, several=several)}",
+                    action=group.back(channel=channel),
+                    workspace=group.line.workspace if several else "",
+                    menu=len(typed) > MOST_IN_A_ROW,
+                )
+                for group in typed[:MOST_UNDO_BUTTONS]
+            ),
         ),
-        data=tuple(line.data for line in lines),
+        rows=tuple(line.data for line in lines),
     )
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from shared.api.models import EVENT_KINDS
 from shared.commands.channels import Digest, InChannel, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.resolve import Resolved
+from shared.commands.result import Result
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 from shared.operations import subscription_sources
 from shared.operations.context import CommandContext, Place
-from shared.operations.outcome import Outcome, find_sequence, need_records, refusal, refused
+from shared.operations.outcome import find_sequence, need_records, refusal, refused
 from shared.operations.reports.digest import digest_card
 from shared.operations.subscription_card import card_of, policy
 from shared.text.formats import show_number
@@ -22,23 +23,26 @@ def _channel(arguments: InChannel, context: CommandContext) -> str:
     return arguments.channel or context.actor.channel
 
 
-def _nowhere() -> Outcome:
+def _nowhere() -> Result:
     return refused(
-        "Which channel?", "“here” works only in Slack. Name a channel, like '#sales'.", why="no channel"
+        "Which channel?",
+        "“here” works only in Slack. Name a channel, like '#sales'.",
+        why="no channel",
+        argument="channel",
     )
 
 
-async def subscriptions(arguments: Subscriptions, context: CommandContext) -> Card:
+async def subscriptions(arguments: Subscriptions, context: CommandContext) -> Result:
     """`subscriptions [here|#channel]`."""
     channel = _channel(arguments, context)
     if not channel:
-        return _nowhere().card
+        return replace(_nowhere(), audit="")
     lines = await subscription_sources.list_sources(context, channel)
-    card = await card_of(
+    found = await card_of(
         f"Subscriptions of {_mention_channel(channel)}", lines, context=context, channel=channel
     )
     more = (await _digests(context, channel), *await policy(context, channel=channel))
-    return replace(card, text=(*card.text, *more))
+    return replace(found, card=replace(found.card, text=(*found.card.text, *more)))
 
 
 async def _digests(context: CommandContext, channel: str) -> str:
@@ -48,14 +52,14 @@ async def _digests(context: CommandContext, channel: str) -> str:
     return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
 
 
-async def subscribe(arguments: Subscribe, context: CommandContext) -> Outcome:
+async def subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     """`subscribe EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]`: exactly what is listed."""
     records = need_records(context)
     channel = _channel(arguments, context)
     if not channel:
         return _nowhere()
     named = await _sequence_name(arguments, context)
-    if isinstance(named, Outcome):
+    if isinstance(named, Result):
         return named
     place = await context.find_place(channel)
     if place.refusal:
@@ -69,8 +73,8 @@ async def subscribe(arguments: Subscribe, context: CommandContext) -> Outcome:
     ]
     await records.subscribe(context.workspace.name, wanted)
     card = await _whole_set(f"Added. Subscriptions of {_mention_channel(channel)}", context, channel)
-    return Outcome(
-        card=_noted(replace(card, tone=Tone.GOOD), place), result=f"{channel}: {', '.join(arguments.events)}"
+    return Result(
+        card=_noted(replace(card, tone=Tone.GOOD), place), audit=f"{channel}: {', '.join(arguments.events)}"
     )
 
 
@@ -78,28 +82,26 @@ def _noted(card: Card, place: Place) -> Card:
     return replace(card, text=(*card.text, place.note)) if place.note else card
 
 
-def _no_place(place: Place) -> Outcome:
-    return refused(place.refusal, place.fix, why=place.refusal)
+def _no_place(place: Place) -> Result:
+    return refused(place.refusal, place.fix, why=place.refusal, argument="channel")
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
-    card = await card_of(
-        title, await subscription_sources.list_sources(context, channel), context=context, channel=channel
-    )
-    return replace(card, data=None)
+    lines = await subscription_sources.list_sources(context, channel)
+    return (await card_of(title, lines, context=context, channel=channel)).card
 
 
-async def _sequence_name(arguments: Subscribe, context: CommandContext) -> str | Outcome:
+async def _sequence_name(arguments: Subscribe, context: CommandContext) -> str | Result:
     if not arguments.sequence:
         return ""
     found = await find_sequence([arguments.sequence], context=context)
     if isinstance(found, Resolved):
         return found.sequence.label
     card = found.card(lambda known: replace(arguments, sequence=known))
-    return refusal(card, why="no single sequence")
+    return refusal(card, why="no single sequence", argument="sequence")
 
 
-async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Outcome:
+async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
     """`unsubscribe EVENT… [sequence=…] [inbox=…] [here|#channel]`; `all` without a filter ends every one."""
     records = need_records(context)
     channel = _channel(arguments, context)
@@ -113,7 +115,7 @@ async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Outcom
     await _forget_if_unused(context, channel)
     removed = f"Removed {show_number(count, 'subscription')}."
     card = await _whole_set(f"{removed} Subscriptions of {_mention_channel(channel)}", context, channel)
-    return Outcome(card=replace(card, tone=Tone.GOOD), result=f"{channel}: {count} ended")
+    return Result(card=replace(card, tone=Tone.GOOD), audit=f"{channel}: {count} ended")
 
 
 async def _forget_if_unused(context: CommandContext, channel: str) -> None:
@@ -125,13 +127,17 @@ async def _forget_if_unused(context: CommandContext, channel: str) -> None:
         await records.give_up_channel(channel)
 
 
-async def _not_ended(arguments: Unsubscribe, context: CommandContext, channel: str) -> Outcome:
+async def _not_ended(arguments: Unsubscribe, context: CommandContext, channel: str) -> Result:
     """No command made it. If the settings did, they have to be changed."""
     card = await _whole_set(f"{_mention_channel(channel)} doesn't have this subscription", context, channel)
     rules = subscription_sources.channel_rules(context.settings, context.workspace, channel)
     held = sorted({rule.place for rule in rules if _meant(rule.subscription, arguments)})
     texts = (f"It comes from the settings, {' and '.join(held)}. Change it there.",) if held else ()
-    return refusal(replace(card, tone=Tone.WARN, text=(*texts, *card.text)), why="no such subscription")
+    return refusal(
+        replace(card, tone=Tone.WARN, text=(*texts, *card.text)),
+        why="no such subscription",
+        argument="events",
+    )
 
 
 def _meant(one: Subscription, arguments: Unsubscribe) -> bool:
@@ -147,11 +153,11 @@ def _mention_channel(channel: str) -> str:
     return channel if channel.startswith("#") else f"<#{channel}>"
 
 
-async def digest(arguments: Digest, context: CommandContext) -> Outcome:
+async def digest(arguments: Digest, context: CommandContext) -> Result:
     """`digest now|at 09:00|off`; alone, it shows the schedule."""
     action = arguments.action
     if action in {"now", "today"}:
-        return Outcome(card=await digest_card(context, so_far=action == "today"))
+        return Result(card=await digest_card(context, so_far=action == "today"))
     channel = _channel(arguments, context)
     if not channel:
         return _nowhere()
@@ -168,12 +174,12 @@ async def digest(arguments: Digest, context: CommandContext) -> Outcome:
         await _forget_if_unused(context, channel)
     card = _digest_times(await records.digest_at(context.workspace.name, channel), channel=channel)
     if action != "show":
-        result = f"{channel}: digest {f'at {at}' if at else 'off'}"
-        return Outcome(card=_noted(replace(card, tone=Tone.GOOD), place), result=result)
+        audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
+        return Result(card=_noted(replace(card, tone=Tone.GOOD), place), audit=audit)
     if len(subscription_sources.list_workspaces(context)) > 1:  # a channel may have the digests of several
         title = f"Digests of {_mention_channel(channel)}"
         card = replace(card, title=title, text=(await _digests(context, channel),))
-    return Outcome(card=card)
+    return Result(card=card)
 
 
 def _times(at: str) -> str:

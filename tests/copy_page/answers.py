@@ -54,7 +54,7 @@ async def _each() -> AsyncIterator[tuple[str, Card]]:
         _usual(harness)
         scene.arrange(harness, records)
         try:
-            card = await harness.say(scene.line)
+            card: Card = await harness.say(scene.line)
         except Exception as error:  # noqa: BLE001 # every failure is a card, as in the faces
             card = error_card(error, "" if isinstance(error, UsageError) else "ref-8f2c")
         await harness.client.aclose()

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import unquote
@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from shared.api import OutreachClient
 from shared.api.http.rate_wait import LocalBudget
 from shared.commands import Role, parse
+from shared.commands.result import Result
 from shared.domain.card import Card
 from shared.domain.records import (
     Actor,
@@ -297,6 +298,33 @@ class MemoryRecords:
         return [timer for (known, _), timer in self.planned.items() if known == kind]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(Card):
+    """The card of a result, with what happened as data."""
+
+    result: Result
+
+    @property
+    def data(self) -> tuple[dict[str, Any], ...]:
+        return tuple(map(dict, self.result.rows))
+
+    @property
+    def refused(self) -> bool:
+        return self.result.refused
+
+    @property
+    def unchanged(self) -> bool:
+        return not self.result.changed
+
+    @property
+    def question(self) -> str:
+        return self.result.question.line if self.result.question else ""
+
+
+def said(result: Result) -> Said:
+    return Said(result=result, **{one.name: getattr(result.card, one.name) for one in fields(Card)})
+
+
 @dataclass
 class CommandHarness:
     """A command context over the doubles; `say` runs a line as a person would."""
@@ -320,8 +348,11 @@ class CommandHarness:
             role=self.role,
         )
 
-    async def say(self, line: str) -> Card:
+    async def run(self, line: str) -> Result:
         return await run(parse(line), self.context)
+
+    async def say(self, line: str) -> Said:
+        return said(await self.run(line))
 
     @contextmanager
     def failing(self, endpoint: str, instead: httpx.Response | Exception) -> Iterator[None]:

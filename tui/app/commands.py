@@ -108,9 +108,9 @@ class Commands:
         if state.pending_changes is None:
             return
         self.ui.app.call_later(self.presenter.show)
-        cards = await state.pending_changes.carry_out(requested)
-        if failed := [card for card in cards if card.tone in {Tone.WARN, Tone.BAD}]:
-            self._tell(failed)
+        results = await state.pending_changes.carry_out(requested)
+        if told := [one.card for one in results if one.refused or one.card.tone in {Tone.WARN, Tone.BAD}]:
+            self._tell(told)
         if state.feed:
             state.feed.read_now("sequences")
         self.presenter.show()
@@ -148,7 +148,7 @@ class Commands:
             screen, self.ui.board.running = self.ui.app.screen, line
             self.presenter.second_passed()
             try:
-                card = await state.pending_changes.run(line)
+                card = (await state.pending_changes.run(line)).card
             finally:
                 self.ui.board.running = ""
             self.presenter.second_passed()

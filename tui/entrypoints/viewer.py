@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds
 from shared.domain.records import LeadReply
@@ -110,9 +111,10 @@ class RelayFeed:
                 await composer.refresh_trends(self.history)
 
 
-async def _only_shown(_: str) -> Card:
+async def _only_shown(_: str) -> Result:
     text = "Run commands in the dashboard in a terminal, a shell or Slack. Navigation keys work here."
-    return Card(title="This view is read-only", tone=Tone.WARN, text=(text,))
+    card = Card(title="This view is read-only", tone=Tone.WARN, text=(text,))
+    return Result(card=card, problem=Problem(text="read-only"))
 
 
 async def view(socket: Path, *, rotate: int = 0) -> int:

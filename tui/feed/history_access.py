@@ -16,7 +16,7 @@ from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
-from tui.model.changes import together, tone_of_change
+from tui.model.changes import becomes_by, together, tone_of_change
 from tui.model.lines import ChangeLine, PageRef
 from tui.model.page_content import Metric
 from tui.theme.plotting import Plot, Range, axis, share_of, spread_out
@@ -193,4 +193,5 @@ def change_line(transition: Transition) -> ChangeLine:
         f"{before}{transition.after or 'gone'}",
         tone,
         PageRef(kind=transition.kind, key=transition.key),
+        becomes_by(transition.before, transition.after) if transition.kind == "inbox" else "",
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from shared.api.models import Sequence
 from shared.commands import UsageError, parse
+from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
 from shared.text.tokenize import join
@@ -76,8 +77,8 @@ def changes_something(line: str) -> bool:
         return False
 
 
-async def run_line(context: CommandContext, line: str) -> Card:
-    """Carry out a command line; every failure is a card too."""
+async def run_line(context: CommandContext, line: str) -> Result:
+    """Carry out a command line; every failure is a result too."""
     from shared import operations  # late: no command runs before the first screen
 
     try:
@@ -85,7 +86,7 @@ async def run_line(context: CommandContext, line: str) -> Card:
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
         card = operations.error_card(error)
         logger.warning("%s: %s", line, card.summary)
-        return card
+        return Result(card=card, effect="failed", problem=Problem(text=str(error)))
 
 
 class PendingChanges:
@@ -93,7 +94,7 @@ class PendingChanges:
 
     def __init__(
         self,
-        run: Callable[[str], Awaitable[Card]],
+        run: Callable[[str], Awaitable[Result]],
         *,
         now: Callable[[], datetime],
         read_only: bool = False,
@@ -105,32 +106,35 @@ class PendingChanges:
         self._done: tuple[StatusChange, ...] = ()
         self._done_at: datetime | None = None
 
-    async def run(self, line: str) -> Card:
-        return ONLY_READS if self.refuses(line) else await self._run(line)
+    async def run(self, line: str) -> Result:
+        if not self.refuses(line):
+            return await self._run(line)
+
+        return Result(card=ONLY_READS, problem=Problem(text="read-only"))
 
     def refuses(self, line: str) -> bool:
         return self.read_only and changes_something(line)
 
-    async def carry_out(self, requested: Iterable[StatusChange]) -> tuple[Card, ...]:
-        """Ask the service, one after another, and answer its cards."""
+    async def carry_out(self, requested: Iterable[StatusChange]) -> tuple[Result, ...]:
+        """Ask the service, one after another."""
         asked = tuple(requested)
         self.pending |= {change.sequence.id: change for change in asked}
-        cards = [await self._one(change) for change in asked]
+        results = [await self._one(change) for change in asked]
         done = tuple(change for change in asked if change.sequence.id in self.pending)
         self._done, self._done_at = done, self._now()
-        return tuple(cards)
+        return tuple(results)
 
-    async def _one(self, change: StatusChange) -> Card:
+    async def _one(self, change: StatusChange) -> Result:
         try:
-            card = await self.run(change.line)
+            result = await self.run(change.line)
         except BaseException:
             self.pending.pop(change.sequence.id, None)
             raise
-        if card.tone in {Tone.WARN, Tone.BAD}:
+        if result.refused:
             self.pending.pop(change.sequence.id, None)
         else:
             self.pending[change.sequence.id] = replace(change, done_at=self._now())
-        return card
+        return result
 
     def undo(self) -> tuple[StatusChange, ...]:
         """Changes that take back the last ones; none when more than ten seconds have passed."""

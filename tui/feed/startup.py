@@ -16,8 +16,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shared.commands.result import Result
 from shared.domain import forecast
-from shared.domain.card import Card
 from shared.domain.records import Actor, LeadReply, Records, RecordsUnavailable
 from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.daily_counts import DailyCountsReader
@@ -139,7 +139,7 @@ class ServiceFeed:
             return None
         return {row.group: row.sends for row in rows}
 
-    async def run(self, line: str) -> Card:
+    async def run(self, line: str) -> Result:
         """Carry out a command line, as soon as the service can be reached."""
         self._acting.set()
         await self._equipped.wait()

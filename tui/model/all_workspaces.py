@@ -50,9 +50,9 @@ class WorkspaceLine:
     def words(self) -> str:
         return f"{self.workspace} {self.verdict.text}"
 
-    def figure(self, label: str) -> Figure | None:
+    def figure(self, metric: str) -> Figure | None:
         figures = self.board.figures if self.board else ()
-        return next((figure for figure in figures if figure.label == label), None)
+        return next((figure for figure in figures if figure.metric == metric), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ def _verdict(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
 def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Piece]]:
     """A workspace in one line over its numerals: sign, name, verdict and figures, as far as there is room; its age."""
     name: Piece = (f" {visible(line.workspace).upper()}   ", Ink.ACCENT)
-    figures = filter(None, map(line.figure, ("Sends", "Replies", "Meetings")))
+    figures = filter(None, map(line.figure, ("sends", "replies", "meetings")))
     figures_text = "   ".join(f"{show_count(figure.value)} {figure.label.lower()}" for figure in figures)
     verdict, *detail = _verdict(line, 0, glyphs)
     said: list[Piece] = [verdict, (f"   {figures_text}", Ink.TEXT), *detail]
@@ -132,15 +132,15 @@ def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Pi
     return left, [("  ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
 
 
-def _figure(label: str, *, share: bool = False) -> Column:
+def _figure(label: str, metric: str, *, share: bool = False) -> Column:
     """One of the figures, or its share of the sends."""
 
     def of(line: WorkspaceLine) -> int | None:
-        figure = line.figure(label)
+        figure = line.figure(metric)
         return None if figure is None else figure.value
 
     def rate(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
-        figure = line.figure(label)
+        figure = line.figure(metric)
         text = figure.rate if figure else ""
         return ((text or UNKNOWN, Ink.FAINT if text in {"", evidence.TOO_FEW} else Ink.MUTED),)
 
@@ -161,12 +161,12 @@ WORKSPACES = (
     Column("", 1, _sign),
     Column("Workspace", 16, _name, least=10, sort=lambda x: x.workspace.casefold()),
     Column("Verdict", 64, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
-    _figure("Sends"),
-    _figure("Replies"),
-    _figure("Replies", share=True),
-    _figure("Positive"),
-    _figure("Positive", share=True),
-    _figure("Meetings"),
+    _figure("Sends", "sends"),
+    _figure("Replies", "replies"),
+    _figure("Replies", "replies", share=True),
+    _figure("Positive", "positive_replies"),
+    _figure("Positive", "positive_replies", share=True),
+    _figure("Meetings", "meetings"),
     Column("Read", 24, _age, least=12, rank=1),
 )
 

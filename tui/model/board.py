@@ -22,7 +22,6 @@ from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp,
 from tui.theme import formatting
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
-SENDS = "Sends"
 STEP = 5
 """Health is ranked in steps of so much, so that small movements move no line."""
 
@@ -32,6 +31,8 @@ class Figure:
     """A big number: 30 days, today, a share of the sends, and the 30 days before."""
 
     label: str
+    metric: str = ""
+    """What of the statistics it counts."""
     value: int | None
     today: int | None = None
     sends: int | None = None
@@ -53,7 +54,7 @@ class Figure:
 
     @property
     def share(self) -> float | None:
-        return None if self.label == SENDS else totals.rate(self.value, self.sends)
+        return totals.rate(self.value, self.sends)
 
     @property
     def change(self) -> str:
@@ -242,10 +243,8 @@ def _sequence_lines(
     given = (Counter(row.group for row in found), Counter(s.label for s in sequences))
     shared = {name for counted in given for name, times in counted.items() if times > 1}
     rows = {row.group: row for row in found}
-    return tuple(
-        SequenceLine(s, rows.get(s.id) or (None if s.label in shared else rows.get(s.label)))
-        for s in sequences
-    )
+    named = {name: row for name, row in rows.items() if name not in shared}
+    return tuple(SequenceLine(s, rows.get(s.id) or named.get(s.label)) for s in sequences)
 
 
 def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
@@ -274,13 +273,14 @@ def _figures(snapshot: Snapshot, capacity: int | None) -> tuple[Figure, ...]:
     today = snapshot.today.value or StatsRow(group="")
     before = snapshot.previous.value or StatsRow(group="")
 
-    labels = {SENDS: "sends", "Replies": "replies", "Positive": "positive_replies", "Meetings": "meetings"}
+    labels = {"Sends": "sends", "Replies": "replies", "Positive": "positive_replies", "Meetings": "meetings"}
     return tuple(
         Figure(
             label=label,
+            metric=name,
             value=getattr(now, name),
             today=getattr(today, name),
-            sends=None if label == SENDS else now.sends,
+            sends=None if name == "sends" else now.sends,
             before=getattr(before, name),
             days=_days(snapshot, name),
             capacity=capacity if name == "sends" else None,

@@ -11,7 +11,7 @@ from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot
 from shared.text.formats import show_number
-from tui.model.lines import ChangeLine, LeadLine, PageRef
+from tui.model.lines import Becomes, ChangeLine, LeadLine, PageRef
 from tui.theme import formatting
 
 T = TypeVar("T")
@@ -26,9 +26,6 @@ def between(before: Snapshot, after: Snapshot, *, at: datetime) -> tuple[ChangeL
     found = (*_sequences(before, after, at), *_inboxes(before, after, at), *_interested(before, after, at))
     lines = together(found, inboxes=after.inboxes.value or ())
     return tuple(sorted(lines, key=lambda line: not stops_sending(line)))[:MOST]
-
-
-RESTS, RECOVERS = "→ resting", "resting → warming"
 
 
 def together(lines: Iterable[ChangeLine], *, inboxes: Iterable[Inbox] = ()) -> tuple[ChangeLine, ...]:
@@ -49,28 +46,25 @@ def together(lines: Iterable[ChangeLine], *, inboxes: Iterable[Inbox] = ()) -> t
             sizes = Counter(inbox.domain for inbox in inboxes) if sizes is None else sizes
             text = _of_domain(alike[place], becomes, is_all=alike[place] >= sizes[domain] > 0)
             ref = PageRef(kind="domain", key=domain)
-            found[place] = ChangeLine(at, domain, text, line.tone, ref)
+            found[place] = ChangeLine(at, domain, text, line.tone, ref, becomes)
     return tuple(found.values())
 
 
-def _place(line: ChangeLine) -> tuple[datetime, str, str]:
+def _place(line: ChangeLine) -> tuple[datetime, str, Becomes]:
     """When, in which domain and how an inbox began or ended to rest; the last is empty for all else."""
-    becomes = RECOVERS if line.text == RECOVERS else RESTS if line.text.endswith(RESTS) else ""
-    return line.at, line.subject.lower().rpartition("@")[2], becomes if "@" in line.subject else ""
+    return line.at, line.subject.lower().rpartition("@")[2], line.becomes if "@" in line.subject else ""
 
 
-def _of_domain(number: int, becomes: str, *, is_all: bool) -> str:
+def _of_domain(number: int, becomes: Becomes, *, is_all: bool) -> str:
+    rests = becomes == "resting"
     if not is_all:
-        return f"{number} inboxes {becomes}"
-    return f"{PAUSED if becomes == RESTS else 'recovers'} ({number} inboxes)"
-
-
-PAUSED = "paused"
+        return f"{number} inboxes {'→ resting' if rests else 'resting → warming'}"
+    return f"{'paused' if rests else 'recovers'} ({number} inboxes)"
 
 
 def stops_sending(line: ChangeLine) -> bool:
     """Whether an inbox, or all of a domain, went to rest."""
-    return line.text.endswith(RESTS) or line.text.startswith(f"{PAUSED} (")
+    return line.becomes == "resting"
 
 
 def news(lines: Iterable[ChangeLine], *, since: datetime | None, now: datetime) -> str:
@@ -90,6 +84,13 @@ def tone_of_change(before: str, after: str) -> Tone:
     if after == "warming":
         return Tone.GOOD if before == "resting" else Tone.INFO
     return Tone.GOOD if (before, after) == ("bad", "at risk") else Tone.WARN
+
+
+def becomes_by(before: str, after: str) -> Becomes:
+    """What a change of an inbox's status comes to."""
+    if after == "resting":
+        return "resting"
+    return "recovering" if (before, after) == ("resting", "warming") else ""
 
 
 def _pairs(
@@ -133,7 +134,8 @@ def _inbox(was: Inbox, now: Inbox, at: datetime) -> Iterator[ChangeLine]:
     if was.status != now.status:
         tone = tone_of_change(was.status or "", now.status or "")
         change = f"{was.status or 'unknown'} → {now.status or 'unknown'}"
-        yield ChangeLine(at, now.email, change, tone, _ref(now))
+        becomes = becomes_by(was.status or "", now.status or "")
+        yield ChangeLine(at, now.email, change, tone, _ref(now), becomes)
     if was.health_score is None or now.health_score is None:
         return
     if abs(moved := now.health_score - was.health_score) >= NOTABLE:

@@ -41,9 +41,9 @@ def arranged(lines: Sequence[T], arrangement: Arrangement, *, columns: Sequence[
     if arrangement.find.strip():
         tests = [_test(word, columns) for word in arrangement.find.casefold().split()]
         shown = [line for line in shown if all(test(line) for test in tests)]
-    column = next((c for c in columns if c.title == arrangement.order and c.sort), None)
-    if column and column.sort:
-        shown = sorted(shown, key=column.sort, reverse=arrangement.descending)
+    order = {column.title: column.sort for column in columns}.get(arrangement.order)
+    if order:
+        shown = sorted(shown, key=order, reverse=arrangement.descending)
     return shown
 
 

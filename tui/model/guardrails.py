@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.domain.card import Card, Tone
+from shared.commands.result import Result
+from shared.domain.card import Tone
 from shared.text.formats import UNKNOWN
 from shared.text.sanitize import visible
 from tui.model.columns import Column
@@ -38,9 +39,9 @@ class GuardrailLine:
         return f"{self.name} {self.rule} {self.state} {self.why} {self.closest}"
 
 
-def lines_of(card: Card) -> tuple[GuardrailLine, ...]:
-    """The rows of the card of `guard list`, the nearest to its threshold first; none of any other card."""
-    if card.table is None:
+def lines_of(result: Result) -> tuple[GuardrailLine, ...]:
+    """The rows of `guard list`, the nearest to its threshold first; none of any other command."""
+    if result.card.table is None:
         return ()
     lines = [
         GuardrailLine(
@@ -53,7 +54,7 @@ def lines_of(card: Card) -> tuple[GuardrailLine, ...]:
             nearness=nearness if isinstance(nearness := data["nearness"], float) else None,
             tone=row.tone,
         )
-        for row, data in zip(card.table.rows, card.data or (), strict=True)
+        for row, data in zip(result.card.table.rows, result.rows, strict=True)
     ]
     return tuple(sorted(lines, key=lambda one: -1.0 if one.nearness is None else -one.nearness - 1.0))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.card import Tone
@@ -152,6 +152,9 @@ class LeadLine:
         return f"{self.name} {self.lead.company or ''} {self.lead.email or ''} {recorded}"
 
 
+Becomes = Literal["", "resting", "recovering"]
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
     """Something that became different between two polls."""
@@ -162,6 +165,8 @@ class ChangeLine:
     tone: Tone = Tone.INFO
     ref: PageRef | None = field(default=None, compare=False)
     """The page of what has changed."""
+    becomes: Becomes = ""
+    """Of an inbox or a domain: whether it went to rest, or recovers from it."""
 
     @property
     def key(self) -> str:

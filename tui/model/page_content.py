@@ -5,6 +5,7 @@ A page is identified by its subject and rebuilt with every board, so that it nev
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -208,7 +209,7 @@ def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | N
     steps = tuple(s for s in board.stats.get("step", ()) if _within(s, sequence.steps))
     lists = (Listing.stats("Steps", steps, source="step"), _variants(board))
     group = (line.stats.group,) if line.stats else ()
-    namesakes = sum(other.sequence.label == name for other in board.sequences)
+    namesakes = Counter(other.sequence.label for other in board.sequences)[name]
     names = (name,) if namesakes == 1 else ()  # otherwise it's unclear what the plot is about
     keys = tuple(dict.fromkeys((*group, key, *names)))
     return Page(card=card, metrics=SEQUENCE, keys=keys, lists=lists)

@@ -10,7 +10,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from shared.domain.card import Card
+from shared.commands.result import Result
 from shared.text.sanitize import visible
 from tui.model.guardrails import COLUMNS, GuardrailLine, lines_of
 from tui.theme.error_boundary import SafeScreen
@@ -38,7 +38,7 @@ class GuardrailsScreen(SafeScreen[None]):
         self,
         *,
         workspace: str,
-        run: Callable[[str], Awaitable[Card]] | None,
+        run: Callable[[str], Awaitable[Result]] | None,
         test: Callable[[str], object],
         glyphs: Glyphs,
         now: Callable[[], datetime],
@@ -77,14 +77,15 @@ class GuardrailsScreen(SafeScreen[None]):
         if self._run is None:
             self.note.set_text([(f" {NO_RECORDS}", Ink.WARN)])
             return
-        card = await self._run("guard list")
+        result = await self._run("guard list")
+        card = result.card
         if card.table is None:  # a failure: what was read before stays
             self.note.set_text(
                 [(f" {visible(card.title)}. ", Ink.WARN), (visible(" ".join(card.text)), Ink.TEXT)]
             )
             return
         self.note.set_text([(f" {visible(' '.join(card.text))}", Ink.WARN)])
-        self.panel.show(lines_of(card), stamp=None, now=self._now())
+        self.panel.show(lines_of(result), stamp=None, now=self._now())
         self._show_rule()
 
     def _show_rule(self) -> None:

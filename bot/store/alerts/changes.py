@@ -24,6 +24,7 @@ def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
         result=row.result,
         effect=row.effect,
         sequences=tuple(json.loads(row.sequences or "[]")),
+        reason=row.reason,
     )
 
 
@@ -39,6 +40,7 @@ def audit_row(entry: AuditEntry) -> dict[str, Any]:
         "result": entry.result,
         "effect": entry.effect,
         "sequences": json.dumps(entry.sequences) if entry.sequences else "",
+        "reason": entry.reason,
     }
 
 

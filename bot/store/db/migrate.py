@@ -18,7 +18,7 @@ from bot.store.db.installation_schema import releases
 from shared.domain.records import RecordsUnavailable
 from shared.storage import database
 
-HEAD = "0150"
+HEAD = "0160"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database

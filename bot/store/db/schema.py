@@ -301,6 +301,7 @@ audit = sa.Table(
     text("result"),
     text("effect"),
     text("sequences"),  # JSON: the ids of those that it paused or resumed
+    text("reason"),  # of a pause
 )
 
 known_leads = (

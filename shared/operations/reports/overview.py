@@ -15,6 +15,7 @@ from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import Inboxes, Open, Sequences, Status
 from shared.commands.periods import Stats
+from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.guard_records import number_of
@@ -77,7 +78,7 @@ class Overview(NamedTuple):
         return [part.error for part in (self.sequences, self.inboxes, self.today) if part.error]
 
 
-async def status(_: Status, context: CommandContext) -> Card:
+async def status(_: Status, context: CommandContext) -> Result:
     """Sequences, inbox health, today's numbers, alerts, the service, the request budget."""
     seen = Overview(
         *await asyncio.gather(
@@ -102,18 +103,20 @@ async def status(_: Status, context: CommandContext) -> Card:
         *((Fact(label="Bot", value=NO_BOT, tone=Tone.WARN),) if seen.bot.value is False else ()),
         *(Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()),
     )
-    return Card(
-        title="Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
-        tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
-        facts=facts,
-        table=_troubled(domains),
-        buttons=tuple(
-            Button(label=action.verb.capitalize(), action=action)
-            for action in (Sequences(), Inboxes(), Stats(), Open())
+    return Result(
+        card=Card(
+            title="Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
+            tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
+            facts=facts,
+            table=_troubled(domains),
+            buttons=tuple(
+                Button(label=action.verb.capitalize(), action=action)
+                for action in (Sequences(), Inboxes(), Stats(), Open())
+            ),
+            footer=f"As of {show_time(context.now(), now=context.now(), zone=context.zone)}",
         ),
-        footer=f"As of {show_time(context.now(), now=context.now(), zone=context.zone)}",
-        data=(_data(seen, verdict, context),),
-        refused=len(seen.service_errors) == ASKED,
+        rows=(_data(seen, verdict, context),),
+        problem=Problem(text="the service is unreachable") if len(seen.service_errors) == ASKED else None,
     )
 
 

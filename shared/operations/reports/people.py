@@ -10,6 +10,7 @@ from statistics import median
 
 from shared.commands.arguments import Open
 from shared.commands.periods import Period, Stats
+from shared.commands.result import Result
 from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, number
 from shared.domain.records import ClaimTime
 from shared.domain.totals import rate
@@ -58,23 +59,25 @@ class Speed:
         return rate(sum(seconds <= LATE_SECONDS for seconds in self.waited), self.claims)
 
 
-async def stats_by_person(period: Period, context: CommandContext) -> Card:
+async def stats_by_person(period: Period, context: CommandContext) -> Result:
     """`stats by person [7d|last week|FROM..TO]`, by the days of the reader's zone."""
     asked = range_of(period, today=context.now().astimezone(context.zone).date())
     speeds = await read_speeds(context, *asked.moments(context.zone))
     week = (Button(label="Last 7 days", action=Stats(by="person", period=Period(days=7))),)
-    return Card(
-        title=f"Stats by person, {asked.name}",
-        text=() if speeds else ("No interested replies were claimed or marked done in this period.",),
-        facts=(summary(speeds),) if speeds else (),
-        table=speed_table(speeds),
-        charts=speed_charts(speeds),
-        buttons=(
-            *(() if asked.name == "last 7 days" else week),
-            Button(label="By sequence", action=Stats()),
-            Button(label="Show unclaimed", action=Open()),
+    return Result(
+        card=Card(
+            title=f"Stats by person, {asked.name}",
+            text=() if speeds else ("No interested replies were claimed or marked done in this period.",),
+            facts=(summary(speeds),) if speeds else (),
+            table=speed_table(speeds),
+            charts=speed_charts(speeds),
+            buttons=(
+                *(() if asked.name == "last 7 days" else week),
+                Button(label="By sequence", action=Stats()),
+                Button(label="Show unclaimed", action=Open()),
+            ),
         ),
-        data=tuple(_data(one) for one in speeds),
+        rows=tuple(_data(one) for one in speeds),
     )
 
 

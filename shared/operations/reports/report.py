@@ -16,6 +16,7 @@ from shared.client_report.logo import read_brand
 from shared.client_report.model import Bucket, Change, ClientReport, DomainReport, report_data, without_leads
 from shared.client_report.page import page
 from shared.commands.periods import Period, Report
+from shared.commands.result import Result
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import DomainHealth, roll_up
 from shared.domain.records import PeriodRecords
@@ -35,11 +36,11 @@ POINTS = 60
 """Of a domain's health over the range."""
 
 
-async def report(arguments: Report, context: CommandContext) -> Card:
+async def report(arguments: Report, context: CommandContext) -> Result:
     """`report [last week|last month|7d|FROM..TO]`; names no lead."""
     made = without_leads(await read_report(arguments.period, context))
     buttons, text = await _published(made, context)
-    return summary(made, buttons=buttons, text=text)
+    return Result(card=summary(made, buttons=buttons, text=text), rows=(report_data(made),))
 
 
 def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple[str, ...] = ()) -> Card:
@@ -55,7 +56,6 @@ def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple
             _incidents(made),
         ),
         buttons=buttons,
-        data=(report_data(made),),
     )
 
 

@@ -14,6 +14,7 @@ from shared.api.http.rate_limit import Priority
 from shared.api.models import Grouping, StatsRow, as_dict
 from shared.commands.arguments import clip
 from shared.commands.periods import STATS_GROUPS, Period, Stats
+from shared.commands.result import Result
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
 from shared.domain.known_days import is_known_from
@@ -48,7 +49,7 @@ ONE_SEQUENCE = "Only rows of the same sequence are compared."
 MOST_VERDICTS = 8
 
 
-async def stats(arguments: Stats, context: CommandContext) -> Card:
+async def stats(arguments: Stats, context: CommandContext) -> Result:
     """`stats [by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]`."""
     by = arguments.by
     if by == "person":
@@ -63,14 +64,16 @@ async def stats(arguments: Stats, context: CommandContext) -> Card:
     if by in {"sequence", "inbox"}:
         rows = tuple(sorted(rows, key=lambda row: -(row.sends or 0)))
     total = totals(rows)
-    return Card(
-        title=f"Stats by {by}, {asked.name}",
-        facts=total_facts(total, past=past) if rows else (),
-        table=_table(rows, total, names, by=by) if rows else None,
-        charts=_charts(rows, names, by=by),
-        text=(*_verdict(rows, names, by=by), *_compared(asked, past)) if rows else (NOTHING_COUNTED,),
-        buttons=_buttons(by, asked),
-        data=tuple(map(_data, rows)),
+    return Result(
+        card=Card(
+            title=f"Stats by {by}, {asked.name}",
+            facts=total_facts(total, past=past) if rows else (),
+            table=_table(rows, total, names, by=by) if rows else None,
+            charts=_charts(rows, names, by=by),
+            text=(*_verdict(rows, names, by=by), *_compared(asked, past)) if rows else (NOTHING_COUNTED,),
+            buttons=_buttons(by, asked),
+        ),
+        rows=tuple(map(_data, rows)),
     )
 
 

@@ -309,6 +309,6 @@ async def test_an_undo_that_a_person_clicks_resumes_through_the_usual_way(guarde
     arguments = parse(answered.question.line).arguments
     assert isinstance(arguments, OnSequences)
     done = await BulkPause(guarded.store).carry_out(answered.question, arguments, context=context)
-    assert "active again" in done.title
+    assert "active again" in done.card.title
     assert guarded.remote.sequences[guarded.sequence]["status"] == "active"
     assert len(guarded.remote.patched) == 2

@@ -112,7 +112,7 @@ class Process:
 
     async def say(self, line: str, *, person: str = "ann") -> Card:
         """What a person's line comes to."""
-        return await run(parse(line), self.context(person))
+        return (await run(parse(line), self.context(person))).card
 
     async def timer(self, name: str) -> Timer | None:
         """The timer of a sequence."""

@@ -59,7 +59,7 @@ async def test_pause_all_holds_while_a_hundred_and_twenty_timers_are_due(
     remote.before = slowly
     resuming = asyncio.create_task(ours.timers.fire())
     await until(lambda: len(remote.applied) >= 20)
-    card = await run(parse("pause all"), replace(theirs.context(), confirmed=True))
+    card = (await run(parse("pause all"), replace(theirs.context(), confirmed=True))).card
     assert "paused" in card.title
     await resuming
     await ours.timers.fire()
@@ -77,7 +77,7 @@ async def test_pause_all_does_not_claim_what_it_cannot_keep_paused(
         raise RecordsUnavailable("The bot's database is locked.")
 
     monkeypatch.setattr(SequenceChanges, "begin", refuse)
-    outcome = await run(parse("pause all"), replace(theirs.context(), confirmed=True))
+    outcome = (await run(parse("pause all"), replace(theirs.context(), confirmed=True))).card
     assert remote.statuses["sq_2"] == "paused"
     assert ONE not in outcome.title
     assert "database is locked" in " ".join((outcome.title, *outcome.text))
@@ -138,7 +138,7 @@ async def test_pause_all_makes_shorter_pauses_last_as_long_and_says_so(
     remote.statuses = {"sq_0001": "active", "sq_0002": "paused", "sq_0003": "paused", "sq_0004": "paused"}
     await ours.plan(["sq_0002"], seconds=60)
     await ours.plan(["sq_0003"], seconds=5 * 3600)
-    card = await run(parse(line), replace(ours.context(), confirmed=True))
+    card = (await run(parse(line), replace(ours.context(), confirmed=True))).card
     timed = line.endswith("2h")
     assert card.title.startswith("1 sequence is paused")
     kept = "Shorter pause now lasts until" if timed else "Already paused, no longer resume automatically: "
@@ -163,7 +163,7 @@ async def test_pause_all_over_timed_pauses_alone_asks_and_keeps_them_paused(
     await ours.plan(["sq_0002"], seconds=60)
     question = await ours.say("pause all")
     assert question.title == "Keep 1 paused sequence paused?"
-    card = await run(parse("pause all"), replace(ours.context(), confirmed=True))
+    card = (await run(parse("pause all"), replace(ours.context(), confirmed=True))).card
     assert card.title == "1 sequence stays paused"
     assert await ours.timer("sq_0002") is None
     assert remote.applied == []
@@ -176,7 +176,7 @@ async def test_a_pause_of_a_domain_leaves_the_timers_of_other_domains(ours: Proc
     for number, name in enumerate(("sq_0001", "sq_0003"), 1):
         event = json.dumps({**body, "sequence": f"Name of {name}"}).encode()
         await arrive(ours.store, event, number=number)
-    card = await run(parse("pause domain:mail.example"), replace(ours.context(), confirmed=True))
+    card = (await run(parse("pause domain:mail.example"), replace(ours.context(), confirmed=True))).card
     assert card.title == "1 sequence is paused"
     assert await ours.timer("sq_0001") is None
     assert await ours.timer("sq_0002") is not None
@@ -302,9 +302,11 @@ async def test_an_undo_leaves_a_pause_that_begins_while_it_runs(
     remote.before = first_the_other
     arguments = parse(question.line).arguments
     assert isinstance(arguments, OnSequences)
-    card = await BulkPause(ours.store).carry_out(
-        question, arguments, context=replace(ours.context(), undoes=question.revisions)
-    )
+    card = (
+        await BulkPause(ours.store).carry_out(
+            question, arguments, context=replace(ours.context(), undoes=question.revisions)
+        )
+    ).card
     assert "1 sequence changed later and left as is." in card.text
     assert remote.statuses == {ONE: "paused"}
     assert await ours.timer(ONE) is not None

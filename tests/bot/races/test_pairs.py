@@ -69,7 +69,7 @@ async def _resume(race: Race, process: Process) -> None:
 
 
 async def _pause_all(race: Race, process: Process) -> None:
-    card = await run(parse("pause all"), replace(process.context(), confirmed=True))
+    card = (await run(parse("pause all"), replace(process.context(), confirmed=True))).card
     if any(text.startswith("Not paused") for text in card.text):
         race.failed.add("pause all")
 
@@ -81,9 +81,11 @@ async def _undo(race: Race, process: Process) -> None:
     context = replace(process.context(), undoes=found.question.revisions)
     arguments = parse(found.question.line).arguments
     assert isinstance(arguments, OnSequences)
-    card = await BulkPause(process.store).carry_out(
-        replace(found.question, names=left), arguments, context=context
-    )
+    card = (
+        await BulkPause(process.store).carry_out(
+            replace(found.question, names=left), arguments, context=context
+        )
+    ).card
     if any(text.startswith("Not active") for text in card.text):
         race.failed.add("undo")
 

@@ -12,15 +12,15 @@ import pytest
 from sandbox.service import Service
 from shared.api import OutreachClient
 from shared.commands import COMMANDS, parse
-from shared.domain.card import Card, Tone
+from shared.domain.card import Tone
 from shared.domain.records import Actor, RecordsUnavailable
 from shared.domain.snapshot import SOURCES, take_snapshot
 from shared.history import History
-from shared.operations import confirming_command, error_card, run
+from shared.operations import error_card, run
 from shared.operations.context import CommandContext, open_client
 from shared.settings import Need, Settings, load
 from tests.clock import moment
-from tests.shared.doubles import MemoryRecords, NoPacing, facts
+from tests.shared.doubles import MemoryRecords, NoPacing, Said, facts, said
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ async def unpaced_context(context: CommandContext, service: Service) -> AsyncIte
         yield replace(context, client=client)
 
 
-async def say(context: CommandContext, line: str) -> Card:
-    return await run(parse(line), context)
+async def say(context: CommandContext, line: str) -> Said:
+    return said(await run(parse(line), context))
 
 
 async def test_reading_commands_answer_with_the_documents_words(unpaced_context: CommandContext) -> None:
@@ -114,7 +114,7 @@ async def test_a_lead_is_added_found_and_removed(context: CommandContext) -> Non
     found = await say(context, "lead ann.new@example.org")
     assert facts(found)["plan"] == "pro"
     question = await say(context, "remove ann.new@example.org")
-    line = confirming_command(question)
+    line = question.question
     assert line
     assert (await say(context, line)).tone is Tone.GOOD
     assert (await say(context, line)).tone is Tone.WARN

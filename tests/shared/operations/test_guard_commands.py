@@ -11,7 +11,17 @@ from shared.domain.guard_records import CountSample, Happening, Incident
 from shared.guardrails.activity import DAY
 from shared.operations import run
 from shared.settings import Settings
-from tests.shared.doubles import BASE, KEY, NOW, CommandHarness, MemoryRecords, facts, open_harness, text
+from tests.shared.doubles import (
+    BASE,
+    KEY,
+    NOW,
+    CommandHarness,
+    MemoryRecords,
+    facts,
+    open_harness,
+    said,
+    text,
+)
 
 ACTS = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 WHOLE = f"{ACTS}, at most 3 a day, at most 2 sequences at once"
@@ -132,14 +142,14 @@ async def test_all_rules_are_not_switched_where_only_some_workspaces_may_be_seen
     both = Settings.model_validate({"workspaces": {"default": keys, "globex": keys}})
     limited = replace(harness.context, settings=both.only({"default"}))
     for line in ("guard off", "guard on"):
-        card = await run(parse(line), limited)
+        card = said(await run(parse(line), limited))
         assert card.refused
         assert card.title == "You can't switch the guardrails of all workspaces here"
-    assert not (await run(parse("guard list"), limited)).buttons
-    assert (await run(parse("guard off bounces-5"), limited)).title == "Guardrail bounces-5 is off"
+    assert not (said(await run(parse("guard list"), limited))).buttons
+    assert (said(await run(parse("guard off bounces-5"), limited))).title == "Guardrail bounces-5 is off"
     assert [one.rule for one in await records(harness).guardrails.switches("default")] == ["bounces-5"]
     whole = replace(harness.context, settings=both)
-    assert (await run(parse("guard off"), whole)).title == "All guardrails of all workspaces are off"
+    assert (said(await run(parse("guard off"), whole))).title == "All guardrails of all workspaces are off"
 
 
 async def test_the_list_shows_each_rule_as_a_whole_sentence_with_its_state(harness: CommandHarness) -> None:

@@ -13,8 +13,8 @@ from shared.commands import UsageError, parse
 from shared.commands.arguments import Add
 from shared.domain.card import Tone
 from shared.domain.records import LeadReply
-from shared.operations import confirming_command, run
-from tests.shared.doubles import CommandHarness, facts, text
+from shared.operations import run
+from tests.shared.doubles import CommandHarness, facts, said, text
 
 
 def results(harness: CommandHarness) -> list[str]:
@@ -79,10 +79,10 @@ async def test_a_shell_searches_further_and_shows_progress(harness: CommandHarne
     ]
     counts: list[int] = []
     context = replace(harness.context, pages_searched=30, progress=counts.append)
-    card = await run(parse("lead p2050@acme.com"), context)
+    card = said(await run(parse("lead p2050@acme.com"), context))
     assert facts(card)["Address"] == "p2050@acme.com"
     assert counts == list(range(100, 2101, 100))
-    assert "all 2,100 leads" in text(await run(parse("lead p9@b.com"), context))
+    assert "all 2,100 leads" in text(said(await run(parse("lead p9@b.com"), context)))
 
 
 async def test_add_adds_with_fields(harness: CommandHarness) -> None:
@@ -117,7 +117,7 @@ async def test_remove_asks_first_and_its_button_removes(harness: CommandHarness)
     assert card.title == "Remove P7?"
     assert harness.service.asked("DELETE") == []
     assert results(harness) == []
-    line = confirming_command(card)
+    line = card.question
     assert line == "remove ld_7 --yes"
     done = await harness.say(line)
     assert done.tone is Tone.GOOD
@@ -133,7 +133,7 @@ async def test_remove_goes_ahead_where_the_face_has_asked(harness: CommandHarnes
 
 async def test_remove_of_an_unseen_id_still_asks(harness: CommandHarness) -> None:
     card = await harness.say("remove ld_old")
-    assert confirming_command(card) == "remove ld_old --yes"
+    assert card.question == "remove ld_old --yes"
     gone = await harness.say("remove ld_old --yes")
     assert (gone.title, gone.tone) == ("ld_old isn't in this workspace", Tone.WARN)
     assert results(harness) == ["refused: not found"]

@@ -14,7 +14,7 @@ from shared.domain.guard_records import number_of
 from shared.domain.records import AlertsSummary
 from shared.operations import run
 from shared.settings import load
-from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said, text
 
 
 async def test_help_marks_commands_without_permission(harness: CommandHarness) -> None:
@@ -89,9 +89,9 @@ async def test_status_names_timed_pauses_of_workspaces_that_are_not_in_the_setti
     context = replace(harness.context, settings=settings)
     label = "Timed pauses of unknown workspaces"
     harness.records.alerts = AlertsSummary(timers={"default": 1, "globex": 2})
-    assert facts(await run(parse("status"), context))[label].startswith("2 pauses in globex: ")
+    assert facts(said(await run(parse("status"), context)))[label].startswith("2 pauses in globex: ")
     harness.records.alerts = AlertsSummary(timers={"default": 1})
-    assert label not in facts(await run(parse("status"), context))
+    assert label not in facts(said(await run(parse("status"), context)))
 
 
 async def test_a_partial_status_says_what_is_missing_and_why(harness: CommandHarness) -> None:

@@ -8,9 +8,9 @@ from datetime import timedelta
 from shared.commands import parse
 from shared.domain.card import Card
 from shared.domain.records import ClaimTime
-from shared.operations import confirming_command, run
+from shared.operations import run
 from shared.operations.reports.digest import digest_card
-from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said
 
 
 def records(harness: CommandHarness) -> MemoryRecords:
@@ -66,11 +66,11 @@ async def test_the_digest_of_today_has_who_claimed_how_fast(harness: CommandHarn
 async def test_pausing_all_asks_with_what_it_touches_and_does_it_after_a_yes(harness: CommandHarness) -> None:
     active = [one["id"] for one in harness.service.sequences if one["status"] == "active"]
     question = await harness.say("pause all for 2h reason moving house")
-    assert confirming_command(question) is not None
+    assert question.question
     assert question.table is not None
     assert question.table.total == len(active)
     assert [one["id"] for one in harness.service.sequences if one["status"] == "active"] == active
-    done = await harness.say(confirming_command(question) or "")
+    done = await harness.say(question.question)
     assert "paused until 16:30 UTC" in done.title
     assert not [one for one in harness.service.sequences if one["status"] == "active"]
     assert {key for _, key in records(harness).planned} == set(active)
@@ -80,14 +80,14 @@ async def test_pausing_all_asks_with_what_it_touches_and_does_it_after_a_yes(har
 async def test_pausing_a_domain_takes_the_sequences_that_were_seen_there(harness: CommandHarness) -> None:
     name = next(one["name"] for one in harness.service.sequences if one["status"] == "active")
     records(harness).senders = {"acme.com": [name]}
-    card = await run(parse("pause domain:acme.com"), replace(harness.context, confirmed=True))
+    card = said(await run(parse("pause domain:acme.com"), replace(harness.context, confirmed=True)))
     assert card.title == "1 sequence is paused"
     assert name in card.text[0]
     again = await harness.say("pause domain:acme.com")
     assert again.title == "No active sequence is known to send from acme.com"
     assert again.table is None
     unknown = await harness.say("pause domain:nowhere.example")
-    assert confirming_command(unknown) is None
+    assert not unknown.question
     assert "`pause all`" in unknown.text[-1]
 
 

@@ -17,7 +17,7 @@ from shared.operations import run
 from shared.operations.context import UNCHECKED
 from shared.operations.reports.digest import digest_card
 from shared.settings import UnknownWorkspace, Workspace
-from tests.shared.doubles import BASE, NOW, CommandHarness, MemoryRecords, facts, text
+from tests.shared.doubles import BASE, NOW, CommandHarness, MemoryRecords, facts, said, text
 
 
 def records(harness: CommandHarness) -> MemoryRecords:
@@ -242,9 +242,9 @@ async def test_without_records_their_commands_say_so(harness: CommandHarness, li
 
 async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarness) -> None:
     acme = Workspace(name="acme", base_url=BASE, api_key=SecretStr("key"))
-    card = await run(parse("pause sq_1"), replace(harness.context, workspace=acme))
+    card = said(await run(parse("pause sq_1"), replace(harness.context, workspace=acme)))
     assert parse(card.buttons[0].line).workspace == "acme"
-    explicit = await run(parse("sequences @default"), harness.context)
+    explicit = said(await run(parse("sequences @default"), harness.context))
     assert explicit.buttons[0].line.endswith("@default")
     assert records(harness).entries == [
         AuditEntry(

@@ -15,7 +15,7 @@ from shared.domain.card import Card
 from shared.domain.records import Actor, AuditEntry, Incident, PeriodRecords, PositiveReply
 from shared.operations import run
 from shared.settings import load
-from tests.shared.doubles import NOW, CommandHarness, facts
+from tests.shared.doubles import NOW, CommandHarness, facts, said
 
 AT = datetime(2026, 3, 4, 9, tzinfo=UTC)
 RECORDED = PeriodRecords(
@@ -88,7 +88,7 @@ async def say_with_report_folder(harness: CommandHarness, folder: Path, **more: 
         f'database_url = "sqlite:///{folder}/bot.db"\n[report]\nfolder = "{folder}/pages"\n{lines}'
     )
     settings = load(config=file, environ={})
-    return await run(parse("report last week"), replace(harness.context, settings=settings))
+    return said(await run(parse("report last week"), replace(harness.context, settings=settings)))
 
 
 async def test_the_page_is_linked_where_a_place_for_it_is_set(

@@ -15,7 +15,7 @@ from shared.domain.card import Tone
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.settings import load
-from tests.shared.doubles import CommandHarness, text
+from tests.shared.doubles import CommandHarness, said, text
 
 FILE = """
 [workspaces.acme]
@@ -61,10 +61,10 @@ def context(harness: CommandHarness, tmp_path: Path) -> CommandContext:
 async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
     context: CommandContext,
 ) -> None:
-    await run(parse("subscribe lead.replied lead.bounced inbox=good.com @acme"), context)
+    said(await run(parse("subscribe lead.replied lead.bounced inbox=good.com @acme"), context))
     file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
     ended = "unsubscribe lead.bounced lead.replied inbox=good.com"
-    assert (await run(parse("subscriptions"), context)).text[:5] == (
+    assert (said(await run(parse("subscriptions"), context))).text[:5] == (
         f"lead.bounced, lead.replied: only for good.com, in acme, full. To remove: {ended} @acme",
         f"reply.ooo: only for Q3 founders, full. To remove: {file} no. 1",
         "reply.interested, domain.paused: in acme, full. To remove: the setting alert_channel of the workspace",
@@ -75,8 +75,8 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
 
 async def test_many_are_a_table_that_leaves_none_out(context: CommandContext) -> None:
     for number in range(30):
-        await run(parse(f"subscribe lead.replied inbox=d{number}.com @acme"), context)
-    card = await run(parse("subscriptions"), context)
+        said(await run(parse(f"subscribe lead.replied inbox=d{number}.com @acme"), context))
+    card = said(await run(parse("subscriptions"), context))
     assert card.table is not None
     assert len(card.table.rows) == 2 * 30 + 3, "the records of the test know no workspace"
 
@@ -84,7 +84,7 @@ async def test_many_are_a_table_that_leaves_none_out(context: CommandContext) ->
 async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
     context: CommandContext,
 ) -> None:
-    card = await run(parse("subscribe lead.replied"), context)
+    card = said(await run(parse("subscribe lead.replied"), context))
     commands = [parse(button.line) for button in card.buttons]
     assert [one.workspace for one in commands] == ["acme", "globex"]
     channels = {one.arguments.channel for one in commands if isinstance(one.arguments, InChannel)}
@@ -92,7 +92,7 @@ async def test_a_button_that_ends_something_names_its_own_workspace_and_channel(
 
 
 async def test_quiet_hours_mentions_and_the_fallback_are_shown(context: CommandContext) -> None:
-    found = text(await run(parse("subscriptions <#C9>"), context))
+    found = text(said(await run(parse("subscriptions <#C9>"), context)))
     assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in found
     assert "mention S0SALESAES" in found
     assert "This is the fallback channel" in found
@@ -104,8 +104,10 @@ async def test_quiet_hours_mentions_and_the_fallback_are_shown(context: CommandC
 async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(
     context: CommandContext,
 ) -> None:
-    card = await run(
-        parse('unsubscribe reply.ooo sequence="Q3 founders"'), replace(context, records=context.records)
+    card = said(
+        await run(
+            parse('unsubscribe reply.ooo sequence="Q3 founders"'), replace(context, records=context.records)
+        )
     )
     assert card.tone is Tone.WARN
     assert card.refused
@@ -113,7 +115,7 @@ async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_i
 
 
 async def test_as_data_each_says_where_it_comes_from(context: CommandContext) -> None:
-    card = await run(parse("subscriptions"), context)
+    card = said(await run(parse("subscriptions"), context))
     assert {row["origin"] for row in card.data or ()} == {"outreach.toml", "alert channel"}
     assert {row["workspace"] for row in card.data or ()} == {"acme", "globex"}
 
@@ -125,16 +127,16 @@ def test_default_subscriptions_match_what_the_bot_posts() -> None:
 async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(
     context: CommandContext,
 ) -> None:
-    assert (await run(parse("sequences"), context)).footer.startswith("Workspace acme")
+    assert (said(await run(parse("sequences"), context))).footer.startswith("Workspace acme")
 
 
 async def test_a_channel_may_have_its_own_quiet_hours_and_call_someone_else_or_nobody(
     context: CommandContext,
 ) -> None:
-    found = text(await run(parse("subscriptions"), context))
+    found = text(said(await run(parse("subscriptions"), context)))
     assert "Quiet hours 18:00 to 09:00 America/New_York" in found
     assert "mention S0SALESAES" not in found
-    other = text(await run(parse("subscriptions <#C2>"), context))
+    other = text(said(await run(parse("subscriptions <#C2>"), context)))
     assert "Quiet" not in other
     assert "Interested replies mention S0SALESAES" in other
 
@@ -142,7 +144,7 @@ async def test_a_channel_may_have_its_own_quiet_hours_and_call_someone_else_or_n
 async def test_the_digests_of_all_workspaces_are_shown_where_they_come_to_one_channel(
     context: CommandContext,
 ) -> None:
-    await run(parse("digest at 9 Europe/Berlin"), context)
-    card = await run(parse("digest"), context)
+    said(await run(parse("digest at 9 Europe/Berlin"), context))
+    card = said(await run(parse("digest"), context))
     assert card.title == "Digests of <#C1>"
     assert "every day at 09:00 Europe/Berlin for acme" in text(card)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from textual.pilot import Pilot
 
 from shared.api.models import Inbox
+from shared.commands.result import Result
 from shared.domain.card import Card
 from shared.domain.snapshot import Reading, Snapshot
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
@@ -25,9 +26,9 @@ class RecordedLines:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    async def __call__(self, line: str) -> Card:
+    async def __call__(self, line: str) -> Result:
         self.lines.append(line)
-        return Card(title="Done")
+        return Result(card=Card(title="Done"))
 
 
 def state(

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import Clock, FakeFeed, tick_of
@@ -24,13 +25,14 @@ class FakeService:
         self.lines: list[str] = []
         self.broken = False
 
-    async def run(self, line: str) -> Card:
+    async def run(self, line: str) -> Result:
         self.lines.append(line)
         if self.broken:
-            return Card(
+            card = Card(
                 title="The outreach service can't be reached", tone=Tone.BAD, text=("Nothing was changed.",)
             )
-        return Card(title="Done", tone=Tone.GOOD)
+            return Result(card=card, problem=Problem(text="refused"))
+        return Result(card=Card(title="Done", tone=Tone.GOOD))
 
 
 class DashboardHarness:

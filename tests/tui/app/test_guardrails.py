@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from shared.domain.card import Card
+from shared.commands.result import Problem, Result
 from shared.domain.guard_records import CountSample, Happening, Incident
 from shared.domain.records import RecordsUnavailable
 from shared.domain.snapshot import Snapshot
@@ -57,7 +57,7 @@ def bounced(harness: CommandHarness, *, bounces: int, sends: int = 300) -> None:
 
 def dashboard(harness: CommandHarness, *, read_only: bool = False) -> DashboardApp:
     clock = Clock()
-    pending_changes = PendingChanges(harness.say, now=clock, read_only=read_only)
+    pending_changes = PendingChanges(harness.run, now=clock, read_only=read_only)
     return DashboardApp(
         [WorkspaceState(workspace="acme", feed=FakeFeed(), pending_changes=pending_changes)], now=clock
     )
@@ -116,11 +116,11 @@ async def test_the_page_says_that_no_bot_database_is_shared() -> None:
     harness = open_harness()
     harness.records = None
 
-    async def run(line: str) -> Card:
+    async def run(line: str) -> Result:
         try:
-            return await harness.say(line)
+            return await harness.run(line)
         except RecordsUnavailable as error:
-            return error_card(error)
+            return Result(card=error_card(error), problem=Problem(text=str(error)))
 
     clock = Clock()
     pending_changes = PendingChanges(run, now=clock)

@@ -248,7 +248,9 @@ async def test_changes_since_the_last_key_are_shown(clock: Clock) -> None:
         await see(app, pilot, 0, account())
         await press(pilot, "down")
         clock.advance(1800)
-        worse = ChangeLine(clock() - timedelta(minutes=9), "ann@x.example", "active → resting", Tone.WARN)
+        worse = ChangeLine(
+            clock() - timedelta(minutes=9), "ann@x.example", "active → resting", Tone.WARN, becomes="resting"
+        )
         app.post_message(app.Ticked(tick_of(account(now=clock()), changes=(worse,))))
         await press(pilot, "down")
         clock.advance(1)

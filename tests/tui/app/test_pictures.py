@@ -20,7 +20,13 @@ from tui.screens.board import BoardScreen
 from tui.theme.palette import ASCII, UNICODE
 
 CHANGES = (
-    ChangeLine(NOW - timedelta(minutes=2), "person08@useacme.example", "active → resting", Tone.WARN),
+    ChangeLine(
+        NOW - timedelta(minutes=2),
+        "person08@useacme.example",
+        "active → resting",
+        Tone.WARN,
+        becomes="resting",
+    ),
     ChangeLine(NOW - timedelta(minutes=31), "Webinar follow-up", "is paused", Tone.WARN),
     ChangeLine(NOW - timedelta(minutes=48), "Maya Sharma of Harbor", "is interested", Tone.GOOD),
 )

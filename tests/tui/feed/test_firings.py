@@ -81,5 +81,5 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
     assert all(isinstance(count, int) for counts in sends.values() for count in counts)
     assert any(count for counts in sends.values() for count in counts)
     assert rules == ["quiet"]
-    assert card.data
-    assert "quiet" in {row["name"] for row in card.data}
+    assert card.rows
+    assert "quiet" in {row["name"] for row in card.rows}

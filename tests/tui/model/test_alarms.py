@@ -74,7 +74,7 @@ def test_an_alarm_shows_the_current_value() -> None:
 
 
 def test_problems_at_the_start_are_shown_without_the_bell() -> None:
-    rested = ChangeLine(NOW - 90 * MINUTE, "ann@a.example", "active → resting")
+    rested = ChangeLine(NOW - 90 * MINUTE, "ann@a.example", "active → resting", becomes="resting")
     found = update((), (PAUSED, replace(BAD, where="b.example")), now=NOW, first_look=True, changes=[rested])
     assert found.raised == ()
     assert {one.where: one.since_words(NOW) for one in found.alarms} == {

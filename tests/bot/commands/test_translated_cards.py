@@ -1,0 +1,112 @@
+"""What the bot does with an answer doesn't depend on any text of its card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.service import Service
+from sandbox.slack.state import seed
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness, sequences_of
+from tests.translated import translate
+from tests.waiting import until
+
+
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_harness(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def service(bot: BotHarness, account: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Service]:
+    translate(monkeypatch)
+    async with Service(speed=0, database=account) as service:
+        key = next(iter(service.api_keys.values()))
+        bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
+        async with bot_inside(bot, pace=HASTE):
+            yield service
+
+
+async def statuses(bot: BotHarness, service: Service) -> dict[str, str]:
+    return {one["id"]: one["status"] for one in await sequences_of(service, http=bot.http)}
+
+
+async def click(bot: BotHarness, message: dict[str, Any], number: int = 0) -> list[dict[str, Any]]:
+    at = {"channel": message["channel"], "ts": message["ts"], "user": seed.BEN.id, "wait": 10}
+    return list((await bot.control("click", **at, action_id=f"run_{number}"))["answers"])
+
+
+async def effects(bot: BotHarness) -> list[str]:
+    assert bot.running is not None
+    return [one.effect for one in reversed(await bot.running.store.records.audit("default"))]
+
+
+async def undone(bot: BotHarness, words: str) -> dict[str, Any]:
+    """The announcement with these words, once its Undo was used, which is gone from it."""
+
+    async def there() -> dict[str, Any] | None:
+        line = await bot.public_message(words)
+        return line if "Undone by @ben" in json.dumps(line) else None
+
+    line = dict(await until(there))
+    assert not any(block["type"] == "actions" for block in line["blocks"])
+    return line
+
+
+async def test_a_pause_is_announced_undone_and_recorded(bot: BotHarness, service: Service) -> None:
+    before = await statuses(bot, service)
+    active = next(name for name, status in before.items() if status == "active")
+    await bot.say(f"pause {active} reason too many bounces", user=seed.BEN.id)
+    line = await bot.public_message("IS PAUSED")
+    assert (await statuses(bot, service))[active] == "paused"
+    await click(bot, line)
+    await undone(bot, "IS PAUSED")
+    assert await statuses(bot, service) == before
+    assert await effects(bot) == ["paused", "resumed"]
+    assert bot.running is not None
+    newest = (await bot.running.store.records.audit("default"))[1]
+    assert (newest.reason, newest.sequences) == ("too many bounces", (active,))
+
+
+async def test_all_are_paused_after_a_confirmation_and_undone(bot: BotHarness, service: Service) -> None:
+    before = await statuses(bot, service)
+    (question,) = await bot.say("pause all", user=seed.BEN.id)
+    assert question["seen_by"] == seed.BEN.id
+    assert await statuses(bot, service) == before
+    await click(bot, question)
+    line = await bot.public_message("SEQUENCES ARE PAUSED")
+    assert set((await statuses(bot, service)).values()) == {"paused"}
+    await click(bot, line)
+    await undone(bot, "SEQUENCES ARE PAUSED")
+    assert await statuses(bot, service) == before
+
+
+async def test_a_removal_asks_and_only_its_first_button_confirms(bot: BotHarness, service: Service) -> None:
+    name = next(iter(await statuses(bot, service)))
+    await bot.say(f"add kept@acme.example to {name}", user=seed.BEN.id)
+    (question,) = await bot.say("remove kept@acme.example", user=seed.BEN.id)
+    assert question["seen_by"] == seed.BEN.id
+    await click(bot, question, 1)
+    assert await effects(bot) == [""]
+    (question,) = await bot.say("remove kept@acme.example", user=seed.BEN.id)
+    await click(bot, question)
+    await bot.public_message("REMOVED LD_")
+    assert await effects(bot) == ["", ""]
+
+
+async def test_what_is_refused_or_changes_nothing_is_told_to_one_person(
+    bot: BotHarness, service: Service
+) -> None:
+    before = await statuses(bot, service)
+    paused = next(name for name, status in before.items() if status == "paused")
+    for line in ("pause nosuch", f"pause {paused}", "guard off nosuch"):
+        (answer,) = await bot.say(line, user=seed.BEN.id)
+        assert answer["seen_by"] == seed.BEN.id, line
+    assert await statuses(bot, service) == before
+    assert await effects(bot) == ["refused", "refused"]
+    assert not any("NOSUCH" in one["text"] for one in await bot.messages(CHANNEL) if one["seen_by"] is None)

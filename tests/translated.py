@@ -1,0 +1,60 @@
+"""Every text of the cards in another language: nothing that the program does may depend on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.blockkit.card_blocks import Message
+from bot.commands.answer import Answer
+from bot.interactions import answer_queue, responders
+from shared import operations
+from shared.commands import Invocation
+from shared.commands.result import Result
+from shared.domain.card import Button, Card
+from shared.operations.context import CommandContext
+
+
+def upper(card: Card) -> Card:
+    """The card as a translator would hand it back, who knows only upper case."""
+    table = card.table and replace(
+        card.table,
+        columns=tuple(replace(one, title=one.title.upper()) for one in card.table.columns),
+        rows=tuple(
+            replace(row, cells=tuple(cell.upper() if isinstance(cell, str) else cell for cell in row.cells))
+            for row in card.table.rows
+        ),
+    )
+    return replace(
+        card,
+        title=card.title.upper(),
+        text=tuple(one.upper() for one in card.text),
+        facts=tuple(replace(one, label=one.label.upper(), value=one.value.upper()) for one in card.facts),
+        quote=card.quote.upper(),
+        table=table,
+        buttons=tuple(map(_upper_button, card.buttons)),
+        footer=card.footer.upper(),
+    )
+
+
+def _upper_button(button: Button) -> Button:
+    asked = button.confirm
+    confirm = asked and replace(asked, title=asked.title.upper(), text=asked.text.upper())
+    return replace(button, label=button.label.upper(), confirm=confirm)
+
+
+def translate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Translate the cards of all results, and of everything that the bot answers."""
+    run, render = operations.run, responders.render_answer
+
+    async def translated(invocation: Invocation, context: CommandContext) -> Result:
+        result = await run(invocation, context)
+        return replace(result, card=upper(result.card))
+
+    def rendered(answer: Answer) -> Message:
+        return render(replace(answer, card=upper(answer.card), items=tuple(map(upper, answer.items))))
+
+    monkeypatch.setattr(operations, "run", translated)
+    monkeypatch.setattr(responders, "render_answer", rendered)
+    monkeypatch.setattr(answer_queue, "render_answer", rendered)

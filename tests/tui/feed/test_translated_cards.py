@@ -1,0 +1,44 @@
+"""What the dashboard does with an answer doesn't depend on any text of its card."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from shared.api.models import Sequence
+from shared.commands import parse
+from tests.clock import moment
+from tests.shared.doubles import open_harness
+from tests.translated import translate
+from tui.feed.pending_changes import PendingChanges, StatusChange, run_line
+from tui.model.guardrails import lines_of
+
+
+async def test_a_change_is_pending_where_it_was_made_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    translate(monkeypatch)
+    harness = open_harness()
+    changes = PendingChanges(partial(run_line, harness.context), now=moment)
+    made = StatusChange(
+        sequence=Sequence(id="sq_1", name="Q3 Founders", status="active"), status="paused", hours=2
+    )
+    refused = StatusChange(sequence=Sequence(id="sq_0", name="None", status="active"), status="paused")
+    results = await changes.carry_out((made, refused))
+    assert [one.effect for one in results] == ["paused", "refused"]
+    assert set(changes.pending) == {"sq_1"}
+    (back,) = changes.undo()
+    assert parse(back.line).arguments == results[0].undo
+
+
+async def test_guardrails_are_listed_by_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    translate(monkeypatch)
+    result = await run_line(open_harness().context, "guard list")
+    assert {one.state for one in lines_of(result)} <= {
+        "acts",
+        "suggests",
+        "notifies",
+        "off",
+        "snoozed",
+        "waits",
+    }
+    assert lines_of(result)
