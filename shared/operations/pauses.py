@@ -53,6 +53,8 @@ class Held:
 
     def __init__(self, change: SequenceChange, changes: SequenceChanges) -> None:
         self.change, self._changes = change, changes
+        self.has_own_timer = False
+        """Whether a timer was set for this change before its request; where that is refused, the earlier one returns."""
         self._sent = self._late = self._ended = False
         self._renewing: asyncio.Task[None] | None = None
 
@@ -111,7 +113,9 @@ class Held:
             and not self._late
         ):
             # What was promised before still counts; a timer that was set for this change goes with it.
-            result = ChangeResult(outcome="unchanged", keep_timer=self.change.timer is not None)
+            result = ChangeResult(
+                outcome="unchanged", timer=self.change.timer, keep_timer=not self.has_own_timer
+            )
         with contextlib.suppress(RecordsUnavailable):  # the lock expires
             await self._changes.end(self.change, result)
 
@@ -183,8 +187,10 @@ async def _pause_held(
     held: Held, timer: Timer | None, *, already: bool, send: bool, context: CommandContext
 ) -> Changed:
     before = held.change.timer
-    if timer and before is None:
-        # Before the request, so that a crash leaves nothing paused forever.
+    if timer and (before is None or before.due_at <= context.now()):
+        # Before the request, so that a crash leaves nothing paused forever. An earlier timer that is due may already be
+        # carried out, and deleted with its announcement at any moment.
+        held.has_own_timer = True
         await need_records(context).set_timer(context.workspace.name, timer)
     if send:
         await held.send(context.client.pause_sequence)

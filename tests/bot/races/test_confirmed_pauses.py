@@ -351,3 +351,38 @@ async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_to
     assert remote.statuses == {ONE: "paused", "sq_0002": "active"}
     (post,) = await post_all(ours.store, clock)
     assert rendering.read_note(post.note).title == "Name of sq_0002 is active again"
+
+
+@pytest.mark.parametrize("refused", [False, True], ids=["unanswered", "refused"])
+async def test_a_failed_pause_before_a_resumption_is_told_is_never_without_an_end(
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock, refused: bool
+) -> None:
+    remote.statuses = dict.fromkeys([ONE, "sq_0002"], "paused")
+    await ours.plan([ONE, "sq_0002"], seconds=-1)
+    failed: list[OutreachError] = []
+
+    async def before(request: Request) -> None:
+        if request.by == "ours" and request.sequence == "sq_0002" and not failed:
+            await until(lambda: (ONE, "active") in remote.applied)
+            with pytest.raises(OutreachError) as failure:
+                await theirs.say(f"pause {ONE} for 2h")
+            failed.append(failure.value)
+        if request.by == "theirs" and request.method == "PATCH" and refused:
+            raise Answer(400)
+
+    async def after(request: Request) -> None:
+        if request.by == "theirs" and request.method == "PATCH":
+            raise httpx.ReadError("cut")
+
+    remote.before, remote.after = before, after
+    await ours.timers.fire()
+    assert failed
+    remote.before = remote.after = pass_on
+    await ours.timers.fire()
+    timer = await ours.timer(ONE)
+    if refused:
+        assert (remote.statuses[ONE], timer) == ("active", None)
+    else:
+        assert remote.statuses[ONE] == "paused"
+        assert timer is not None
+        assert timer.due_at.timestamp() == pytest.approx(clock.now + 2 * HOUR, abs=1)
