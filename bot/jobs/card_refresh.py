@@ -19,6 +19,7 @@ from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
 from bot.store import Store
 from bot.store.alerts.subjects import NAME, AlertSubject
+from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
@@ -82,7 +83,7 @@ class CardRefresher:
         if interested:
             sequences = await client.list_sequences()
             for one in interested:
-                changed |= await self._store.subjects.update(one.alert_id, sequence_state(one, sequences))
+                changed |= await self._update(one, sequence_state(one, sequences))
         if domains:
             inboxes = await client.list_inboxes()
             for one in domains:
@@ -116,7 +117,15 @@ class CardRefresher:
         found = {"counts": dict(counts), "sends": sends, "sequences": list(names), "troubles": troubles}
         state = {**now, **found, "lately": lately, "window": window}
         recovered = stage == recovery.RECOVERED
-        return await self._store.subjects.update(one.alert_id, _json(state), note=note, recovered=recovered)
+        return await self._update(one, _json(state), note=note, recovered=recovered)
+
+    async def _update(
+        self, one: AlertSubject, standing: str, *, note: PlannedPost | None = None, recovered: bool = False
+    ) -> bool:
+        """Store what is new: of hundreds of open cards, hardly one changes between two checks."""
+        if standing == one.standing and not recovered:
+            return False
+        return await self._store.subjects.update(one.alert_id, standing, note=note, recovered=recovered)
 
     async def _sends(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> int:
         client = self._contexts.clients[workspace]
