@@ -355,7 +355,7 @@ async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_to
 
 @pytest.mark.parametrize("refused", [False, True], ids=["unanswered", "refused"])
 async def test_a_failed_pause_before_a_resumption_is_told_is_never_without_an_end(
-    ours: Process, theirs: Process, remote: Remote, clock: ManualClock, refused: bool
+    ours: Process, theirs: Process, remote: Remote, clock: ManualClock, *, refused: bool
 ) -> None:
     remote.statuses = dict.fromkeys([ONE, "sq_0002"], "paused")
     await ours.plan([ONE, "sq_0002"], seconds=-1)
