@@ -19,7 +19,7 @@ from bot.store import Store
 from bot.store.alerts.confirmations import Answered, Verdict
 from bot.store.alerts.undo import Question
 from shared import commands, operations
-from shared.commands import COMMANDS, Invocation, render
+from shared.commands import COMMANDS, Invocation
 from shared.commands.arguments import Arguments, Confirmable, OnSequences
 from shared.commands.guard_arguments import Guard
 from shared.commands.table import Help
@@ -72,7 +72,7 @@ class CommandRunner:
         others = tuple(button for button in card.buttons if button.action != undo)
         try:
             nonce = await self._store.confirmations.ask_undo(
-                render(undo), undo.target,
+                _line(card, undo), undo.target,
                 workspace=context.workspace.name, person=context.actor.id, seconds=UNDO_SECONDS,
             )  # fmt: skip
         except RecordsUnavailable:  # the change is made anyway
@@ -88,8 +88,7 @@ class CommandRunner:
         self, card: Card, yes: Arguments, person: Person, *, context: CommandContext
     ) -> Card:
         """A confirmation that is bound to the person and expires."""
-        line = render(yes, workspace=context.workspace.name)
-        question = Question(line=line, person=person.id, workspace=context.workspace.name)
+        question = Question(line=_line(card, yes), person=person.id, workspace=context.workspace.name)
         nonce = await self._store.confirmations.ask(question, seconds=CONFIRM_SECONDS)
         buttons = tuple(
             replace(b, action=Confirm(nonce=nonce), workspace="", tone=Tone.BAD) if b.action == yes else b
@@ -156,6 +155,11 @@ class CommandRunner:
         if not result.changed:
             return Answer(card=card, settles=True)
         return self._changed_answer(card, person, context=context)
+
+
+def _line(card: Card, arguments: Arguments) -> str:
+    """Of the button that does this, which names the workspace where a line has to."""
+    return next((one.line for one in card.buttons if one.action == arguments), arguments.line)
 
 
 def _signed(card: Card, person: Person) -> Card:

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from shared.api import OutreachClient
 from shared.api.http.rate_wait import LocalBudget
-from shared.commands import Role, parse
+from shared.commands import Invocation, Role, parse
 from shared.commands.result import Result
 from shared.domain.card import Card
 from shared.domain.records import (
@@ -348,11 +348,11 @@ class CommandHarness:
             role=self.role,
         )
 
-    async def run(self, line: str) -> Result:
-        return await run(parse(line), self.context)
+    async def run(self, asked: Invocation) -> Result:
+        return await run(asked, self.context)
 
     async def say(self, line: str) -> Said:
-        return said(await self.run(line))
+        return said(await self.run(parse(line)))
 
     @contextmanager
     def failing(self, endpoint: str, instead: httpx.Response | Exception) -> Iterator[None]:

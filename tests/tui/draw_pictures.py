@@ -22,6 +22,7 @@ from textual.pilot import Pilot
 
 from shared.api import OutreachClient
 from shared.api.models import StatsRow
+from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain.snapshot import SOURCES, DailyCounts, Snapshot, service_day, take_snapshot
 from shared.domain.totals import totals
@@ -105,7 +106,7 @@ async def _scene(
 
 
 def _state(workspace: str = ACCOUNT) -> WorkspaceState:
-    async def run(_: str) -> Result:
+    async def run(_: Invocation) -> Result:
         raise AssertionError("nobody presses a key in a picture")
 
     changes = PendingChanges(run, now=moment)

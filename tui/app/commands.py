@@ -9,6 +9,8 @@ from functools import partial
 from textual.notifications import SeverityLevel
 
 from shared.api.models import Sequence as SequenceModel
+from shared.commands import Invocation, UsageError, invocation, parse
+from shared.commands.guard_arguments import Guard
 from shared.domain.card import Card, Tone
 from shared.text.sanitize import visible
 from tui.app.presenter import Presenter, Ui
@@ -23,8 +25,6 @@ from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.prompt import Prompt, suggestions
 
 MOST_LABELS = 12
-GUARDRAILS = ("guard", "guard list")
-"""The command lines whose answer is the page of guardrails, which stays up to date."""
 HINT = "Any command, as in Slack and the shell. Tab completes, Enter runs, Esc cancels."
 
 
@@ -125,40 +125,54 @@ class Commands:
     def open_guardrails(self) -> None:
         state, ui = self.ui.workspaces.current, self.ui
         run = state.pending_changes.run if state.pending_changes else None
-        test = lambda name: self.run_typed(f"guard test {name}")  # noqa: E731 # one expression
+        test = lambda name: self.run_pressed(invocation(Guard(act="test", name=name)))  # noqa: E731 # one expression
         ui.app.push_screen(
             GuardrailsScreen(workspace=state.workspace, run=run, test=test, glyphs=ui.glyphs, now=ui.now)
         )
 
     def run_typed(self, line: str | None) -> None:
-        if " ".join((line or "").split()) in GUARDRAILS:
-            self.open_guardrails()
-        elif line and line.strip():
-            self.ui.run_worker(partial(self._run, line.strip()), group="commands", exclusive=False)
+        if not line or not line.strip():
+            return
+        try:
+            self.run_pressed(parse(line.strip()))
+        except UsageError as error:
+            self.ui.run_worker(partial(self._show, error.card), group="commands", exclusive=False)
 
-    async def _run(self, line: str) -> None:
+    def run_pressed(self, asked: Invocation | None) -> None:
+        if asked is None:
+            return
+        if asked.arguments == Guard() and asked.workspace is None:
+            self.open_guardrails()  # unlike an answer, the page stays up to date
+        else:
+            self.ui.run_worker(partial(self._run, asked), group="commands", exclusive=False)
+
+    async def _run(self, asked: Invocation) -> None:
         """Confirm, run and show the answer; as a notification if another page is open by then."""
         state = self.ui.workspaces.current
-        while line and state.pending_changes:
-            sequences = [one.sequence for one in state.board.sequences] if state.board else []
-            refused = state.pending_changes.refuses(line)
-            dialog = None if refused else confirmation_of(line, sequences=sequences)
-            if dialog and not await self.ui.app.push_screen_wait(dialog):
-                return
-            screen, self.ui.board.running = self.ui.app.screen, line
-            self.presenter.second_passed()
-            try:
-                card = (await state.pending_changes.run(line)).card
-            finally:
-                self.ui.board.running = ""
-            self.presenter.second_passed()
-            if state.feed and dialog:
-                state.feed.read_now()
-            if self.ui.app.screen is not screen:
-                self._tell([card])
-                return
-            answer = await self.ui.app.push_screen_wait(CardDialog(card, glyphs=self.ui.glyphs))
-            line = answer or ""
+        if state.pending_changes is None:
+            return
+        sequences = [one.sequence for one in state.board.sequences] if state.board else []
+        refused = state.pending_changes.refuses(asked)
+        dialog = None if refused else confirmation_of(asked, sequences=sequences)
+        if dialog and not await self.ui.app.push_screen_wait(dialog):
+            return
+        screen, self.ui.board.running = self.ui.app.screen, asked.line
+        self.presenter.second_passed()
+        try:
+            card = (await state.pending_changes.run(asked)).card
+        finally:
+            self.ui.board.running = ""
+        self.presenter.second_passed()
+        if state.feed and dialog:
+            state.feed.read_now()
+        if self.ui.app.screen is screen:
+            await self._show(card)
+        else:
+            self._tell([card])
+
+    async def _show(self, card: Card) -> None:
+        """Show an answer, and carry out its button that is pressed."""
+        self.run_pressed(await self.ui.app.push_screen_wait(CardDialog(card, glyphs=self.ui.glyphs)))
 
     def _tell(self, cards: Sequence[Card]) -> None:
         """One toast for one act."""

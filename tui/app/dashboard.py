@@ -220,7 +220,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         if ref and page(ref, board=board, changes=()):
             self.navigation.open_page(ref)
             return
-        self.push_screen(CardDialog(card_of(line), glyphs=self._glyphs), self.commands.run_typed)
+        self.push_screen(CardDialog(card_of(line), glyphs=self._glyphs), self.commands.run_pressed)
 
     @on(DetailScreen.DataNeeded)
     def _data_needed(self, message: DetailScreen.DataNeeded) -> None:

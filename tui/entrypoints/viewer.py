@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shared.commands import Invocation
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds
@@ -111,7 +112,7 @@ class RelayFeed:
                 await composer.refresh_trends(self.history)
 
 
-async def _only_shown(_: str) -> Result:
+async def _only_shown(_: Invocation) -> Result:
     text = "Run commands in the dashboard in a terminal, a shell or Slack. Navigation keys work here."
     card = Card(title="This view is read-only", tone=Tone.WARN, text=(text,))
     return Result(card=card, problem=Problem(text="read-only"))

@@ -1,4 +1,4 @@
-"""Runs command lines of the dashboard, and tracks status changes until a read confirms them.
+"""Runs commands of the dashboard, and tracks status changes until a read confirms them.
 
 Separate from the screens, which only show it; every change goes through the same parser and table.
 """
@@ -12,11 +12,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from shared.api.models import Sequence
-from shared.commands import UsageError, parse
+from shared.commands import Invocation, invocation
+from shared.commands.arguments import Resume
+from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
-from shared.text.tokenize import join
 from tui.model.board import Board
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 UNDO = timedelta(seconds=10)
-VERBS = {"paused": "pause", "active": "resume"}
 PROGRESS = {"paused": "pausing…", "active": "resuming…"}
 
 
@@ -40,9 +40,11 @@ class StatusChange:
     """Of a pause, after which it resumes automatically; 0 means until someone resumes it."""
 
     @property
-    def line(self) -> str:
-        timed = ("for", f"{self.hours}h") if self.hours else ()
-        return join(VERBS[self.status], self.sequence.id, *timed)
+    def asked(self) -> Invocation:
+        target = (self.sequence.id,)
+        if self.status == "active":
+            return invocation(Resume(target=target))
+        return invocation(Pause(target=target, duration=timedelta(hours=self.hours) if self.hours else None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,32 +71,24 @@ ONLY_READS = Card(
 )
 
 
-def changes_something(line: str) -> bool:
-    """Whether a command line changes something; an invalid one doesn't."""
-    try:
-        return parse(line).changes
-    except UsageError:
-        return False
-
-
-async def run_line(context: CommandContext, line: str) -> Result:
-    """Carry out a command line; every failure is a result too."""
+async def run_command(context: CommandContext, asked: Invocation) -> Result:
+    """Carry out a command; every failure is a result too."""
     from shared import operations  # late: no command runs before the first screen
 
     try:
-        return await operations.run(parse(line), context)
+        return await operations.run(asked, context)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives
         card = operations.error_card(error)
-        logger.warning("%s: %s", line, card.summary)
+        logger.warning("%s: %s", asked.line, card.summary)
         return Result(card=card, effect="failed", problem=Problem(text=str(error)))
 
 
 class PendingChanges:
-    """Runs command lines, and remembers requested until they are proven."""
+    """Runs commands, and remembers requested until they are proven."""
 
     def __init__(
         self,
-        run: Callable[[str], Awaitable[Result]],
+        run: Callable[[Invocation], Awaitable[Result]],
         *,
         now: Callable[[], datetime],
         read_only: bool = False,
@@ -106,14 +100,14 @@ class PendingChanges:
         self._done: tuple[StatusChange, ...] = ()
         self._done_at: datetime | None = None
 
-    async def run(self, line: str) -> Result:
-        if not self.refuses(line):
-            return await self._run(line)
+    async def run(self, asked: Invocation) -> Result:
+        if not self.refuses(asked):
+            return await self._run(asked)
 
         return Result(card=ONLY_READS, problem=Problem(text="read-only"))
 
-    def refuses(self, line: str) -> bool:
-        return self.read_only and changes_something(line)
+    def refuses(self, asked: Invocation) -> bool:
+        return self.read_only and asked.changes
 
     async def carry_out(self, requested: Iterable[StatusChange]) -> tuple[Result, ...]:
         """Ask the service, one after another."""
@@ -126,7 +120,7 @@ class PendingChanges:
 
     async def _one(self, change: StatusChange) -> Result:
         try:
-            result = await self.run(change.line)
+            result = await self.run(change.asked)
         except BaseException:
             self.pending.pop(change.sequence.id, None)
             raise

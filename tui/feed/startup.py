@@ -16,6 +16,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain import forecast
 from shared.domain.records import Actor, LeadReply, Records, RecordsUnavailable
@@ -23,7 +24,7 @@ from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.interested_counter import InterestedCounter
-from tui.feed.pending_changes import run_line
+from tui.feed.pending_changes import run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.model.board import compose
 from tui.system.fast_start import StartSettings
@@ -139,12 +140,12 @@ class ServiceFeed:
             return None
         return {row.group: row.sends for row in rows}
 
-    async def run(self, line: str) -> Result:
-        """Carry out a command line, as soon as the service can be reached."""
+    async def run(self, asked: Invocation) -> Result:
+        """Carry out a command, as soon as the service can be reached."""
         self._acting.set()
         await self._equipped.wait()
         assert self._context
-        return await run_line(self._context, line)
+        return await run_command(self._context, asked)
 
     async def _run(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         last = await asyncio.to_thread(self.start_settings.last)

@@ -14,14 +14,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from shared.api.models import Sequence as SequenceModel
-from shared.commands import parse
-from shared.commands.arguments import Add, OnSequence, Remove
+from shared.commands import Invocation, invocation
+from shared.commands.arguments import Add, Arguments, OnSequence, Remove
 from shared.commands.pauses import Pause
 from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.card import Card
 from shared.text.formats import show_span
 from shared.text.sanitize import visible
-from tui.feed.pending_changes import changes_something
 from tui.model import rich_card
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import PALETTES, Glyphs
@@ -29,8 +28,8 @@ from tui.theme.palette import PALETTES, Glyphs
 MOST_BUTTONS = 5
 
 
-class CardDialog(SafeScreen[str | None], ModalScreen[str | None]):
-    """Answers the command line of the button that was pressed, or None."""
+class CardDialog(SafeScreen[Invocation | None], ModalScreen[Invocation | None]):
+    """Answers the command of the button that was pressed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "Back", id="card.back")]
 
@@ -56,7 +55,11 @@ class CardDialog(SafeScreen[str | None], ModalScreen[str | None]):
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
         number = (event.button.id or "").removeprefix("button-")
-        self.dismiss(self._buttons[int(number)].line if number.isdigit() else None)
+        for pressed in self._buttons[int(number) :][:1] if number.isdigit() else ():
+            if isinstance(pressed.action, Arguments):
+                self.dismiss(invocation(pressed.action, workspace=pressed.workspace or None))
+                return
+        self.dismiss(None)
 
 
 class ConfirmDialog(SafeScreen[bool], ModalScreen[bool]):
@@ -116,14 +119,13 @@ class HoursDialog(SafeScreen[int], ModalScreen[int]):
         self.dismiss(int((event.button.id or "hours-0").removeprefix("hours-")))
 
 
-def confirmation_of(line: str, *, sequences: Sequence[SequenceModel]) -> ConfirmDialog | None:
+def confirmation_of(asked: Invocation, *, sequences: Sequence[SequenceModel]) -> ConfirmDialog | None:
     """What to ask before a command that changes something, by the names it means; None for one that reads, or is none."""
-    if not changes_something(line):
+    if not asked.changes:
         return None
-    invocation = parse(line)
-    verb = invocation.command.name.capitalize()
-    title = f"{invocation.command.summary}?"
-    arguments = invocation.arguments
+    verb = asked.command.name.capitalize()
+    title = f"{asked.command.summary}?"
+    arguments = asked.arguments
     if isinstance(arguments, Remove):
         title = f"{verb} {arguments.who}?"
     elif isinstance(arguments, OnSequence):
@@ -133,4 +135,4 @@ def confirmation_of(line: str, *, sequences: Sequence[SequenceModel]) -> Confirm
             duration = arguments.duration if isinstance(arguments, Pause) else None
             period = f" for {show_span(duration)}" if duration else ""
             title = f"{verb} {email}{found.sequence.label}{period}?"
-    return ConfirmDialog(title=title, text=(line,), yes=verb)
+    return ConfirmDialog(title=title, text=(asked.line,), yes=verb)

@@ -10,6 +10,8 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from shared.commands import Invocation, invocation
+from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.text.sanitize import visible
 from tui.model.guardrails import COLUMNS, GuardrailLine, lines_of
@@ -38,7 +40,7 @@ class GuardrailsScreen(SafeScreen[None]):
         self,
         *,
         workspace: str,
-        run: Callable[[str], Awaitable[Result]] | None,
+        run: Callable[[Invocation], Awaitable[Result]] | None,
         test: Callable[[str], object],
         glyphs: Glyphs,
         now: Callable[[], datetime],
@@ -77,7 +79,7 @@ class GuardrailsScreen(SafeScreen[None]):
         if self._run is None:
             self.note.set_text([(f" {NO_RECORDS}", Ink.WARN)])
             return
-        result = await self._run("guard list")
+        result = await self._run(invocation(Guard()))
         card = result.card
         if card.table is None:  # a failure: what was read before stays
             self.note.set_text(

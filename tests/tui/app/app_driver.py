@@ -9,6 +9,7 @@ from dataclasses import replace
 from textual.pilot import Pilot
 
 from shared.api.models import Inbox
+from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain.card import Card
 from shared.domain.snapshot import Reading, Snapshot
@@ -26,8 +27,8 @@ class RecordedLines:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    async def __call__(self, line: str) -> Result:
-        self.lines.append(line)
+    async def __call__(self, asked: Invocation) -> Result:
+        self.lines.append(asked.line)
         return Result(card=Card(title="Done"))
 
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from shared.commands import Invocation
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
@@ -25,8 +26,8 @@ class FakeService:
         self.lines: list[str] = []
         self.broken = False
 
-    async def run(self, line: str) -> Result:
-        self.lines.append(line)
+    async def run(self, asked: Invocation) -> Result:
+        self.lines.append(asked.line)
         if self.broken:
             card = Card(
                 title="The outreach service can't be reached", tone=Tone.BAD, text=("Nothing was changed.",)

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from shared.commands import Invocation
 from shared.commands.result import Problem, Result
 from shared.domain.guard_records import CountSample, Happening, Incident
 from shared.domain.records import RecordsUnavailable
@@ -116,9 +117,9 @@ async def test_the_page_says_that_no_bot_database_is_shared() -> None:
     harness = open_harness()
     harness.records = None
 
-    async def run(line: str) -> Result:
+    async def run(asked: Invocation) -> Result:
         try:
-            return await harness.run(line)
+            return await harness.run(asked)
         except RecordsUnavailable as error:
             return Result(card=error_card(error), problem=Problem(text=str(error)))
 

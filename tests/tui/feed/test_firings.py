@@ -9,6 +9,8 @@ from pathlib import Path
 
 from sandbox.service import Service
 from shared import settings as shared_settings
+from shared.commands import invocation
+from shared.commands.guard_arguments import Guard
 from shared.domain import forecast
 from shared.domain.guard_records import Incident
 from shared.domain.records import Records
@@ -68,7 +70,7 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
         feed.start(heard.put_nowait, heard.put_nowait)
         try:
             async with asyncio.timeout(60):
-                card = await feed.run("guard list")
+                card = await feed.run(invocation(Guard()))
                 sends = await feed.inbox_sends()
                 rules: list[str] = []
                 while not rules:

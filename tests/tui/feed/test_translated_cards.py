@@ -7,18 +7,19 @@ from functools import partial
 import pytest
 
 from shared.api.models import Sequence
-from shared.commands import parse
+from shared.commands import invocation
+from shared.commands.guard_arguments import Guard
 from tests.clock import moment
 from tests.shared.doubles import open_harness
 from tests.translated import translate
-from tui.feed.pending_changes import PendingChanges, StatusChange, run_line
+from tui.feed.pending_changes import PendingChanges, StatusChange, run_command
 from tui.model.guardrails import lines_of
 
 
 async def test_a_change_is_pending_where_it_was_made_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     translate(monkeypatch)
     harness = open_harness()
-    changes = PendingChanges(partial(run_line, harness.context), now=moment)
+    changes = PendingChanges(partial(run_command, harness.context), now=moment)
     made = StatusChange(
         sequence=Sequence(id="sq_1", name="Q3 Founders", status="active"), status="paused", hours=2
     )
@@ -27,12 +28,12 @@ async def test_a_change_is_pending_where_it_was_made_alone(monkeypatch: pytest.M
     assert [one.effect for one in results] == ["paused", "refused"]
     assert set(changes.pending) == {"sq_1"}
     (back,) = changes.undo()
-    assert parse(back.line).arguments == results[0].undo
+    assert back.asked.arguments == results[0].undo
 
 
 async def test_guardrails_are_listed_by_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     translate(monkeypatch)
-    result = await run_line(open_harness().context, "guard list")
+    result = await run_command(open_harness().context, invocation(Guard()))
     assert {one.state for one in lines_of(result)} <= {
         "acts",
         "suggests",
