@@ -1,4 +1,4 @@
-"""Texts that all alert cards share: lead, times, durations and quoted command lines. Pure."""
+"""Texts that all alert cards share: lead, times and durations. Pure."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How a command line becomes a Card in Slack."""
+"""How a command becomes an answer in Slack."""

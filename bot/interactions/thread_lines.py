@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from bot.blockkit.actions import ALERT
+from bot.blockkit.actions import ALERT, CLAIMING, LOOKS
 from bot.store.alerts.claims import ClaimState
 from shared.api.events import Event, read_event
 from shared.text.tokenize import join
 
 _PHRASES = {"take over": "takeover", "not interested": "dismiss", "mark done": "done", "view lead": "lead"}
-_VERBS = frozenset({"claim", "takeover", "release", "snooze", "wake", "done", "dismiss", "reopen"})
-_LOOKS = frozenset({"lead", "reply", "remove"})
+_OF_LEAD = LOOKS | {"remove"}
 """Verbs that mean the card's lead when nothing follows."""
 _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
 
@@ -19,9 +18,9 @@ _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | r
 def needs_alert(line: str) -> bool:
     """Whether a line means an alert that it does not name."""
     verb, rest = _split(line)
-    if verb in _VERBS:
+    if verb in CLAIMING:
         return not rest.startswith(ALERT)
-    return verb in _LOOKS and not rest
+    return verb in _OF_LEAD and not rest
 
 
 def line_about(line: str, alert: ClaimState | None, *, several: bool) -> str:
