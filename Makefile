@@ -17,6 +17,7 @@ MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Jo
 	2027-04-04T02:59:40+13:00@Pacific/Auckland 2026-11-30T23:59:40-05:00@EST5EDT,M3.2.0,M11.1.0
 # Properties choose moments of their own.
 DATED := -m "not e2e and not postgresql and not soak and not lint and not hypothesis" --ignore=tests/shared/domain/test_evidence.py \
+	--ignore-glob='*/jobs/test_guardrail*' \
 	tests/shared/commands tests/shared/domain tests/shared/text tests/shared/operations tests/shared/client_report \
 	tests/bot/jobs tests/bot/alerts tests/bot/interactions/test_snooze.py tests/tui/model tests/tui/feed \
 	tests/tui/app/test_replay_moments.py tests/sandbox/service/seed tests/sandbox/service/v1/test_document.py
