@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from sandbox.service.base.errors import BadRequest
 
 _URL_LENGTH = 2_048
+_HOST = re.compile(r"[0-9A-Za-z._:-]+")
+"""A name, or an address without brackets."""
 
 
 def check_url(url: str) -> str:
@@ -22,7 +25,7 @@ def check_url(url: str) -> str:
         raise BadRequest("The url can't be read.", field="url") from None
     if (
         len(url) > _URL_LENGTH
-        or not host
+        or not _HOST.fullmatch(host)
         or port == 0
         or not url.isascii()
         or not url.isprintable()

@@ -24,13 +24,17 @@ from tests.shared.storage.budget_processes import SLOT
 
 
 @pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits that budgets asked for in this test, which a busy machine doesn't make longer."""
+async def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The waits that budgets asked for in this test, which a busy machine doesn't make longer.
+
+    A fixture that several tests share may run a loop of its own, in another thread.
+    """
     asked: list[float] = []
-    sleep = asyncio.sleep
+    sleep, own = asyncio.sleep, asyncio.get_running_loop()
 
     async def recorded(seconds: float) -> None:
-        asked.append(seconds)
+        if asyncio.get_running_loop() is own:
+            asked.append(seconds)
         await sleep(seconds)
 
     monkeypatch.setattr(asyncio, "sleep", recorded)

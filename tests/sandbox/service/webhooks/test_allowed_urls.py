@@ -39,6 +39,8 @@ def test_https_to_public_hosts_and_http_to_loopback_are_taken(url: str) -> None:
         "https://0.0.0.0/x",
         "https://2130706433/x",
         "https://0x7f.1/x",
+        "https://0.aa*",
+        "https://a<b.example/x",
         "https://intranet/x",
         "https://db.internal/x",
         "https://user:secret@hooks.firm.example/x",
