@@ -17,8 +17,9 @@ from sqlalchemy.engine import URL, make_url
 
 from shared.api import LocalBudget, Priority, RateLimited
 from shared.api.http.rate_limit import BURST, Pace
+from shared.api.http.rate_wait import DEFAULT_RATE
 from shared.storage import budget_rows
-from shared.storage.rate_budget import SharedBudget, budget_key
+from shared.storage.rate_budget import FALLBACK_SHARE, SharedBudget, budget_key
 from tests.clock import moment
 from tests.shared.storage.budget_processes import SLOT
 
@@ -169,6 +170,8 @@ async def test_a_database_that_hangs_delays_a_request_by_seconds(fresh_postgresq
         try:
             async with asyncio.timeout(30):
                 await budget.reserve(priority=Priority.NORMAL, deadline=None)
+            # The machine's own row is used meanwhile.
+            assert budget.state().rate == pytest.approx(DEFAULT_RATE / FALLBACK_SHARE)
         finally:
             os.kill(pid, signal.SIGCONT)
 
