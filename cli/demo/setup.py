@@ -16,7 +16,10 @@ import aiohttp
 from bot.slack.manifest import manifest
 from cli.demo import processes
 
-READY_SECONDS = 30.0
+READY_SECONDS = 120.0
+"""For each program to start; one that ends before is not waited for. A busy small machine took over 30 seconds."""
+RESTARTS = 5
+"""Of a bot that was not ready yet, after which it is not waited for."""
 POLL_SECONDS = 5
 ACCOUNT = "acme"
 """The sandbox's workspace whose key the demo uses."""
@@ -62,7 +65,7 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Ins
             processes.Supervised("bot", env=environ, log=folder / "bot.log")
         )
         await _subscribe(bot_url, environ, folder)
-        await _until_ready(http, bot_url, folder)
+        await _until_ready(http, bot_url, bot, folder / "bot.log")
         announcement = {**announced, "bot_url": bot_url, "bot_pid": bot.pid}
         yield Installation(announcement=announcement, environ=environ, bot=bot, http=http)
 
@@ -103,20 +106,29 @@ async def _install_app(http: aiohttp.ClientSession, announced: Mapping[str, Any]
 async def _subscribe(bot_url: str, environ: Mapping[str, str], folder: Path) -> None:
     """As a real installation does it: the command that keeps the secret where the bot finds it."""
     words = ("webhooks", "create", "--url", f"{bot_url}/webhooks/outreach")
-    async with processes.running(*words, env=environ, log=folder / "webhooks.log") as process:
-        if await asyncio.wait_for(process.wait(), READY_SECONDS):
-            raise DemoFailed(f"The subscription failed: {_last_lines(folder / 'webhooks.log')}")
+    log = folder / "webhooks.log"
+    async with processes.running(*words, env=environ, log=log) as process:
+        try:
+            failed = await asyncio.wait_for(process.wait(), READY_SECONDS)
+        except TimeoutError:
+            raise DemoFailed(
+                f"The subscription took over {READY_SECONDS:g} seconds: {_last_lines(log)}"
+            ) from None
+        if failed:
+            raise DemoFailed(f"The subscription failed: {_last_lines(log)}")
 
 
-async def _until_ready(http: aiohttp.ClientSession, bot_url: str, folder: Path) -> None:
+async def _until_ready(
+    http: aiohttp.ClientSession, bot_url: str, bot: processes.Supervised, log: Path
+) -> None:
     deadline = asyncio.get_running_loop().time() + READY_SECONDS
-    while asyncio.get_running_loop().time() < deadline:
+    while asyncio.get_running_loop().time() < deadline and bot.restarts < RESTARTS:
         with contextlib.suppress(aiohttp.ClientError, TimeoutError):
             async with http.get(f"{bot_url}/readyz", timeout=aiohttp.ClientTimeout(total=2)) as answer:
                 if answer.status == 200:
                     return
         await asyncio.sleep(0.05)
-    raise DemoFailed(f"The bot didn't become ready: {_last_lines(folder / 'bot.log')}")
+    raise DemoFailed(f"The bot didn't become ready: {_last_lines(log)}")
 
 
 def _last_lines(log: Path) -> str:
