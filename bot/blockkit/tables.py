@@ -36,6 +36,7 @@ def draw(table: Table | None, *, caption: str) -> Block | None:
     """The table as people sort it and turn its pages, or as lines where it would be wider than a phone."""
     if table is None or not table.rows:
         return None
+    table = replace(table, rows=table.rows[:MOST_ROWS])
     short = _columns_of(table, [n for n, column in enumerate(table.columns) if column.narrow != ""])
     fitting = _fitting(short)
     if fitting < len(short.columns) and len(table.rows) <= MOST_LINES:
@@ -74,7 +75,7 @@ def _data_table(table: Table, *, caption: str) -> Block:
             _figure(cell, column) or _cell(shown(cell), mark=MARKS[row.tone] if n == 0 else "")
             for n, (cell, column) in enumerate(zip(row.cells, table.columns, strict=True))
         ]
-        for row in table.rows[:MOST_ROWS]
+        for row in table.rows
     ]
     return {
         "type": "data_table",

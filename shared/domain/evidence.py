@@ -23,8 +23,6 @@ TOO_FEW = "too few"
 NO_CHANGE = "no clear change"
 MOST_MORE = 100_000
 """Sends beyond which two rates are as good as equal."""
-_STEPS = 160
-"""Intervals of the integration; even. Enough for 1e-6; what lies beyond its ends is at most 5e-5."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,61 +134,41 @@ def chance_higher(one: Rate, other: Rate) -> float:
 
     Each true rate has the distribution Beta(1 + part, 1 + rest): every rate was as likely as any other beforehand.
     """
-    narrow, wide = sorted((one, other), key=_variance)
-    a, b = 1 + narrow.part, 1 + narrow.sends - narrow.part
-    middle, spread = a / (a + b), math.sqrt(_variance(narrow))
-    low, high = max(0.0, middle - 9 * spread), min(1.0, middle + 9 * spread)
-    total = below = 0.0
-    for step in range(_STEPS + 1):  # Simpson's rule over the narrower of the two
-        x = low + (high - low) * step / _STEPS
-        weight = (1 if step in {0, _STEPS} else 4 if step % 2 else 2) * _density(x, a, b)
-        total += weight
-        below += weight * _beta_below(x, 1 + wide.part, 1 + wide.sends - wide.part)
-    found = min(1.0, max(0.0, below / total))
-    return found if narrow is one else 1 - found
+    few, many = sorted((one, other), key=lambda rate: rate.sends)
+    # A Beta variate is below x as often as enough of `tries` events of chance x come (DLMF 8.17.5).
+    tries, needed = few.sends + 1, few.part + 1
+    a, b = 1 + many.part, 1 + many.sends - many.part
+    found = _beta_binomial_tail(needed, tries, a, b)
+    return found if many is one else 1 - found
 
 
-def _variance(rate: Rate) -> float:
-    a, b = 1 + rate.part, 1 + rate.sends - rate.part
-    return a * b / ((a + b) ** 2 * (a + b + 1))
+def _beta_binomial_tail(least: int, tries: int, a: int, b: int) -> float:
+    """The probability of at least so many of the tries, if their chance has the distribution Beta(a, b).
 
-
-def _density(x: float, a: float, b: float) -> float:
-    if x <= 0.0:
-        return b if a == 1 else 0.0
-    if x >= 1.0:
-        return a if b == 1 else 0.0
-    return math.exp(_log_front(x, a, b) - math.log(x) - math.log1p(-x))
-
-
-def _log_front(x: float, a: float, b: float) -> float:
-    return math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-
-
-def _beta_below(x: float, a: float, b: float) -> float:
-    """The regularized incomplete beta function, by its continued fraction (Lentz; DLMF 8.17.22)."""
-    if x <= 0.0 or x >= 1.0:
-        return 0.0 if x <= 0.0 else 1.0
-    if x > (a + 1) / (a + b + 2):
-        return 1.0 - _beta_below(1.0 - x, b, a)
-    tiny = 1e-300
-    c, d = 1.0, 1.0 / _nonzero(1.0 - (a + b) * x / (a + 1.0), tiny)
-    fraction = d
-    for m in range(1, 1000):
-        for term in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
-            d = 1.0 / _nonzero(1.0 + term * d, tiny)
-            c = _nonzero(1.0 + term / c, tiny)
-            fraction *= c * d
-        if abs(c * d - 1.0) < 1e-10:
+    Sums the side of `least` that lies away from the mean: its terms fall, so it takes a few standard deviations of them.
+    """
+    upwards = least * (a + b) > tries * a
+    n = least if upwards else least - 1
+    term = math.exp(
+        _log_beta(n + a, tries - n + b)
+        - _log_beta(a, b)
+        - _log_beta(n + 1, tries - n + 1)
+        - math.log(tries + 1)
+    )
+    total = term
+    for k in range(n, tries) if upwards else range(n, 0, -1):
+        if upwards:
+            term *= (tries - k) * (k + a) / ((k + 1) * (tries - k - 1 + b))
+        else:
+            term *= k * (tries - k + b) / ((tries - k + 1) * (k - 1 + a))
+        total += term
+        if term <= total * 1e-12:
             break
-    return math.exp(_log_front(x, a, b)) * fraction / a
+    return min(total, 1.0) if upwards else max(1 - total, 0.0)
 
 
-def _nonzero(value: float, tiny: float) -> float:
-    return value if abs(value) > tiny else tiny
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,8 +208,7 @@ def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
     if len(known) < 2:
         return None
     (best, rate), *others = known
-    doubt = sum(1 - chance_higher(rate, other) for _, other in others)  # of any of them; Boole's bound
-    sure = max(0.0, 1 - doubt)
+    sure = max(0.0, 1 - _doubt(rate, (other for _, other in others)))
     return Contest(
         best=best, best_rate=rate, next=others[0][0], next_rate=others[0][1], others=len(others), sure=sure,
         more=0 if sure >= SURE else more_sends(rate, *(other for _, other in others)),
@@ -245,11 +222,10 @@ def more_sends(one: Rate, *others: Rate) -> int | None:
     """
 
     def roughly_tells(more: int) -> bool:
-        return sum(_rough_doubt(one, other, more) for other in others) < 1 - SURE
+        return _sum_to_doubt(_rough_doubt(one, other, more) for other in others) < 1 - SURE
 
     def tells(more: int) -> bool:
-        best = _grown(one, more)
-        return sum(1 - chance_higher(best, _grown(other, more)) for other in others) <= 1 - SURE
+        return _doubt(_grown(one, more), (_grown(other, more) for other in others)) <= 1 - SURE
 
     if not roughly_tells(MOST_MORE):
         return None
@@ -262,6 +238,21 @@ def more_sends(one: Rate, *others: Rate) -> int | None:
     while more <= MOST_MORE and not tells(more):
         more = _round_up(more + 1 + more // 20)
     return more if more <= MOST_MORE else None
+
+
+def _doubt(best: Rate, others: Iterable[Rate]) -> float:
+    """How likely any of the others is above, at most (Boole's bound); beyond doubt, of the first of them."""
+    return _sum_to_doubt(1 - chance_higher(best, other) for other in others)
+
+
+def _sum_to_doubt(chances: Iterable[float]) -> float:
+    """Their sum, or that of the first ones where these are more than the doubt that is allowed."""
+    total = 0.0
+    for chance in chances:
+        total += chance
+        if total > 1 - SURE:
+            break
+    return total
 
 
 def _rough_doubt(one: Rate, other: Rate, more: int) -> float:

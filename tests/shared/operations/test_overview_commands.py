@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,7 +11,9 @@ import httpx
 import pytest
 
 from shared.commands import COMMANDS, Role, parse
+from shared.domain import evidence
 from shared.domain.card import Tone
+from shared.domain.evidence import Contest, Rate
 from shared.domain.guard_records import number_of
 from shared.domain.records import AlertsSummary
 from shared.operations import run
@@ -176,6 +180,22 @@ async def test_stats_have_counts_rates_bars_and_names(harness: CommandHarness) -
         0.02, pytest.approx(0.01557, abs=1e-4), pytest.approx(0.02568, abs=1e-4),
     )  # fmt: skip
     assert ("GET", "/stats", {"group_by": "sequence"}) in harness.service.requests
+
+
+async def test_stats_are_computed_beside_the_event_loop(
+    harness: CommandHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+    contest = evidence.contest
+
+    def compared(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
+        threads.append(threading.get_ident())
+        return contest(groups)
+
+    monkeypatch.setattr(evidence, "contest", compared)
+    await harness.say("stats by inbox")
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(
