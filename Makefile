@@ -15,9 +15,9 @@ MOMENTS := 2026-11-23T00:05:00+00:00@UTC 2026-11-21T23:59:40-03:30@America/St_Jo
 	2026-12-31T23:59:40+00:00@UTC 2028-02-29T23:59:40+05:45@Asia/Kathmandu \
 	2027-03-28T01:59:40+01:00@Europe/Berlin 2026-10-25T02:59:40+02:00@Europe/Berlin \
 	2027-04-04T02:59:40+13:00@Pacific/Auckland 2026-11-30T23:59:40-05:00@EST5EDT,M3.2.0,M11.1.0
-# Properties choose moments of their own.
+# Properties choose moments of their own, and so do the tests of all zones' changes of clocks.
 DATED := -m "not e2e and not postgresql and not soak and not lint and not hypothesis" --ignore=tests/shared/domain/test_evidence.py \
-	--ignore-glob='*/jobs/test_guardrail*' \
+	--ignore=tests/shared/domain/test_wall_clock.py --ignore=tests/tui/feed/test_causes.py --ignore-glob='*/jobs/test_guardrail*' \
 	tests/shared/commands tests/shared/domain tests/shared/text tests/shared/operations tests/shared/client_report \
 	tests/bot/jobs tests/bot/alerts tests/bot/interactions/test_snooze.py tests/tui/model tests/tui/feed \
 	tests/tui/app/test_replay_moments.py tests/sandbox/service/seed tests/sandbox/service/v1/test_document.py
@@ -67,7 +67,7 @@ else
 endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
-	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql or scipy) and not soak" -n 6 --dist loadgroup -o timeout=300 $(ARGS)
+	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql or scipy) and not soak" -n 4 --dist loadgroup -o timeout=300 $(ARGS)
 
 test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=... runs the other tests at any)
 	@printf '%s\n' $(MOMENTS) | xargs -P 2 -I{} sh -c 'at={}; \

@@ -36,6 +36,9 @@ def test_the_payload_that_the_document_shows_is_read_whole() -> None:
     assert (event.lead.email, event.lead.first_name, event.lead.company) == ("ada@x.io", "Ada", "Engines")
     assert (event.lead.name, event.reply, event.inbox) == ("Ada", "Yes, tell me more.", "sam@mail.example")
     assert event.raw == SHOWN
+    unnamed = read_event(json.dumps({**SHOWN, "token": "xoxb-secret"}).encode())
+    assert unnamed == event
+    assert "xoxb" not in repr(unnamed)
 
 
 @pytest.mark.parametrize(

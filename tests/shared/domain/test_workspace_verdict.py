@@ -104,6 +104,7 @@ def account(*statuses: tuple[str, float | None], each: int = 2) -> list[Inbox]:
             "All 2 domains paused · 4 of 4 inboxes not sending",
         ),
         (account(("active", None), ("active", 90)), Tone.UNKNOWN, "2 of 4 inboxes of unknown health"),
+        (account(("active", 90), each=1), Tone.GOOD, "The only inbox is healthy"),
         ([], Tone.INFO, "No inboxes are connected to this workspace"),
     ],
 )
@@ -115,6 +116,29 @@ def test_the_verdict_says_what_cannot_send_first(inboxes: list[Inbox], tone: Ton
 def test_paused_domains_are_named_first() -> None:
     detail = judge(account(("active", 20), ("resting", 95), ("active", 95))).detail
     assert detail == "d1.example, d0.example"
+
+
+def test_four_domains_in_trouble_are_named_the_worst_first_and_unknown_ones_last() -> None:
+    troubled = [("active", 70), ("active", None), ("active", 60), ("active", 65)]
+    assert judge(account(*troubled)).detail == "d2.example, d3.example, d0.example, d1.example"
+    two_more = account(*troubled, ("resting", None), ("active", 1), ("active", 99))
+    assert judge(two_more).detail == "d4.example, d5.example, d2.example, d3.example and 2 more"
+
+
+def test_a_paused_domain_without_a_score_is_named_before_one_with_the_lowest() -> None:
+    each_unknown = [
+        Inbox(email="a@x.example", status="resting"),
+        Inbox(email="a@y.example", status="resting", health_score=0),
+    ]
+    assert judge(each_unknown).detail == "x.example, y.example"
+
+
+def test_severity_counts_each_trouble_with_all_that_is_worse() -> None:
+    verdict = judge(
+        account(("resting", 90), ("active", 50), ("active", 70), ("active", None), ("active", 99))
+    )
+    assert verdict.severity == (1, 2, 4, 6, 8)
+    assert judge([]).severity == (0, 0, 0, 0, 0)
 
 
 def test_nothing_is_claimed_before_an_answer() -> None:
