@@ -55,7 +55,7 @@ def _status(url: URL, *, as_json: bool) -> int:
     }
     card = Result(card=Card(title="The bot's database", tone=_tone(state), facts=tuple(facts)), rows=(data,))
     code = card_output.answer(card, as_json=as_json)
-    return exit_codes.FAILED if state.is_newer else code
+    return exit_codes.FAILED if state.problem else code
 
 
 def _state(url: URL) -> migrate.SchemaState:
@@ -73,15 +73,15 @@ def _read_state(engine: sa.Engine) -> migrate.SchemaState:
 def _standing(state: migrate.SchemaState) -> str:
     if not state.revision:
         return "empty. The bot creates it at its first start."
-    if state.is_newer:
-        return f"{state.revision}: newer than this version, {migrate.program_version()}, knows. Install a newer version"
+    if state.problem:
+        return f"{state.revision}. {state.problem}"
     if state.revision != migrate.HEAD:
         return f"{state.revision}; upgraded to {migrate.HEAD} at the next start, or by `outreach database upgrade`"
     return f"{state.revision}, the newest"
 
 
 def _tone(state: migrate.SchemaState) -> Tone:
-    return Tone.BAD if state.is_newer else Tone.GOOD if state.revision == migrate.HEAD else Tone.INFO
+    return Tone.BAD if state.problem else Tone.GOOD if state.revision == migrate.HEAD else Tone.INFO
 
 
 def _upgrade(url: URL) -> int:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.store.db import migrate
-from bot.store.db.migrate import NewerSchema
+from bot.store.db.migrate import UnusableSchema
 from bot.store.db.schema import timers
 from bot.store.db.slack_schema import moved_channels
 from cli.doctor.finding import Finding, bad, doubtful, good
@@ -52,7 +52,7 @@ async def database(settings: Settings) -> list[Finding]:
     shown = settings.database.render_as_string(hide_password=True)
     try:
         waiting, moved = await asyncio.to_thread(_try_out, settings)
-    except NewerSchema as refusal:
+    except UnusableSchema as refusal:
         return [bad("Database", str(refusal), fix="`outreach database status` shows both versions.")]
     except (SQLAlchemyError, OSError) as fault:
         reason = str(getattr(fault, "orig", None) or fault).strip().partition("\n")[0]
@@ -83,14 +83,12 @@ def _try_out(settings: Settings) -> tuple[Mapping[str, int], Mapping[str, str]]:
             transaction.rollback()
         with engine.connect() as connection:
             migrate.read_state(connection).check()
-            has = sa.inspect(connection).has_table
-            if not has(timers.name):
+            if not sa.inspect(connection).has_table(timers.name):
                 return {}, {}
             query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(
                 timers.c.workspace
             )
-            moved = sa.select(moved_channels) if has(moved_channels.name) else None
             return (
                 {row.workspace: row.waiting for row in connection.execute(query)},
-                {row.old: row.new for row in connection.execute(moved)} if moved is not None else {},
+                {row.old: row.new for row in connection.execute(sa.select(moved_channels))},
             )

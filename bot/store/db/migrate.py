@@ -1,7 +1,9 @@
-"""Upgrades the schema at the start, safe with several processes.
+"""Creates or upgrades the schema at the start, safe with several processes.
 
-Released migrations never change; a schema change is a new one. A database that a newer version has upgraded is
-rejected. Alembic is imported only when needed, because its import takes longer than the rest of the start.
+An empty database gets the tables as they are declared; only a database with data goes through migrations. Released
+migrations never change; a schema change is a new one. A database that a newer version has upgraded, or one from before
+the baseline, is rejected. Alembic is imported only when needed, because its import takes longer than the rest of the
+start.
 """
 
 from __future__ import annotations
@@ -14,18 +16,47 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from bot.store.db import guardrail_schema, schema, slack_schema  # noqa: F401 # they declare tables
+from bot.store.db.columns import metadata
 from bot.store.db.installation_schema import releases
 from shared.domain.records import RecordsUnavailable
 from shared.storage import database
 
+BASELINE = "0160"
+"""The oldest schema that is upgraded."""
 HEAD = "0160"
+NO_LONGER_UPGRADED = frozenset(
+    [
+        "0001",
+        "0002",
+        "0003",
+        "0004",
+        "0010",
+        "0020",
+        "0030",
+        "0040",
+        "0050",
+        "0060",
+        "0070",
+        "0080",
+        "0090",
+        "0100",
+        "0110",
+        "0130",
+        "0140",
+        "0150",
+    ]
+)
+"""Schemas of checkouts from before the first public release."""
+UPGRADING_COMMIT = "7e9c767"
+"""The last commit with the migrations from those schemas."""
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database
 
 
-class NewerSchema(RecordsUnavailable):
-    """A newer version of the program has upgraded the database."""
+class UnusableSchema(RecordsUnavailable):
+    """This version can neither use nor upgrade the schema of the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +68,23 @@ class SchemaState:
     """The version of the program that brought it there; empty when that was not written down."""
 
     @property
-    def is_newer(self) -> bool:
-        return bool(self.revision) and self.revision not in _known()
+    def problem(self) -> str:
+        """Why this version can't use the database, and what to do; empty when it can."""
+        this = f"this is version {program_version()}"
+        if self.revision in NO_LONGER_UPGRADED:
+            return (
+                f"The bot's database has schema {self.revision}; {this}, which upgrades only from {BASELINE} on. Install "
+                f"commit {UPGRADING_COMMIT}, run `outreach database upgrade`, then install this version again."
+            )
+        if self.revision and self.revision not in _known():
+            made_by = f"version {self.made_by}" if self.made_by else "a newer version"
+            return f"The bot's database was made by {made_by}, {this}. Install that version or a newer one."
+        return ""
 
     def check(self) -> None:
-        """Raise `NewerSchema`."""
-        if self.is_newer:
-            made_by = f"version {self.made_by}" if self.made_by else "a newer version"
-            raise NewerSchema(
-                f"The bot's database was made by {made_by}, this is version {program_version()}. "
-                "Install that version or a newer one."
-            )
+        """Raise `UnusableSchema`."""
+        if self.problem:
+            raise UnusableSchema(self.problem)
 
 
 @cache
@@ -65,7 +102,7 @@ def program_version() -> str:
 
 
 def upgrade(engine: sa.Engine) -> None:
-    """Apply what is missing; returns at once when nothing is. Raises `NewerSchema`."""
+    """Apply what is missing; returns at once when nothing is. Raises `UnusableSchema`."""
     with engine.connect().execution_options(read_only=True) as connection, connection.begin():
         if current_revision(connection) == HEAD:
             return
@@ -76,7 +113,7 @@ def upgrade(engine: sa.Engine) -> None:
         state = read_state(connection)
         state.check()
         if state.revision != HEAD:
-            _run_alembic(connection)
+            _run_alembic(connection, state)
             made = sa.insert(releases).values(revision=HEAD, version=program_version(), at=time.time())
             connection.execute(made)
 
@@ -96,11 +133,15 @@ def read_state(connection: sa.Connection) -> SchemaState:
     return SchemaState(revision=revision, made_by=connection.scalar(query) or "")
 
 
-def _run_alembic(connection: sa.Connection) -> None:
+def _run_alembic(connection: sa.Connection, state: SchemaState) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(SCRIPTS))
     config.set_main_option("path_separator", "os")
-    command.upgrade(config, HEAD)
+    if state.revision:
+        command.upgrade(config, HEAD)
+        return
+    metadata.create_all(connection, checkfirst=False)  # tables of another program are an error
+    command.stamp(config, HEAD)

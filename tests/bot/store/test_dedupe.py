@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 import pytest
 import sqlalchemy as sa
 
 from bot.alerts.routing import AGAIN_AFTER
 from bot.store import Store, open_store
-from bot.store.db import columns, schema
+from bot.store.db import schema
 from bot.store.queue import dedupe
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.insert import Arrival
@@ -35,25 +34,6 @@ async def arrive(store: Store, *bodies: bytes, number: int = 1, answered: tuple[
 
 async def look(store: Store, *, limit: int = 50) -> list[PendingDelivery]:
     return [pending for pending, _ in await store.deliveries.route(routes().decide, limit=limit)]
-
-
-def indexes(connection: sa.Connection) -> Mapping[str, str]:
-    """Every index with what it covers, predicates included."""
-    on_sqlite = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
-    on_postgresql = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
-    query = on_postgresql if connection.dialect.name == "postgresql" else on_sqlite
-    return {name: re.sub(r"\s+", " ", sql) for name, sql in connection.execute(sa.text(query))}
-
-
-async def test_the_indexes_are_those_of_the_tables_to_the_last_condition(store: Store) -> None:
-    def both(connection: sa.Connection) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        migrated = indexes(connection)
-        columns.metadata.drop_all(connection)
-        columns.metadata.create_all(connection)
-        return migrated, indexes(connection)
-
-    migrated, meant = await store.database.write(lambda tx: both(tx.connection))
-    assert {name: migrated.get(name) for name in meant} == meant
 
 
 @pytest.mark.parametrize("index", ["ix_deliveries_pending", "ix_deliveries_dkey"])

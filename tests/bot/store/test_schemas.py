@@ -1,8 +1,11 @@
-"""Every schema that was released is brought to the newest with its data, and a newer one is refused by name."""
+"""Every released schema is upgraded to the declared tables with its data; older and newer ones are refused by name."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -15,11 +18,12 @@ from alembic.migration import MigrationContext
 from bot.store import Store, open_store
 from bot.store.db import columns, installation_schema, migrate
 from bot.store.db.engine import Transaction
-from bot.store.db.migrate import NewerSchema
+from bot.store.db.migrate import UnusableSchema
 from shared.domain.records import Actor
+from shared.storage.database import open_engine, temporary_engine
 from tests.bot.manual_clock import ManualClock, routes
 
-RELEASED = ("0001",)
+RELEASED = ("0160",)
 
 
 def load(url: sa.URL, revision: str) -> None:
@@ -38,15 +42,52 @@ def differences(tx: Transaction) -> list[object]:
     return [one for one in found if "alembic_version" not in repr(one)]
 
 
-@pytest.mark.parametrize("revision", RELEASED)
-async def test_a_database_of_a_released_schema_is_upgraded_with_its_data(
+def indexes(tx: Transaction) -> Mapping[str, str]:
+    """Every index with what it covers; Alembic compares no predicates."""
+    on_sqlite = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+    on_postgresql = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
+    query = on_postgresql if tx.connection.dialect.name == "postgresql" else on_sqlite
+    return {name: re.sub(r"\s+", " ", sql) for name, sql in tx.connection.execute(sa.text(query))}
+
+
+def declared_indexes(tx: Transaction) -> Mapping[str, str]:
+    """Those of the tables as they are declared, which replace the tables that are there."""
+    columns.metadata.drop_all(tx.connection)
+    columns.metadata.create_all(tx.connection)
+    return indexes(tx)
+
+
+@pytest.mark.parametrize("revision", ["", *RELEASED])
+async def test_a_database_is_brought_to_the_declared_tables_with_its_data(
     empty: sa.URL, clock: ManualClock, revision: str
 ) -> None:
-    load(empty, revision)
+    if revision:
+        load(empty, revision)
     async with open_store(empty, clock=clock) as store:
         assert await store.database.read(differences) == []
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
-        assert (state.revision, state.made_by) == (migrate.HEAD, migrate.program_version())
+        assert (state.revision, bool(state.made_by), state.problem) == (migrate.HEAD, True, "")
+        if revision:
+            await everything_is_there(store)
+        assert await store.database.read(indexes) == await store.database.write(declared_indexes)
+
+
+async def test_the_next_migration_is_applied_and_recorded(
+    empty: sa.URL, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(empty, RELEASED[0])
+    scripts = shutil.copytree(migrate.SCRIPTS, tmp_path / "migrations")
+    (scripts / "versions" / "9990_next.py").write_text(
+        f"from alembic import op\n\nrevision, down_revision = '9990', '{migrate.HEAD}'\n\n\n"
+        "def upgrade() -> None:\n    op.execute('CREATE TABLE next_release (id INTEGER)')\n"
+    )
+    monkeypatch.setattr(migrate, "SCRIPTS", scripts)
+    monkeypatch.setattr(migrate, "HEAD", "9990")
+    monkeypatch.setattr(migrate, "_known", lambda: frozenset({*RELEASED, "9990"}))
+    async with open_store(empty, clock=clock) as store:
+        assert await store.database.read(lambda tx: sa.inspect(tx.connection).has_table("next_release"))
+        state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
+        assert (state.revision, state.made_by) == ("9990", migrate.program_version())
         await everything_is_there(store)
 
 
@@ -77,8 +118,28 @@ async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
         await running.database.write(lambda tx: tx.execute(later))
         newer = sa.text("UPDATE alembic_version SET version_num = :revision").bindparams(revision=revision)
         await running.database.write(lambda tx: tx.execute(newer))
-        with pytest.raises(NewerSchema, match=r"made by version 7\.3\.1"):
+        with pytest.raises(UnusableSchema, match=r"made by version 7\.3\.1"):
             await running.arrivals.check()  # what readiness asks
-    with pytest.raises(NewerSchema, match=r"made by version 7\.3\.1, this is version \d"):
+    with pytest.raises(UnusableSchema, match=r"made by version 7\.3\.1, this is version \d"):
         async with open_store(empty):
             pass
+
+
+@pytest.mark.parametrize("revision", ["0001", "0110", "0150"])
+async def test_a_database_from_before_the_baseline_is_refused_with_what_upgrades_it(
+    empty: sa.URL, revision: str
+) -> None:
+    load(empty, RELEASED[0])
+    engine = open_engine(empty)
+    older = sa.text("UPDATE alembic_version SET version_num = :revision").bindparams(revision=revision)
+    with engine.begin() as connection:
+        connection.execute(older)
+    engine.dispose()
+    advice = (
+        rf"schema {revision}; .* Install commit {migrate.UPGRADING_COMMIT}, run `outreach database upgrade`"
+    )
+    with pytest.raises(UnusableSchema, match=advice):
+        async with open_store(empty):
+            pass
+    with temporary_engine(empty) as engine, engine.connect() as connection:
+        assert migrate.current_revision(connection) == revision

@@ -13,14 +13,12 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
 from alembic.config import Config
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from bot.alerts.routing import AGAIN_AFTER
 from bot.store import Store, open_store
-from bot.store.db import columns, migrate, schema
+from bot.store.db import migrate, schema
 from bot.store.db.engine import SteadyClock, Transaction
 from bot.store.db.schema import posts
 from bot.store.queue import retention
@@ -42,14 +40,6 @@ ABSENT = Look(complete=True, pages=1)
 async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
     async with open_store(url, clock=clock) as opened:
         yield opened
-
-
-async def test_the_migrations_make_exactly_the_tables_that_the_code_uses(store: Store) -> None:
-    def differences(connection: sa.Connection) -> list[object]:
-        found = compare_metadata(MigrationContext.configure(connection), columns.metadata)
-        return [one for one in found if "alembic_version" not in repr(one)]
-
-    assert await store.database.read(lambda tx: differences(tx.connection)) == []
 
 
 def test_the_newest_migration_is_the_one_that_the_start_looks_for() -> None:

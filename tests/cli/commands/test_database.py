@@ -22,8 +22,6 @@ from tests.cli.conftest import Shell
 from tests.cli.running_bot import deliver, running_bot
 from tests.docs_blocks import commands_of
 
-SCHEMAS = Path(__file__).parents[2] / "bot" / "store" / "schemas"
-
 
 def set_timer(key: str) -> None:
     async def put() -> None:
@@ -205,20 +203,27 @@ def test_backup_and_restore_work_as_the_page_of_operations_says(
         assert deliver(address, kept["secret"]) == 200
 
 
-def test_an_upgrade_is_rolled_back_by_restoring_the_backup(
-    offline: Shell, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file.parent.mkdir()
-    with closing(sqlite3.connect(file)) as connection, connection:
-        connection.executescript((SCHEMAS / "0001.sqlite.sql").read_text())
+def test_an_upgrade_is_rolled_back_by_restoring_the_backup(offline: Shell, file: Path) -> None:
+    set_timer("sq_1")
     backup = str(offline.home / "backup.db")
     assert offline.run("database", "backup", backup).code == 0
-    assert offline.run("database", "upgrade").code == 0
-    monkeypatch.setattr(migrate, "HEAD", "0001")  # as the older version
-    monkeypatch.setattr(migrate, "_known", lambda: frozenset({"0001"}))
+    upgraded_by_a_newer_version(file)
     assert offline.run("database", "status").code == 1
     assert offline.run("database", "restore", backup).code == 0
     (state,) = offline.run("database", "status", "--json").data
-    assert state["schema"] == "0001"
+    assert state["schema"] == migrate.HEAD
+    assert timers() == {"sq_1"}
+
+
+def test_a_database_from_before_the_baseline_is_refused_by_every_part(offline: Shell, file: Path) -> None:
+    set_timer("sq_1")
     with closing(sqlite3.connect(file)) as connection, connection:
-        assert connection.execute("SELECT count(*) FROM deliveries").fetchone() > (0,)
+        connection.execute("UPDATE alembic_version SET version_num = '0110'")
+    backup = str(offline.home / "backup.db")
+    assert offline.run("database", "backup", backup).code == 0
+    advice = f"Install commit {migrate.UPGRADING_COMMIT}"
+    assert advice in offline.run("database", "restore", backup).err
+    assert advice in offline.run("database", "upgrade").err
+    assert advice in offline.run("doctor").out
+    status = offline.run("database", "status")
+    assert (status.code, advice in status.out) == (1, True)
