@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.alerts import rendering
 from bot.alerts.paused_domain import SENDING, inboxes_summary
-from bot.store.alerts.subjects import AlertSubject
+from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import INCIDENT
 from shared.api.models import Inbox
@@ -69,7 +69,7 @@ def _row(inbox: Inbox, *, tone: Tone, known: Mapping[str, Any] | None, past: Pas
     }
 
 
-def note(one: AlertSubject, now: Mapping[str, Any], *, at: float) -> PlannedPost:
+def note(one: AlertRow, now: Mapping[str, Any], *, at: float) -> PlannedPost:
     """The message for thread and channel about a domain that is sending again or has recovered."""
     well = now["stage"] == RECOVERED
     took = show_exact_span(timedelta(seconds=at - one.received_at))
@@ -79,11 +79,11 @@ def note(one: AlertSubject, now: Mapping[str, Any], *, at: float) -> PlannedPost
         text=(f"After {took}. {inboxes_summary(now['inboxes'])}",),
     )
     return PlannedPost(
-        dedupe=f"{one.alert_id}:{now['stage']}",
+        dedupe=f"{one.id}:{now['stage']}",
         channel="",
         kind="recovered",
         urgency=INCIDENT,
         note=rendering.write_note(card),
         condensed=True,
-        alert_id=one.alert_id,
+        alert_id=one.id,
     )

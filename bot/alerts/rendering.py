@@ -12,9 +12,9 @@ from bot.alerts.model import Alert, Mark
 from bot.alerts.wording import facts_of, show_counts
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import read_button
-from bot.store.queue.posts import ANSWER, CURRENT, NUDGES, UNACKNOWLEDGED, UNFINISHED, Post
+from bot.store.queue.alert_row import AlertRow
+from bot.store.queue.posts import ALERT, ANSWER, CURRENT, NUDGES, UNACKNOWLEDGED, UNFINISHED, Post
 from bot.store.queue.repaints import StormTally
-from shared.api.events import Event, read_event
 from shared.commands.arguments import Open, Status
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 from shared.text.links import lead_link
@@ -23,24 +23,23 @@ from shared.text.slack_ids import bare, split_id
 
 def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
     """The alert of a post; one whose body was pruned still shows what was kept. `link` leads to a lead's page."""
-    read = read_event(post.body or b"")
-    event = read if isinstance(read, Event) else Event(kind="pruned")
+    row = post.alert or AlertRow(id=post.alert_id, received_at=post.created_at)
     return Alert(
-        id=post.alert_id,
-        event=event,
-        received_at=moment(post.received_at),
-        seen=post.seen,
-        found=post.found,
-        claim=_mark(post.claimed_name, post.claimed_at),
-        handled=_mark(post.handled_name, post.handled_at),
-        closed_reason=post.closed_reason,
-        snooze=_mark(post.snoozed_name, post.snoozed_until),
-        nudges=post.nudges if post.waiting_since is not None else 0,
-        standing=json.loads(post.standing) if post.standing else {},
-        recovered_at=None if post.recovered_at is None else moment(post.recovered_at),
-        acknowledged=_mark(post.acked_name, post.acked_at),
+        id=row.id,
+        event=row.event,
+        received_at=row.received,
+        seen=row.seen,
+        found=row.found,
+        claim=_mark(row.claimed_name, row.claimed_at),
+        handled=_mark(row.handled_name, row.handled_at),
+        closed_reason=row.closed_reason,
+        snooze=_mark(row.snoozed_name, row.snoozed_until),
+        nudges=row.nudges if row.waiting_since is not None else 0,
+        standing=json.loads(row.standing) if row.standing else {},
+        recovered_at=None if row.recovered_at is None else moment(row.recovered_at),
+        acknowledged=_mark(row.acked_name, row.acked_at),
         workspace=post.workspace if several else "",
-        lead_link=lead_link(link, event.lead.email),
+        lead_link=lead_link(link, row.event.lead.email),
     )
 
 
@@ -61,7 +60,7 @@ def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | No
         card = read_note(post.note)
         if why := answers.why_ended(undone_by=post.undone_by, overtaken_by=post.overtaken_by):
             return answers.card_without_undo(card, why, workspace=post.workspace if several else "")
-        return settled_card(card, post) if is_settled(post) else card
+        return settled_card(card, post.alert, kind=post.kind) if post.alert and is_settled(post) else card
     alert = alert_of(post, several=several, link=link)
     if post.kind == "turned":
         return kinds.turned(alert)
@@ -71,26 +70,29 @@ def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | No
 
 
 def is_settled(post: Post) -> bool:
-    """Whether a message that asks for something asks for nothing any more."""
+    """Whether a message that asks for something about an alert asks for nothing any more."""
+    alert = post.alert
+    if alert is None:
+        return False
     if post.kind == UNACKNOWLEDGED:
-        return post.acked_at is not None or post.recovered_at is not None
+        return alert.acked_at is not None or alert.recovered_at is not None
     if post.kind == UNFINISHED:
-        return post.handled_at is not None or post.claimed_by != post.mention
-    return post.kind in NUDGES and post.waiting_since is None
+        return alert.handled_at is not None or alert.claimed_by != post.mention
+    return post.kind in NUDGES and alert.waiting_since is None
 
 
-def settled_card(card: Card, post: Post) -> Card:
-    """The text of a reminder after its reply was claimed, done or snoozed."""
-    if post.kind == UNACKNOWLEDGED:
-        text = f"✓ Acknowledged by @{post.acked_name}." if post.acked_at else "It has recovered."
-    elif post.handled_at is not None and post.closed_reason:
-        text = f"Closed by @{post.handled_name}: not interested ({post.closed_reason})."
-    elif post.handled_at is not None:
-        text = f"✓ Done by @{post.handled_name}."
-    elif post.claimed_at is not None:
-        text = f"✓ Claimed by @{post.claimed_name}."
+def settled_card(card: Card, alert: AlertRow, *, kind: str) -> Card:
+    """The text of a reminder after its reply was claimed, done or snoozed, or its domain acknowledged."""
+    if kind == UNACKNOWLEDGED:
+        text = f"✓ Acknowledged by @{alert.acked_name}." if alert.acked_at else "It has recovered."
+    elif alert.handled_at is not None and alert.closed_reason:
+        text = f"Closed by @{alert.handled_name}: not interested ({alert.closed_reason})."
+    elif alert.handled_at is not None:
+        text = f"✓ Done by @{alert.handled_name}."
+    elif alert.claimed_at is not None:
+        text = f"✓ Claimed by @{alert.claimed_name}."
     else:
-        text = f"Snoozed by @{post.snoozed_name}." if post.snoozed_until else "No action needed."
+        text = f"Snoozed by @{alert.snoozed_name}." if alert.snoozed_until else "No action needed."
     return Card(title=card.title, text=(text,))
 
 
@@ -112,7 +114,9 @@ def _calls(post: Post) -> bool:
     """Whether the post calls whom it mentions: only while it is needed, in the Slack workspace where they are."""
     if post.mention != "here" and split_id(post.mention)[0] != split_id(post.channel)[0]:
         return False
-    return post.waiting_since is not None if post.kind == "alert" else not is_settled(post)
+    if post.kind == ALERT:
+        return post.alert is not None and post.alert.waiting_since is not None
+    return not is_settled(post)
 
 
 def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:

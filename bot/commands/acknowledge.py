@@ -19,17 +19,18 @@ async def acknowledge(
 ) -> ActionResult:
     """Put the person's name on the card, unless it has one."""
     now = datetime.fromtimestamp(store.database.clock(), UTC)
-    found = await store.acknowledgements.acknowledge(alert, actor)
-    if found is None:
+    acknowledged = await store.acknowledgements.acknowledge(alert, actor)
+    if acknowledged is None:
         return ActionResult(card=Card(title="This alert no longer exists", tone=Tone.WARN))
-    if found.changed:
+    row = acknowledged.alert
+    if acknowledged.changed:
         changed()
         entry = AuditEntry(
-            at=now, actor=actor, workspace=found.workspace, command=f"{ACK} {alert}", result=found.domain
+            at=now, actor=actor, workspace=row.workspace, command=f"{ACK} {alert}", result=row.domain
         )
         await store.records.record(entry)
-        return ActionResult(card=Card(title=f"You acknowledged {found.domain}", tone=Tone.GOOD), shown=True)
-    if found.at is None:
-        return ActionResult(card=Card(title=f"{found.domain} has recovered", tone=Tone.GOOD))
-    at = show_time(datetime.fromtimestamp(found.at, UTC), now=now, zone=find_zone(zone) or UTC)
-    return ActionResult(card=Card(title=f"@{found.name} acknowledged {found.domain} at {at}"))
+        return ActionResult(card=Card(title=f"You acknowledged {row.domain}", tone=Tone.GOOD), shown=True)
+    if row.acked_at is None:
+        return ActionResult(card=Card(title=f"{row.domain} has recovered", tone=Tone.GOOD))
+    at = show_time(datetime.fromtimestamp(row.acked_at, UTC), now=now, zone=find_zone(zone) or UTC)
+    return ActionResult(card=Card(title=f"@{row.acked_name} acknowledged {row.domain} at {at}"))

@@ -17,8 +17,8 @@ from bot.blockkit.actions import OnAlert
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store import Store
-from bot.store.alerts.claims import ClaimState, Trace
-from shared.api.events import Event, read_event
+from bot.store.alerts.claims import Trace
+from bot.store.queue.alert_row import AlertChange, AlertRow
 from shared.commands import Invocation, Role, invocation
 from shared.commands.arguments import Lead, clip
 from shared.domain.card import Button, Card, Fact, Tone
@@ -66,13 +66,13 @@ class AlertActions:
         if until is None:
             return ActionResult(card=_UNCLEAR)
         reason = clip(" ".join(when.split()), length=REASON) if verb == "dismiss" else ""
-        claim = await self._change(verb, alert, actor, until=until, reason=reason)
-        if claim is None:
+        change = await self._change(verb, alert, actor, until=until, reason=reason)
+        if change is None:
             return ActionResult(card=GONE)
-        if not claim.changed:
-            return ActionResult(card=unchanged_card(claim, person, now=now, zone=zone))
-        await self._record(replace(asked, then=None).line, claim, actor)
-        card = changed_card(verb, claim, until=until.astimezone(zone), now=now, link=self._link)
+        if not change.changed:
+            return ActionResult(card=unchanged_card(change.alert, person, now=now, zone=zone))
+        await self._record(replace(asked, then=None).line, change.alert, actor)
+        card = changed_card(verb, change.alert, until=until.astimezone(zone), now=now, link=self._link)
         return ActionResult(card=card, shown=True)
 
     def _zone_of(self, person: Person) -> tzinfo:
@@ -80,7 +80,7 @@ class AlertActions:
 
     async def _change(
         self, verb: str, alert: str, actor: Actor, *, until: datetime, reason: str
-    ) -> ClaimState | None:
+    ) -> AlertChange | None:
         alerts = self._store.alerts
         if verb == "snooze":
             return await alerts.snooze(alert, actor, until=until.timestamp())
@@ -95,10 +95,10 @@ class AlertActions:
         }
         return await change[verb]()
 
-    async def _record(self, line: str, claim: ClaimState, actor: Actor) -> None:
+    async def _record(self, line: str, alert: AlertRow, actor: Actor) -> None:
         self._changed()
         entry = AuditEntry(
-            at=datetime.now(UTC), actor=actor, workspace=claim.workspace, command=line, result=lead_of(claim)
+            at=datetime.now(UTC), actor=actor, workspace=alert.workspace, command=line, result=lead_of(alert)
         )
         await self._store.records.record(entry)
 
@@ -115,47 +115,42 @@ _UNCLEAR = Card(
 )
 
 
-def released(before: ClaimState, *, actor: Actor) -> Trace:
+def released(before: AlertRow, *, actor: Actor) -> Trace:
     """The thread's note about a release; it mentions the person who had it if another one released it."""
-    other = before.by not in {actor.id, actor.name}
-    text = f"@{before.name} had claimed it. " if other else ""
+    other = before.claimed_by not in {actor.id, actor.name}
+    text = f"@{before.claimed_name} had claimed it. " if other else ""
     card = Card(title=f"Released by @{actor.name}", text=(f"{text}It is unclaimed again.",))
     return Trace(note=rendering.write_note(card), mention=_mention(before) if other else "")
 
 
-def taken_over(before: ClaimState, *, actor: Actor) -> Trace:
-    card = Card(title=f"Taken over by @{actor.name}", text=(f"@{before.name} had claimed it.",))
+def taken_over(before: AlertRow, *, actor: Actor) -> Trace:
+    card = Card(title=f"Taken over by @{actor.name}", text=(f"@{before.claimed_name} had claimed it.",))
     return Trace(note=rendering.write_note(card), mention=_mention(before))
 
 
-def _mention(claim: ClaimState) -> str:
-    return claim.by if is_user(claim.by) else ""
+def _mention(alert: AlertRow) -> str:
+    return alert.claimed_by if is_user(alert.claimed_by) else ""
 
 
-def lead_of(claim: ClaimState) -> str:
+def lead_of(alert: AlertRow) -> str:
     """`Ada Lovelace at Acme`: the author of the reply, if still stored."""
-    event = read_event(claim.body or b"")
-    return about(event) if isinstance(event, Event) else "the reply"
+    return "the reply" if alert.is_pruned else about(alert.event)
 
 
-def find_lead(claim: ClaimState, *, several: bool) -> Invocation | None:
+def find_lead(alert: AlertRow, *, several: bool) -> Invocation | None:
     """The command that shows the reply's lead; None if unknown."""
-    event = read_event(claim.body or b"")
-    if not isinstance(event, Event) or not event.lead.email:
-        return None
-    return invocation(Lead(who=event.lead.email), workspace=claim.workspace if several else None)
+    email = alert.event.lead.email
+    return invocation(Lead(who=email), workspace=alert.workspace if several else None) if email else None
 
 
-def whole_reply(claim: ClaimState) -> Card:
+def whole_reply(alert: AlertRow) -> Card:
     """The whole reply, with the quoted email."""
-    event = read_event(claim.body or b"")
-    text = event.reply if isinstance(event, Event) else ""
-    return Card(title=f"Reply from {lead_of(claim)}", quote=(text or "").strip())
+    return Card(title=f"Reply from {lead_of(alert)}", quote=(alert.event.reply or "").strip())
 
 
-def changed_card(verb: str, claim: ClaimState, *, until: datetime, now: datetime, link: str = "") -> Card:
+def changed_card(verb: str, alert: AlertRow, *, until: datetime, now: datetime, link: str = "") -> Card:
     """The result, for a person who acted elsewhere than on the alert's card."""
-    who = lead_of(claim)
+    who = lead_of(alert)
     given = {
         "claim": f"You claimed {who}",
         "takeover": f"You took over {who}",
@@ -169,35 +164,36 @@ def changed_card(verb: str, claim: ClaimState, *, until: datetime, now: datetime
     }
     if verb not in {"claim", "takeover"}:
         return Card(title=given[verb], tone=Tone.GOOD)
-    read = read_event(claim.body or b"")
-    event = read if isinstance(read, Event) else Event(kind="pruned")
-    email, page = event.lead.email or "", lead_link(link, event.lead.email)
+    email = alert.event.lead.email
+    page = lead_link(link, email)
     return Card(
         title=given[verb],
         tone=Tone.GOOD,
-        facts=(Fact(label="Reply to", value=email, url=answer_link(event)),) if email else (),
+        facts=(Fact(label="Reply to", value=email, url=answer_link(alert.event)),) if email else (),
         buttons=(
-            Button(label="Mark done", action=OnAlert(verb="done", alert=claim.alert_id), tone=Tone.GOOD),
+            Button(label="Mark done", action=OnAlert(verb="done", alert=alert.id), tone=Tone.GOOD),
             *((crm_button(page),) if page else ()),
         ),
     )
 
 
-def unchanged_card(claim: ClaimState, person: Person, *, now: datetime, zone: tzinfo) -> Card:
+def unchanged_card(alert: AlertRow, person: Person, *, now: datetime, zone: tzinfo) -> Card:
     """The answer to a click that changed nothing: who was faster."""
 
     def clock(at: float) -> str:
         return show_time(datetime.fromtimestamp(at, UTC), now=now, zone=zone)
 
-    if claim.handled_at is not None:
-        who = "You" if claim.handled_name == person.name else f"@{claim.handled_name}"
-        verb = "closed this as not interested" if claim.closed_reason else "marked this done"
-        return Card(title=f"{who} {verb} at {clock(claim.handled_at)}")
-    if claim.by and claim.at is not None:
-        if claim.by == person.id:
-            return Card(title=f"You claimed this at {clock(claim.at)}")
-        other = take_over(claim.alert_id, claim.name)
-        return Card(title=f"@{claim.name} claimed this at {clock(claim.at)}", buttons=(other,))
+    if alert.handled_at is not None:
+        who = "You" if alert.handled_name == person.name else f"@{alert.handled_name}"
+        verb = "closed this as not interested" if alert.closed_reason else "marked this done"
+        return Card(title=f"{who} {verb} at {clock(alert.handled_at)}")
+    if alert.claimed_by and alert.claimed_at is not None:
+        if alert.claimed_by == person.id:
+            return Card(title=f"You claimed this at {clock(alert.claimed_at)}")
+        other = take_over(alert.id, alert.claimed_name)
+        return Card(
+            title=f"@{alert.claimed_name} claimed this at {clock(alert.claimed_at)}", buttons=(other,)
+        )
     return Card(title="Unclaimed", text=("Someone else just changed this. Click Claim to take it.",))
 
 

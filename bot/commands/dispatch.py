@@ -155,15 +155,15 @@ class CommandDispatcher:
     async def _look_at(
         self, asked: OnAlert, person: Person, *, channel: str, progress: Callable[[int], None] | None
     ) -> Answer:
-        state = await self._store.alerts.find(asked.alert)
-        invocation = find_lead(state, several=self._several) if state else None
-        if state is None or invocation is None or not await self._access.is_shown(asked.alert):
+        alert = await self._store.alerts.find(asked.alert)
+        invocation = find_lead(alert, several=self._several) if alert else None
+        if alert is None or invocation is None or not await self._access.is_shown(asked.alert):
             return Answer(card=alert_actions.GONE)
         if asked.verb == "lead":
             return await self._command(invocation, person, channel=channel, progress=progress)
         if await self._access.readable(invocation, person, channel=channel) is None:
             return await self._access.refuse(invocation, person, channel=channel)
-        return Answer(card=whole_reply(state))
+        return Answer(card=whole_reply(alert))
 
     async def _share(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
         if not (sharing.can_be_shared(invocation) and sharing.may_share(person)):

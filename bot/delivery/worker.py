@@ -33,6 +33,7 @@ from bot.store.queue.outcomes import (
     Unknown,
     Unpostable,
 )
+from bot.store.queue.posts import ALERT
 from bot.telemetry import metrics
 from shared.api.http.rate_wait import boot_time
 from shared.domain.records import RecordsUnavailable
@@ -260,5 +261,5 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
 def _count_posts(lease: ChannelLease) -> None:
     for post in lease.posts:
         metrics.POSTED.labels(post.kind).inc()
-        if post.kind == "alert" and not post.found:
-            metrics.POST_SECONDS.observe(max(0.0, time.time() - post.received_at))
+        if post.kind == ALERT and post.alert and not post.alert.found:
+            metrics.POST_SECONDS.observe(max(0.0, time.time() - post.alert.received_at))

@@ -25,9 +25,8 @@ from bot.interactions.responders import ClickedCard, Thread
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
 from bot.slack.web_api import SlackError, WebApi
-from bot.store.alerts.claims import ClaimState
+from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
-from shared.api.events import Event, read_event
 from shared.commands import invocation
 from shared.commands.arguments import Status
 from shared.commands.pauses import Pause
@@ -198,22 +197,15 @@ class Modals:
         """What a shortcut stands for; None where its message shows no single alert."""
         if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
             return invocation(Status())
-        claim = await self._store.alerts.in_message(channel, ts)
-        event = read_event(claim.body or b"") if claim else None
+        alert = await self._store.alerts.in_message(channel, ts)
         shown = self._contexts.settings.workspaces
-        if (
-            claim is None
-            or not isinstance(event, Event)
-            or (self._slack.team and claim.workspace not in shown)
-        ):
+        if alert is None or (self._slack.team and alert.workspace not in shown):
             return None
         if wanted == LEAD_OF_ALERT:
-            return OnAlert(verb="lead", alert=claim.alert_id) if event.lead.email else None
-        if not event.sequence:
+            return OnAlert(verb="lead", alert=alert.id) if alert.event.lead.email else None
+        if not (sequence := alert.event.sequence):
             return None
-        return invocation(
-            Pause(target=(event.sequence,)), workspace=claim.workspace if self.several else None
-        )
+        return invocation(Pause(target=(sequence,)), workspace=alert.workspace if self.several else None)
 
     async def choices(self, typed: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The options of a form's menu of sequences; none where the service does not answer in time."""
@@ -229,7 +221,7 @@ class Modals:
     def several(self) -> bool:
         return len(self._contexts.settings.workspaces) > 1
 
-    async def alert_of_thread(self, channel: str, thread_ts: str) -> ClaimState | None:
+    async def alert_of_thread(self, channel: str, thread_ts: str) -> AlertRow | None:
         """The alert whose card a thread belongs to; None outside of such a thread, or where it may not be seen any more."""
         found = await self._store.alerts.in_message(channel, thread_ts) if thread_ts else None
         return found if found and found.workspace in self._contexts.settings.workspaces else None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from bot.blockkit.actions import ALERT, CLAIMING, LOOKS
-from bot.store.alerts.claims import ClaimState
-from shared.api.events import Event, read_event
+from bot.store.queue.alert_row import AlertRow
 from shared.text.tokenize import join
 
 _PHRASES = {"take over": "takeover", "not interested": "dismiss", "mark done": "done", "view lead": "lead"}
@@ -23,17 +22,17 @@ def needs_alert(line: str) -> bool:
     return verb in _OF_LEAD and not rest
 
 
-def line_about(line: str, alert: ClaimState | None, *, several: bool) -> str:
+def line_about(line: str, alert: AlertRow | None, *, several: bool) -> str:
     """The line with the alert, its lead or its sequence put in; as it is where it names its own."""
     verb, rest = _split(line)
-    event = read_event(alert.body or b"") if alert else None
-    if alert is None or not isinstance(event, Event):
+    if alert is None or alert.is_pruned:
         return line
+    event = alert.event
     named = f" @{alert.workspace}" if several else ""
     if verb == "remove" and not rest and event.lead.email:
         return join("remove", event.lead.email) + named
     if needs_alert(line):
-        return f"{verb} {alert.alert_id} {rest}".strip()
+        return f"{verb} {alert.id} {rest}".strip()
     if verb in {"pause", "resume"} and _WITHOUT_TARGET.fullmatch(rest):
         target = join(verb, event.sequence) if event.sequence else f"{verb} domain:{event.domain}"
         return f"{target} {rest}".strip() + named if event.sequence or event.domain else line

@@ -13,12 +13,13 @@ from typing import Any
 
 import structlog
 
-from bot.alerts import model, recovery, rendering
+from bot.alerts import model, recovery
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
 from bot.store import Store
-from bot.store.alerts.subjects import NAME, AlertSubject
+from bot.store.alerts.subjects import NAME
+from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
@@ -91,7 +92,7 @@ class CardRefresher:
         if changed:
             self._planned()
 
-    async def _refresh_domain(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> bool:
+    async def _refresh_domain(self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox]) -> bool:
         since = one.received_at - WEEK
         counts, names = await self._store.subjects.domain_events(workspace, one.domain, since=since)
         _, troubles = await self._store.subjects.troubles(workspace, one.domain, since=since)
@@ -120,26 +121,26 @@ class CardRefresher:
         return await self._update(one, _json(state), note=note, recovered=recovered)
 
     async def _update(
-        self, one: AlertSubject, standing: str, *, note: PlannedPost | None = None, recovered: bool = False
+        self, one: AlertRow, standing: str, *, note: PlannedPost | None = None, recovered: bool = False
     ) -> bool:
         """Store what is new: of hundreds of open cards, hardly one changes between two checks."""
         if standing == one.standing and not recovered:
             return False
-        return await self._store.subjects.update(one.alert_id, standing, note=note, recovered=recovered)
+        return await self._store.subjects.update(one.id, standing, note=note, recovered=recovered)
 
-    async def _sends(self, workspace: str, one: AlertSubject, inboxes: Sequence[Inbox]) -> int:
+    async def _sends(self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox]) -> int:
         client = self._contexts.clients[workspace]
-        last = rendering.moment(one.received_at).date()
+        last = one.received.date()
         rows = await client.stats(group_by="inbox", start=last - timedelta(days=7), end=last)
         own = {name for inbox in inboxes if inbox.domain == one.domain for name in (inbox.id, inbox.email)}
         return sum(row.sends or 0 for row in rows if row.group in own)
 
 
-def yesterday_of(one: AlertSubject) -> datetime:
-    return rendering.moment(one.received_at) - timedelta(days=1)
+def yesterday_of(one: AlertRow) -> datetime:
+    return one.received - timedelta(days=1)
 
 
-def sequence_state(one: AlertSubject, sequences: Sequence[Campaign]) -> str:
+def sequence_state(one: AlertRow, sequences: Sequence[Campaign]) -> str:
     """`{"sequence": "paused"}` when every sequence that it can mean is paused; empty while it runs."""
     name = one.sequence.casefold()
     meant = [s for s in sequences if name in {s.id.casefold(), (s.name or "")[:NAME].casefold()}]

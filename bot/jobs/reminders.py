@@ -16,10 +16,10 @@ from bot.alerts.model import INTERESTED
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of
 from bot.blockkit.actions import OnAlert
 from bot.store import Store
-from bot.store.alerts.reminders import Due
+from bot.store.queue.alert_row import Due
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import UNFINISHED
-from shared.api.events import Event, read_event
+from shared.api.events import Event
 from shared.commands.arguments import Lead, Open
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Fact, Tone
@@ -65,8 +65,8 @@ class Reminders:
         """The messages to come, with their workspaces. Pure."""
         grouped: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
         for one in due:
-            grouped[one.workspace, one.channel, one.what].append(one)
-        shown = {(one.alert_id, one.channel) for one in due}
+            grouped[one.alert.workspace, one.channel, one.what].append(one)
+        shown = {(one.alert.id, one.channel) for one in due}
         reminder_card: list[tuple[str, PlannedPost]] = []
         for (workspace, _, _), group in grouped.items():
             together = len(group) > TOGETHER or any(one.bundled for one in group)
@@ -77,7 +77,7 @@ class Reminders:
 
     def _one(self, due: Due, now: float) -> PlannedPost:
         return PlannedPost(
-            dedupe=f"{due.alert_id}:{due.channel}:{due.what}:{due.round}",
+            dedupe=f"{due.alert.id}:{due.channel}:{due.what}:{due.round}",
             channel=due.channel,
             kind=_KINDS[due.what] if is_interested(due) else "returned",
             urgency=2,
@@ -85,13 +85,13 @@ class Reminders:
             condensed=due.what != "escalate",
             mention=self._mention(due, now, channel=due.channel),
             held_until=self._held_until(due, now),
-            alert_id=due.alert_id,
+            alert_id=due.alert.id,
         )
 
     def _many(self, group: Sequence[Due], now: float) -> PlannedPost:
         first = group[0]
         return PlannedPost(
-            dedupe=f"{first.what}:{first.workspace}:{first.channel}:{now // STORM_SECONDS:.0f}",
+            dedupe=f"{first.what}:{first.alert.workspace}:{first.channel}:{now // STORM_SECONDS:.0f}",
             channel=first.channel,
             kind="note",
             urgency=2,
@@ -105,12 +105,12 @@ class Reminders:
     ) -> list[PlannedPost]:
         """An escalation also goes to `escalate_to`, unless it is posted there anyway."""
         channel, first = self._alert_policy.escalate_to, group[0]
-        if channel is None or first.what != "escalate" or (first.alert_id, channel) in shown:
+        if channel is None or first.what != "escalate" or (first.alert.id, channel) in shown:
             return []
         alone = len(group) == 1
         return [
             PlannedPost(
-                dedupe=f"escalate:{channel}:{first.alert_id}:{first.waiting_since:.0f}",
+                dedupe=f"escalate:{channel}:{first.alert.id}:{first.alert.waiting_since or 0.0:.0f}",
                 channel=channel,
                 kind="escalation" if alone else "note",
                 urgency=2,
@@ -118,14 +118,14 @@ class Reminders:
                     reminder_card(first, now=now, link=self._link) if alone else summary_card(group, now=now)
                 ),
                 mention=self._mention(first, now, channel=channel),
-                alert_id=first.alert_id if alone else "",
+                alert_id=first.alert.id if alone else "",
             )
         ]
 
     def _mention(self, due: Due, now: float, *, channel: str) -> str:
         """Whom to mention: the claimer, after quiet hours; otherwise no one during the channel's quiet hours."""
         if due.what == "unfinished":
-            return due.claimed_by if is_user(due.claimed_by) else ""
+            return due.alert.claimed_by if is_user(due.alert.claimed_by) else ""
         channel_policy = self._routing.channel_policy(channel)
         if not is_interested(due):
             return ""
@@ -149,40 +149,40 @@ def _seconds(length: timedelta | None) -> float | None:
 
 
 def is_interested(due: Due) -> bool:
-    """Whether the reply is unclaimed; otherwise it is a reminder that a person set."""
-    event = read_event(due.body or b"")
-    return not isinstance(event, Event) or event.kind == INTERESTED
+    """Whether it is about a reply that can be claimed; otherwise it is a reminder that a person set."""
+    return due.alert.kind == INTERESTED
 
 
 def returned_card(due: Due, event: Event) -> Card:
     """A lead who was out of office, on the day for which a person set a reminder."""
     email = event.lead.email
     buttons = (Button(label="View lead", action=Lead(who=email)),) if email else ()
-    text = f"@{due.by} set this reminder while {about(event)} was out of office."
+    text = f"@{due.alert.snoozed_name} set this reminder while {about(event)} was out of office."
     return Card(title=f"{about(event)} is back", tone=Tone.GOOD, text=(text,), buttons=buttons)
 
 
 def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
     """The card for one reply that is unclaimed or not done, or for a lead who has returned."""
-    read = read_event(due.body or b"")
-    event = read if isinstance(read, Event) else None
-    if event and event.kind != INTERESTED:
+    event = due.alert.event
+    if not is_interested(due):
         return returned_card(due, event)
-    who = about(event) if event else "A lead"
-    waited = show_exact_span(timedelta(seconds=now - due.received_at))
-    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=due.alert_id), tone=Tone.GOOD)
+    who = "A lead" if due.alert.is_pruned else about(event)
+    waited = show_exact_span(timedelta(seconds=now - due.alert.received_at))
+    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=due.alert.id), tone=Tone.GOOD)
     if due.what == "unfinished":
-        since = show_exact_span(timedelta(seconds=now - (due.claimed_at or due.received_at)))
+        since = show_exact_span(timedelta(seconds=now - (due.alert.claimed_at or due.alert.received_at)))
         return Card(
             title=f"Claimed but not done: {who}",
             tone=Tone.WARN,
-            text=(f"@{due.claimed_name} claimed this {since} ago. Mark it done, or release it on its card.",),
+            text=(
+                f"@{due.alert.claimed_name} claimed this {since} ago. Mark it done, or release it on its card.",
+            ),
             buttons=(
-                Button(label="Mark done", action=OnAlert(verb="done", alert=due.alert_id), tone=Tone.GOOD),
+                Button(label="Mark done", action=OnAlert(verb="done", alert=due.alert.id), tone=Tone.GOOD),
             ),
         )
     if due.what == "back":
-        text = f"@{due.by} snoozed this reply until now. It is unclaimed."
+        text = f"@{due.alert.snoozed_name} snoozed this reply until now. It is unclaimed."
         return Card(title=f"Snooze ended: {who}", tone=Tone.GOOD, text=(text,), buttons=(claim,))
     if due.what == "escalate":
         return _escalation(due, event, title=f"{who} has been waiting for {waited}", claim=claim, link=link)
@@ -190,19 +190,19 @@ def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
     return Card(title=f"{who} has been waiting for {waited}", tone=Tone.WARN, text=(text,), buttons=(claim,))
 
 
-def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, link: str) -> Card:
+def _escalation(due: Due, event: Event, *, title: str, claim: Button, link: str) -> Card:
     """With everything needed for a reply, because it may be in another channel than the card."""
-    quote, hidden = excerpt(event.reply or "") if event else ("", "")
-    email = event.lead.email if event else None
+    quote, hidden = excerpt(event.reply or "")
+    email = event.lead.email
     page = lead_link(link, email)
-    whole = (Button(label="Show all", action=OnAlert(verb="reply", alert=due.alert_id)),) if hidden else ()
+    whole = (Button(label="Show all", action=OnAlert(verb="reply", alert=due.alert.id)),) if hidden else ()
     return Card(
         title=title,
         tone=Tone.BAD,
         text=("Escalated: still unclaimed. This is the last reminder.",),
         facts=(
-            *((Fact(label="From", value=email, url=answer_link(event)),) if event and email else ()),
-            *facts_of(("Sequence", campaign_of(event) if event else None)),
+            *((Fact(label="From", value=email, url=answer_link(event)),) if email else ()),
+            *facts_of(("Sequence", campaign_of(event))),
         ),
         quote=quote,
         buttons=(claim, *whole, *((crm_button(page),) if page else ())),
@@ -212,10 +212,10 @@ def _escalation(due: Due, event: Event | None, *, title: str, claim: Button, lin
 
 def summary_card(group: Sequence[Due], *, now: float) -> Card:
     """Several replies in one message."""
-    oldest = min(one.received_at for one in group)
+    oldest = min(one.alert.received_at for one in group)
     waited = show_exact_span(timedelta(seconds=now - oldest))
-    names = [event for event in (read_event(one.body or b"") for one in group) if isinstance(event, Event)]
-    shown = ", ".join(about(event) for event in names[:5])
+    named = [one.alert.event for one in group if not one.alert.is_pruned]
+    shown = ", ".join(about(event) for event in named[:5])
     more = f" and {len(group) - 5} more" if len(group) > 5 else ""
     verb = {
         "remind": "unclaimed",

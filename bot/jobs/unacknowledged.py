@@ -8,7 +8,7 @@ from datetime import timedelta
 from bot.alerts import rendering
 from bot.blockkit.actions import ACK, OnAlert
 from bot.store import Store
-from bot.store.alerts.acknowledgements import Unacknowledged
+from bot.store.queue.alert_row import Due
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import INCIDENT, UNACKNOWLEDGED
 from shared.commands.arguments import clip
@@ -36,27 +36,27 @@ class UnacknowledgedDomains:
         if await self._store.acknowledgements.sweep(self.plan, remind_after=after):
             self._planned()
 
-    def plan(self, due: Unacknowledged, now: float) -> PlannedPost:
+    def plan(self, due: Due, now: float) -> PlannedPost:
         """One reminder, without a mention in the channel's quiet hours. Pure."""
         policy = self._routing.channel_policy(due.channel)
         return PlannedPost(
-            dedupe=f"{due.alert_id}:{due.channel}:{UNACKNOWLEDGED}:{due.round}",
+            dedupe=f"{due.alert.id}:{due.channel}:{UNACKNOWLEDGED}:{due.alert.ack_reminders}",
             channel=due.channel,
             kind=UNACKNOWLEDGED,
             urgency=INCIDENT,
             note=rendering.write_note(reminder_card(due, now=now)),
             condensed=True,
             mention="" if policy.quiet_until(now) else policy.mention,
-            alert_id=due.alert_id,
+            alert_id=due.alert.id,
         )
 
 
-def reminder_card(due: Unacknowledged, *, now: float) -> Card:
+def reminder_card(due: Due, *, now: float) -> Card:
     """A paused domain that isn't acknowledged yet."""
-    span = show_exact_span(timedelta(seconds=now - due.received_at))
+    span = show_exact_span(timedelta(seconds=now - due.alert.received_at))
     return Card(
-        title=f"{clip(due.domain or 'A domain')} has been paused for {span}",
+        title=f"{clip(due.alert.domain or 'A domain')} has been paused for {span}",
         tone=Tone.BAD,
         text=("Not acknowledged yet.",),
-        buttons=(Button(label="Acknowledge", action=OnAlert(verb=ACK, alert=due.alert_id), tone=Tone.GOOD),),
+        buttons=(Button(label="Acknowledge", action=OnAlert(verb=ACK, alert=due.alert.id), tone=Tone.GOOD),),
     )

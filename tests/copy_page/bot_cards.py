@@ -20,12 +20,10 @@ from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
 from bot.jobs import auto_resume, reminders, unacknowledged
 from bot.slack import permissions
 from bot.slack.permissions import Person
-from bot.store.alerts.acknowledgements import Unacknowledged
-from bot.store.alerts.claims import ClaimState
 from bot.store.alerts.confirmations import Answered, Verdict
-from bot.store.alerts.reminders import Due
 from bot.store.alerts.spikes import Subject
 from bot.store.alerts.timers import DueTimer
+from bot.store.queue.alert_row import AlertRow, Due
 from shared.api.models import Inbox, Sequence
 from shared.commands import Role, help_card
 from shared.domain.alert_settings import SpikeRule
@@ -61,11 +59,12 @@ def alerts() -> Mapping[str, Card]:
 
 
 def _due(what: str, body: bytes = BODY) -> Due:
-    return Due(
-        alert_id="al_1", workspace="acme", channel="C1", mention="", what=what, by="ann", body=body, bundled=False,
-        waiting_since=NOW.timestamp() - 1800, received_at=NOW.timestamp() - 1800, round=1,
+    alert = AlertRow(
+        id="al_1", workspace="acme", kind=json.loads(body)["event"], snoozed_name="ann", body=body,
+        waiting_since=NOW.timestamp() - 1800, received_at=NOW.timestamp() - 1800,
         claimed_by="U1", claimed_name="ann", claimed_at=NOW.timestamp() - 7200,
     )  # fmt: skip
+    return Due(alert=alert, channel="C1", what=what, round=1)
 
 
 def _reminders() -> Iterator[tuple[str, Card]]:
@@ -77,8 +76,9 @@ def _reminders() -> Iterator[tuple[str, Card]]:
     yield (
         "reminder: paused domain",
         unacknowledged.reminder_card(
-            Unacknowledged(
-                alert_id="al_2", workspace="acme", domain="mail.example", channel="C1", received_at=now - 3600, round=1
+            Due(
+                alert=AlertRow(id="al_2", workspace="acme", domain="mail.example", received_at=now - 3600),
+                channel="C1", what="unacknowledged",
             ),
             now=now,
         ),
@@ -162,15 +162,13 @@ def exchanges() -> Iterator[tuple[str, Card]]:
                        ("line that needs an alert", canned_replies.WHICH_ALERT), ("unknown sender", canned_replies.NOBODY),
                        ("not to be shared", sharing.REFUSAL), ("alert deleted", alert_actions.GONE)):  # fmt: skip
         yield name, card
-    claim = ClaimState(
-        alert_id="al_1", workspace="acme", body=BODY, received_at=0, by="", name="", at=None, changed=True
-    )
-    taken = replace(claim, by="U2", name="ben", at=NOW.timestamp() - 60, changed=False)
+    claim = AlertRow(id="al_1", workspace="acme", body=BODY)
+    taken = replace(claim, claimed_by="U2", claimed_name="ben", claimed_at=NOW.timestamp() - 60)
     for verb in ("claim", "takeover", "release", "wake", "done", "dismiss", "reopen"):
         yield f"after {verb}", alert_actions.changed_card(verb, claim, until=NOW, now=NOW)
-    for name, state in (("claimed by another", taken), ("claimed by you", replace(taken, by="U1")),
+    for name, state in (("claimed by another", taken), ("claimed by you", replace(taken, claimed_by="U1")),
                         ("done already", replace(taken, handled_name="ben", handled_at=NOW.timestamp())),
-                        ("changed meanwhile", replace(claim, changed=False))):  # fmt: skip
+                        ("changed meanwhile", claim)):  # fmt: skip
         yield name, alert_actions.unchanged_card(state, ANN, now=NOW, zone=UTC)
     yield "snooze", alert_actions.snooze_choices("al_1", now=NOW, zone=UTC)
     yield "not interested", alert_actions.reason_choices("al_1")

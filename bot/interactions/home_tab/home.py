@@ -26,9 +26,8 @@ from bot.slack import permissions
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
-from bot.store.alerts.claims import ClaimState
+from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
-from shared.api.events import Event, read_event
 from shared.commands import COMMANDS
 from shared.domain.records import RecordsUnavailable
 from shared.settings import UnknownWorkspace, Workspace
@@ -166,8 +165,7 @@ class HomeTab:
         for workspace in workspaces:
             for one in await self._contexts.store.subjects.watched(workspace.name):
                 if one.kind == "domain.paused" and one.domain:
-                    since = datetime.fromtimestamp(one.received_at, UTC)
-                    paused = Paused(domain=one.domain, since=since, workspace=workspace.name)
+                    paused = Paused(domain=one.domain, since=one.received, workspace=workspace.name)
                     found.setdefault((workspace.name, one.domain), paused)
         return sorted(found.values(), key=lambda one: one.since)
 
@@ -175,21 +173,20 @@ class HomeTab:
         held = await self._store.alerts.claimed_by(person.id)
         if self._slack.team:
             held = [one for one in held if one.workspace in self._contexts.settings.workspaces]
-        links = await self._links([one.alert_id for one in held[: home_view.CLAIMS]])
-        return [_claimed(one, link=links.get(one.alert_id, ""), page=self._page) for one in held]
+        links = await self._links([one.id for one in held[: home_view.CLAIMS]])
+        return [_claimed(one, link=links.get(one.id, ""), page=self._page) for one in held]
 
 
-def _claimed(one: ClaimState, *, link: str, page: str) -> Waiting:
-    event = read_event(one.body or b"")
-    known = event if isinstance(event, Event) else None
+def _claimed(one: AlertRow, *, link: str, page: str) -> Waiting:
+    lead = one.event.lead
     return Waiting(
-        alert=one.alert_id,
+        alert=one.id,
         workspace=one.workspace,
-        lead=" at ".join(filter(None, (known.lead.name, known.lead.company))) if known else "",
-        sequence=(known.sequence or "") if known else "",
-        since=datetime.fromtimestamp(one.at or one.received_at, UTC),
+        lead=" at ".join(filter(None, (lead.name, lead.company))),
+        sequence=one.event.sequence or "",
+        since=datetime.fromtimestamp(one.claimed_at or one.received_at, UTC),
         link=link,
-        page=lead_link(page, known.lead.email if known else None),
+        page=lead_link(page, lead.email),
     )
 
 

@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import sqlalchemy as sa
 
+from bot.store.alerts.reminders import posted_cards
 from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import alerts, posts
 from bot.store.queue import outbox
+from bot.store.queue.alert_row import OWN, AlertChange, Due, read_alerts
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import State
+from bot.store.queue.posts import UNACKNOWLEDGED, State
 from shared.domain.records import Actor
 
 AT_ONCE = 50
 """Domains looked at in one sweep."""
 LONGEST = 4 * 3600.0
 """Seconds between two reminders of one domain, at most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acknowledged:
-    """A paused domain, who takes care of it, and whether this act changed that."""
-
-    workspace: str
-    domain: str
-    name: str
-    at: float | None
-    recovered: bool
-    changed: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unacknowledged:
-    """The card of a paused domain in one channel, whose thread is due a reminder."""
-
-    alert_id: str
-    workspace: str
-    domain: str
-    channel: str
-    received_at: float
-    round: int
 
 
 _DUE = alerts.c.ack_due_at <= NOW
@@ -67,7 +44,7 @@ class Acknowledgements(Repository):
     """Paused domains and who takes care of each."""
 
     @writes
-    def acknowledge(self, tx: Transaction, alert: str, actor: Actor) -> Acknowledged | None:
+    def acknowledge(self, tx: Transaction, alert: str, actor: Actor) -> AlertChange | None:
         """Put a person's name on it unless it has one; None if the paused domain doesn't exist."""
         which = (alerts.c.id == alert) & (alerts.c.kind == "domain.paused")
         free = which & alerts.c.acked_at.is_(None) & alerts.c.recovered_at.is_(None)
@@ -75,23 +52,14 @@ class Acknowledgements(Repository):
         changed = tx.execute(sa.update(alerts).where(free).values(**taken)).rowcount == 1
         if changed:
             outbox.repaint(tx, [alert], clicked=True)
-        row = tx.execute(sa.select(alerts).where(which)).one_or_none()
-        if row is None:
-            return None
-        return Acknowledged(
-            workspace=row.workspace,
-            domain=row.domain,
-            name=row.acked_name,
-            at=row.acked_at,
-            recovered=row.recovered_at is not None,
-            changed=changed,
-        )
+        row = next(iter(read_alerts(tx, sa.select(*OWN).where(which))), None)
+        return None if row is None else AlertChange(alert=row, changed=changed)
 
     @writes
     def sweep(
         self,
         tx: Transaction,
-        plan: Callable[[Unacknowledged, float], PlannedPost],
+        plan: Callable[[Due, float], PlannedPost],
         *,
         remind_after: float,
     ) -> int:
@@ -102,24 +70,7 @@ class Acknowledgements(Repository):
             pause = min(LONGEST, remind_after * 2.0 ** min(row.ack_reminders + 1, 16))
             later = {"ack_due_at": tx.now + pause, "ack_reminders": row.ack_reminders + 1}
             tx.execute(sa.update(alerts).where(alerts.c.id == row.id).values(**later))
-        reminders = _cards(tx, [row.id for row in found])
+        reminders = posted_cards(tx, UNACKNOWLEDGED, [row.id for row in found])
         for one in reminders:
-            outbox.plan(tx, plan(one, tx.now), workspace=one.workspace)
+            outbox.plan(tx, plan(one, tx.now), workspace=one.alert.workspace)
         return len(reminders)
-
-
-def _cards(tx: Transaction, ids: Sequence[str]) -> list[Unacknowledged]:
-    if not ids:
-        return []
-    query = (
-        sa.select(
-            alerts.c.id.label("alert_id"),
-            *(alerts.c[name] for name in ("workspace", "domain", "received_at")),
-            alerts.c.ack_reminders.label("round"),
-            posts.c.channel,
-        )
-        .join(posts, posts.c.alert_id == alerts.c.id)
-        .where(alerts.c.id.in_(ids), posts.c.kind == "alert", posts.c.state == State.SENT)
-        .order_by(posts.c.id)
-    )
-    return [Unacknowledged(**row._asdict()) for row in tx.execute(query)]

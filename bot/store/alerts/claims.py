@@ -12,29 +12,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.schema import alerts, deliveries, posts
+from bot.store.db.schema import alerts, posts
 from bot.store.queue import outbox
+from bot.store.queue.alert_row import ALERT_ROWS, AlertChange, AlertRow, read_alerts
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import UNFINISHED, State
 from shared.domain.records import Actor
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimState:
-    """An alert, who claimed it (empty if unclaimed), and whether this action changed that."""
-
-    alert_id: str
-    workspace: str
-    body: bytes | None
-    received_at: float
-    by: str
-    name: str
-    at: float | None
-    changed: bool
-    snoozed_until: float | None = None
-    handled_name: str = ""
-    handled_at: float | None = None
-    closed_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,37 +28,26 @@ class Trace:
     mention: str = ""
 
 
-WriteTrace = Callable[[ClaimState], Trace]
+WriteTrace = Callable[[AlertRow], Trace]
 """Words the trace of a change, given how the alert stood before it. Pure: it runs inside the transaction."""
 MOST_CLAIMED = 50
 TRACE = "trace"
 """The kind of message that says in the card's thread what was done."""
 _AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
-_STATES = sa.select(
-    alerts.c.id.label("alert_id"),
-    alerts.c.claimed_by.label("by"),
-    alerts.c.claimed_name.label("name"),
-    alerts.c.claimed_at.label("at"),
-    *(
-        alerts.c[name]
-        for name in (
-            "workspace",
-            "received_at",
-            "snoozed_until",
-            "handled_name",
-            "handled_at",
-            "closed_reason",
-        )
-    ),
-    deliveries.c.body,
-).join(deliveries, deliveries.c.id == alerts.c.delivery_id)
+_BY_ID = ALERT_ROWS.where(alerts.c.id == sa.bindparam("alert"))
+_CLAIMED_BY = (
+    ALERT_ROWS.where(alerts.c.claimed_by == sa.bindparam("person"))
+    .where(alerts.c.claimed_by != sa.literal("", literal_execute=True), alerts.c.handled_at.is_(None))
+    .order_by(alerts.c.claimed_at.desc())
+    .limit(MOST_CLAIMED)
+)
 
 
 class Alerts(Repository):
     """Alerts and who takes care of each."""
 
     @writes
-    def claim(self, tx: Transaction, alert: str, actor: Actor) -> ClaimState | None:
+    def claim(self, tx: Transaction, alert: str, actor: Actor) -> AlertChange | None:
         """Claim an alert for a person; None if it doesn't exist."""
         free = (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
         return _change(tx, alert, free, _taken(tx, actor))
@@ -83,13 +55,13 @@ class Alerts(Repository):
     @writes
     def take_over(
         self, tx: Transaction, alert: str, actor: Actor, *, trace: WriteTrace | None = None
-    ) -> ClaimState | None:
+    ) -> AlertChange | None:
         """Take over an alert from the person who has it; None if it doesn't exist."""
         theirs = alerts.c.claimed_by.not_in(("", actor.id or actor.name)) & alerts.c.handled_at.is_(None)
         return _change(tx, alert, theirs, _taken(tx, actor), trace=trace)
 
     @writes
-    def release(self, tx: Transaction, alert: str, *, trace: WriteTrace | None = None) -> ClaimState | None:
+    def release(self, tx: Transaction, alert: str, *, trace: WriteTrace | None = None) -> AlertChange | None:
         """Release an alert; None if it doesn't exist."""
         waits = sa.case((alerts.c.handled_at.is_(None), tx.now), else_=None)
         values = {
@@ -102,21 +74,21 @@ class Alerts(Repository):
         return _change(tx, alert, alerts.c.claimed_by != "", values, trace=trace)
 
     @writes
-    def snooze(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> ClaimState | None:
+    def snooze(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> AlertChange | None:
         """Snooze an unclaimed alert; None if it doesn't exist."""
         open_ = (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
         values = {"snoozed_until": until, "snoozed_name": actor.name, "waiting_since": None}
         return _change(tx, alert, open_, values)
 
     @writes
-    def wake(self, tx: Transaction, alert: str) -> ClaimState | None:
+    def wake(self, tx: Transaction, alert: str) -> AlertChange | None:
         """End a snooze; None if the alert doesn't exist."""
         asleep = (alerts.c.id == alert) & alerts.c.snoozed_until.is_not(None)
         claimable = sa.case((alerts.c.kind == "reply.interested", tx.now), else_=None)
         return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": claimable})
 
     @writes
-    def handle(self, tx: Transaction, alert: str, actor: Actor, *, reason: str = "") -> ClaimState | None:
+    def handle(self, tx: Transaction, alert: str, actor: Actor, *, reason: str = "") -> AlertChange | None:
         """Mark an alert done, or closed for a `reason`; None if it doesn't exist."""
         values = {
             **_AWAKE,
@@ -132,7 +104,7 @@ class Alerts(Repository):
         return changed
 
     @writes
-    def reopen(self, tx: Transaction, alert: str) -> ClaimState | None:
+    def reopen(self, tx: Transaction, alert: str) -> AlertChange | None:
         """Reopen an alert: it is unclaimed again unless a person has it. None if it doesn't exist."""
         waits = sa.case((alerts.c.claimed_by == "", tx.now), else_=None)
         values = {
@@ -145,7 +117,7 @@ class Alerts(Repository):
         return _change(tx, alert, alerts.c.handled_at.is_not(None), values)
 
     @reads
-    def find(self, tx: Transaction, alert: str) -> ClaimState | None:
+    def find(self, tx: Transaction, alert: str) -> AlertRow | None:
         """The state of an alert; None if it doesn't exist."""
         return _read(tx, alert)
 
@@ -155,18 +127,12 @@ class Alerts(Repository):
         return tx.scalar(sa.select(alerts.c.workspace).where(alerts.c.id == alert)) or ""
 
     @reads
-    def claimed_by(self, tx: Transaction, person: str) -> Sequence[ClaimState]:
+    def claimed_by(self, tx: Transaction, person: str) -> Sequence[AlertRow]:
         """The alerts that a person has claimed and not handled, the newest first."""
-        where = (
-            (alerts.c.claimed_by == person)
-            & (alerts.c.claimed_by != sa.literal("", literal_execute=True))
-            & alerts.c.handled_at.is_(None)
-        )
-        query = _STATES.where(where).order_by(alerts.c.claimed_at.desc()).limit(MOST_CLAIMED)
-        return [ClaimState(**row._asdict(), changed=False) for row in tx.execute(query)]
+        return read_alerts(tx, _CLAIMED_BY, {"person": person})
 
     @reads
-    def in_message(self, tx: Transaction, channel: str, ts: str) -> ClaimState | None:
+    def in_message(self, tx: Transaction, channel: str, ts: str) -> AlertRow | None:
         """The alert that a message shows; None where it shows none, or several."""
         where = (posts.c.channel == channel) & (posts.c.ts == ts) & (posts.c.alert_id != "")
         found = tx.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
@@ -205,7 +171,7 @@ def _change(
     values: dict[str, Any],
     *,
     trace: WriteTrace | None = None,
-) -> ClaimState | None:
+) -> AlertChange | None:
     """Change an alert in the state that `which` describes, and have its messages redrawn."""
     before = _read(tx, alert) if trace else None
     changed = tx.execute(sa.update(alerts).where(alerts.c.id == alert, which).values(**values)).rowcount == 1
@@ -213,28 +179,28 @@ def _change(
         outbox.repaint(tx, [alert], clicked=True)
     if changed and trace and before:
         _leave(tx, before, trace(before))
-    return _read(tx, alert, changed=changed)
+    after = _read(tx, alert)
+    return None if after is None else AlertChange(alert=after, changed=changed)
 
 
-def _leave(tx: Transaction, before: ClaimState, trace: Trace) -> None:
+def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
     """Plan the trace in the thread of each of the alert's cards; the first mentions who is to know."""
     cards = sa.select(posts.c.channel, posts.c.workspace, sa.func.max(posts.c.version).label("version"))
-    shown = (posts.c.alert_id == before.alert_id) & (posts.c.kind == "alert") & (posts.c.state == State.SENT)
+    shown = (posts.c.alert_id == before.id) & (posts.c.kind == "alert") & (posts.c.state == State.SENT)
     query = cards.where(shown).group_by(posts.c.channel, posts.c.workspace).order_by(sa.func.min(posts.c.id))
     for number, card in enumerate(tx.execute(query).all()):
         planned = PlannedPost(
-            dedupe=f"{before.alert_id}:{card.channel}:{TRACE}:{card.version}",
+            dedupe=f"{before.id}:{card.channel}:{TRACE}:{card.version}",
             channel=card.channel,
             kind=TRACE,
             urgency=2,
             note=trace.note,
             condensed=True,
             mention="" if number else trace.mention,
-            alert_id=before.alert_id,
+            alert_id=before.id,
         )
         outbox.plan(tx, planned, workspace=card.workspace)
 
 
-def _read(tx: Transaction, alert: str, *, changed: bool = False) -> ClaimState | None:
-    row = tx.execute(_STATES.where(alerts.c.id == alert)).one_or_none()
-    return None if row is None else ClaimState(**row._asdict(), changed=changed)
+def _read(tx: Transaction, alert: str) -> AlertRow | None:
+    return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)

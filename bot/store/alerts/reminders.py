@@ -7,7 +7,6 @@ once, with any number of processes and crashes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,35 +14,13 @@ import sqlalchemy as sa
 from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Repository, Transaction, writes
 from bot.store.db.schema import alerts, deliveries, posts
-from bot.store.queue import outbox
+from bot.store.queue import alert_row, outbox
+from bot.store.queue.alert_row import Due
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import State
 
 AT_ONCE = 200
 """Alerts looked at in one sweep."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
-    """An alert that is due a reminder in the thread of its card in one channel."""
-
-    alert_id: str
-    workspace: str
-    channel: str
-    mention: str
-    what: str
-    """remind, escalate, back (from a snooze) or unfinished (claimed, and not done)."""
-    waiting_since: float
-    received_at: float
-    round: int
-    """How often its card was changed before, for all time."""
-    by: str
-    body: bytes | None
-    bundled: bool
-    """Its card shares a message with others: a storm."""
-    claimed_by: str = ""
-    claimed_name: str = ""
-    claimed_at: float | None = None
 
 
 class Reminders(Repository):
@@ -67,7 +44,7 @@ class Reminders(Repository):
             "unfinished": _nudge(tx, _NUDGE_CLAIMER, {}, after=unfinished_after),
         }
         outbox.repaint(tx, [alert for ids in marked.values() for alert in ids])
-        due = [one for what, ids in marked.items() for one in _due(tx, what, ids)]
+        due = [one for what, ids in marked.items() for one in posted_cards(tx, what, ids)]
         for workspace, planned in plan(due, tx.now):
             outbox.plan(tx, planned, workspace=workspace)
         return len(due) + outbox.release_held(tx)
@@ -123,15 +100,9 @@ def _nudge(
 
 _CARDS = (
     sa.select(
-        posts.c.alert_id,
-        *(posts.c[name] for name in ("channel", "mention")),
-        posts.c.version.label("round"),
+        *(posts.c[name] for name in ("channel", "mention", "version")),
         (posts.c.bundle != "").label("bundled"),
-        sa.func.coalesce(alerts.c.waiting_since, 0.0).label("waiting_since"),
-        *(alerts.c[name] for name in ("workspace", "received_at")),
-        alerts.c.snoozed_name.label("by"),
-        *(alerts.c[name] for name in ("claimed_by", "claimed_name", "claimed_at")),
-        deliveries.c.body,
+        *alert_row.COLUMNS,
     )
     .join(alerts, alerts.c.id == posts.c.alert_id)
     .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
@@ -144,7 +115,12 @@ _CARDS = (
 )
 
 
-def _due(tx: Transaction, what: str, ids: Sequence[str]) -> list[Due]:
+def posted_cards(tx: Transaction, what: str, ids: Sequence[str]) -> list[Due]:
     """One for each card of these alerts that is in a channel."""
     rows = tx.execute(_CARDS, {"ids": [*ids]}) if ids else ()
-    return [Due(what=what, **row._asdict()) for row in rows]
+    due = []
+    for channel, mention, version, bundled, *values in rows:
+        if alert := alert_row.alert_of(values):
+            card = {"channel": channel, "mention": mention, "round": version, "bundled": bundled}
+            due.append(Due(alert=alert, what=what, **card))
+    return due

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +12,7 @@ from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, posts, sightings
 from bot.store.queue import outbox
+from bot.store.queue.alert_row import AlertRow, read_alerts
 from bot.store.queue.outbox import PlannedPost
 
 INTERESTED_FOR, PAUSED_FOR = 3 * 86_400.0, 21 * 86_400.0
@@ -21,24 +22,8 @@ NAME = 300
 """Letters of a sequence's name that are kept with an alert."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertSubject:
-    """An alert whose card shows how something else stands."""
-
-    alert_id: str
-    kind: str
-    sequence: str
-    domain: str
-    standing: str
-    received_at: float
-    snoozed: bool
-
-
-_SUBJECT = (
-    alerts.c.id.label("alert_id"),
-    *(alerts.c[name] for name in ("kind", "sequence", "domain", "standing", "received_at")),
-    alerts.c.snoozed_until.is_not(None).label("snoozed"),
-)
+_SUBJECT = [alerts.c[name] for name in ("id", "kind", "sequence", "domain", "standing", "received_at")]
+"""Of hundreds of open alerts, what tells whether a card is to change."""
 
 
 def _is_kind(kind: str) -> sa.ColumnElement[bool]:
@@ -94,10 +79,9 @@ class Subjects(Repository):
         return tx.scalars(_WORKSPACES, {"now": tx.now}).all()
 
     @reads
-    def watched(self, tx: Transaction, workspace: str) -> Sequence[AlertSubject]:
+    def watched(self, tx: Transaction, workspace: str) -> Sequence[AlertRow]:
         """Interested replies that are not handled and paused domains that have not recovered, the newest first."""
-        rows = tx.execute(_WATCHED, {"workspace": workspace, "now": tx.now})
-        return [AlertSubject(**row._asdict()) for row in rows]
+        return read_alerts(tx, _WATCHED, {"workspace": workspace, "now": tx.now})
 
     @writes
     def update(

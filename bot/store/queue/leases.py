@@ -21,7 +21,18 @@ from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue import slack_limits, uncertain
-from bot.store.queue.posts import ALERT, ANSWER, UNCERTAIN, UNSENT, Post, State, load
+from bot.store.queue.posts import (
+    ALERT,
+    UNCERTAIN,
+    UNSENT,
+    Post,
+    State,
+    dead_letter,
+    next_answer,
+    waiting_incidents,
+    waiting_others,
+    waiting_post,
+)
 from bot.store.queue.timings import LeaseTimings
 
 BUNDLE = 20
@@ -200,19 +211,19 @@ def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Cha
     """In a channel that refused everything, one dead letter is tried, another one each time."""
     if not lease.trouble:
         return None
-    letter = load(tx, lease.channel, State.DEAD, limit=1, sure=True, least_tried=True)
+    letter = dead_letter(tx, lease.channel)
     return _take(tx, lease, letter, timings=timings)
 
 
 def _answer(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
     """A person waits for it: before all alerts, and never in a storm's thread."""
-    first = load(tx, lease.channel, State.READY, limit=1, kind=ANSWER)
+    first = next_answer(tx, lease.channel)
     return _take(tx, lease, first, timings=timings, thread_ts=first[0].thread_ts) if first else None
 
 
 def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
     in_doubt = _is_in_doubt(tx, lease.channel)
-    incidents = load(tx, lease.channel, State.READY, limit=MANY_INCIDENTS, incidents=True, in_order=in_doubt)
+    incidents = waiting_incidents(tx, lease.channel, limit=MANY_INCIDENTS, in_order=in_doubt)
     many = len(incidents) == MANY_INCIDENTS
     if not many or lease.token % 2:
         first = _take(tx, lease, incidents[:1], timings=timings)
@@ -239,25 +250,9 @@ def _other(
         state = (summary.state, summary.ts) if summary else state
     if head or not lease.storm or state[0] == State.UNCERTAIN:
         urgent = bool(lease.storm) and not head
-        alone = head or load(
-            tx,
-            lease.channel,
-            State.READY,
-            limit=1,
-            incidents=False,
-            urgent_first=urgent,
-            in_order=in_doubt,
-        )
+        alone = head or waiting_others(tx, lease.channel, limit=1, urgent_first=urgent, in_order=in_doubt)
         return _take(tx, lease, alone, timings=timings)
-    items = load(
-        tx,
-        lease.channel,
-        State.READY,
-        limit=BUNDLE,
-        urgent_first=True,
-        incidents=False,
-        in_order=in_doubt,
-    )
+    items = waiting_others(tx, lease.channel, limit=BUNDLE, urgent_first=True, in_order=in_doubt)
     bundle = f"b{lease.token}-{items[0].mark}" if items else ""
     return _take(tx, lease, items, timings=timings, bundle=bundle, thread_ts=state[1], storm=lease.storm)
 
@@ -265,7 +260,7 @@ def _other(
 def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> tuple[Post, ...]:
     """The summary card of a storm, begun here when too much waits, until it is posted."""
     if lease.storm:
-        head = load(tx, lease.channel, State.READY, limit=1, only=lease.storm)
+        head = waiting_post(tx, lease.channel, lease.storm)
         if head and not waits(tx, lease.channel, more_than=1):  # all others went by themselves meanwhile
             tx.execute(sa.delete(posts).where(posts.c.id == lease.storm))
             _set_storm(tx, lease.channel, 0)
@@ -290,7 +285,7 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
         .returning(posts.c.id)
     ).scalar_one()
     _set_storm(tx, lease.channel, head)
-    return load(tx, lease.channel, State.READY, limit=1, only=head)
+    return waiting_post(tx, lease.channel, head)
 
 
 def _set_storm(tx: Transaction, channel: str, head: int) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries, posts, questions
+from bot.store.queue import alert_row
+from bot.store.queue.alert_row import AlertRow
 
 
 class State(StrEnum):
@@ -90,31 +91,15 @@ class Post:
     lookups: int
     tried_until: float | None
     created_at: float
-    body: bytes | None
-    found: bool
-    seen: int
-    received_at: float
-    claimed_by: str
-    claimed_name: str
-    claimed_at: float | None
     failed_lookups: int = 0
     condensed: bool = False
     mention: str = ""
-    waiting_since: float | None = None
-    nudges: int = 0
-    snoozed_until: float | None = None
-    snoozed_name: str = ""
-    handled_name: str = ""
-    handled_at: float | None = None
-    closed_reason: str = ""
-    standing: str = ""
-    recovered_at: float | None = None
-    acked_name: str = ""
-    acked_at: float | None = None
     undo: str = ""
     undone_by: str = ""
     overtaken_by: str = ""
     """Who used its Undo, or changed since what that would take back."""
+    alert: AlertRow | None = None
+    """None where it belongs to none."""
 
     @property
     def mark(self) -> str:
@@ -126,112 +111,79 @@ class Post:
         return self.bundle or f"p{self.mark}"
 
 
-def load(
-    tx: Transaction,
-    channel: str,
-    state: State,
-    *,
-    limit: int,
-    urgent_first: bool = False,
-    only: int = 0,
-    sure: bool = False,
-    least_tried: bool = False,
-    incidents: bool | None = None,
-    kind: str = "",
-    in_order: bool = False,
-) -> tuple[Post, ...]:
-    """Posts of a channel in one state, which is not `SENT`, the first planned first.
-
-    `in_order`: without those that follow an uncertain one.
-    """
-    values = {
-        "channel": channel,
-        "state": state,
-        "limit": limit,
-        "only": only,
-        "kind": kind,
-    }
-    query = _in_state(
-        only=bool(only),
-        kind=bool(kind),
-        sure=sure,
-        in_order=in_order,
-        incidents=incidents,
-        urgent_first=urgent_first,
-        least_tried=least_tried,
-    )
-    return read_posts(tx, query, {name: value for name, value in values.items() if value})
-
-
-@cache
-def _in_state(
-    *,
-    only: bool,
-    kind: bool,
-    sure: bool,
-    in_order: bool,
-    incidents: bool | None,
-    urgent_first: bool,
-    least_tried: bool,
-) -> sa.Select[Any]:
-    """The query of `load`, built once: this takes longer than its execution."""
-    conditions = [posts.c.channel == sa.bindparam("channel"), UNSENT, posts.c.state == sa.bindparam("state")]
-    if only:
-        conditions.append(posts.c.id == sa.bindparam("only"))
-    if kind:
-        conditions.append(posts.c.kind == sa.bindparam("kind"))
-    if sure:
-        conditions.append(sa.not_(posts.c.unsure))
-    if in_order:
-        conditions.append(sa.not_(_FOLLOWS_UNCERTAIN))
-    if incidents is not None:
-        conditions.append(IS_INCIDENT if incidents else sa.not_(IS_INCIDENT))
-    order = [posts.c.urgency.desc()] * urgent_first + [posts.c.attempts] * least_tried + [posts.c.id]
-    return drawable().where(*conditions).order_by(*order).limit(sa.bindparam("limit"))
+_OWN = tuple(posts.c[field.name] for field in fields(Post) if field.name in posts.c)
+_NAMES = (*(column.name for column in _OWN), "undone_by", "overtaken_by")
 
 
 def drawable() -> sa.Select[Any]:
     source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
     source = source.outerjoin(questions, questions.c.id == posts.c.undo)
-    return sa.select(*_COLUMNS).select_from(source)
-
-
-def _or(column: sa.ColumnElement[Any], default: Any) -> sa.ColumnElement[Any]:
-    return sa.func.coalesce(column, default).label(column.name)
-
-
-_OWN = {field.name for field in fields(Post)} & set(posts.c.keys())
-_COLUMNS = (
-    *(column for column in posts.c if column.name in _OWN),
-    *(
-        _or(alerts.c[name], "")
-        for name in (
-            "claimed_by",
-            "claimed_name",
-            "snoozed_name",
-            "handled_name",
-            "closed_reason",
-            "standing",
-            "acked_name",
-        )
-    ),
-    *(
-        alerts.c[name]
-        for name in ("claimed_at", "waiting_since", "snoozed_until", "handled_at", "recovered_at", "acked_at")
-    ),
-    _or(alerts.c.received_at, posts.c.created_at),
-    _or(alerts.c.nudges, 0),
-    _or(deliveries.c.seen, 0),
-    _or(deliveries.c.found, sa.false()),
-    deliveries.c.body,
-    sa.func.coalesce(questions.c.given_name, "").label("undone_by"),
-    _or(questions.c.overtaken_by, ""),
-)
+    undo = (sa.func.coalesce(questions.c[name], "") for name in ("given_name", "overtaken_by"))
+    return sa.select(*_OWN, *undo, *alert_row.COLUMNS).select_from(source)
 
 
 def read_posts(
     tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
 ) -> tuple[Post, ...]:
     """The rows of a query on `drawable`."""
-    return tuple(Post(**row) for row in tx.execute(query, values).mappings())
+    return tuple(_post(row) for row in tx.execute(query, values))
+
+
+def _post(row: sa.Row[Any]) -> Post:
+    own = dict(zip(_NAMES, row, strict=False))
+    return Post(**own, alert=alert_row.alert_of(row[len(_NAMES) :]))
+
+
+# The queries over what is not sent are built once: this takes longer than their execution.
+
+
+def _unsent(state: State, *which: sa.ColumnElement[bool], by: Sequence[Any] = ()) -> sa.Select[Any]:
+    """Posts of a channel in one state, the first planned first."""
+    here = drawable().where(posts.c.channel == sa.bindparam("of"), UNSENT, posts.c.state == state, *which)
+    return here.order_by(*by, posts.c.id).limit(sa.bindparam("limit", type_=sa.Integer))
+
+
+def _unless_doubtful(*which: sa.ColumnElement[bool], by: Sequence[Any] = ()) -> Mapping[bool, sa.Select[Any]]:
+    """Ready posts; True: without those that follow an uncertain one."""
+    return {
+        False: _unsent(State.READY, *which, by=by),
+        True: _unsent(State.READY, *which, sa.not_(_FOLLOWS_UNCERTAIN), by=by),
+    }
+
+
+_DEAD_LETTERS = _unsent(State.DEAD, sa.not_(posts.c.unsure), by=[posts.c.attempts])
+_ANSWERS = _unsent(State.READY, posts.c.kind == sa.literal(ANSWER, literal_execute=True))
+_INCIDENTS = _unless_doubtful(IS_INCIDENT)
+_OTHERS = {
+    False: _unless_doubtful(sa.not_(IS_INCIDENT)),
+    True: _unless_doubtful(sa.not_(IS_INCIDENT), by=[posts.c.urgency.desc()]),
+}
+_BY_ID = _unsent(State.READY, posts.c.id == sa.bindparam("id"))
+
+
+def dead_letter(tx: Transaction, channel: str) -> tuple[Post, ...]:
+    """The dead letter that was tried least; none whose fate is unknown."""
+    return read_posts(tx, _DEAD_LETTERS, {"of": channel, "limit": 1})
+
+
+def next_answer(tx: Transaction, channel: str) -> tuple[Post, ...]:
+    """The first answer to a person that waits."""
+    return read_posts(tx, _ANSWERS, {"of": channel, "limit": 1})
+
+
+def waiting_incidents(tx: Transaction, channel: str, *, limit: int, in_order: bool) -> tuple[Post, ...]:
+    """Incidents that wait; `in_order`: without those that follow an uncertain post."""
+    return read_posts(tx, _INCIDENTS[in_order], {"of": channel, "limit": limit})
+
+
+def waiting_others(
+    tx: Transaction, channel: str, *, limit: int, in_order: bool, urgent_first: bool
+) -> tuple[Post, ...]:
+    """What waits and is no incident; `in_order` as in `waiting_incidents`."""
+    return read_posts(tx, _OTHERS[urgent_first][in_order], {"of": channel, "limit": limit})
+
+
+def waiting_post(tx: Transaction, channel: str, post: int) -> tuple[Post, ...]:
+    """This one, while it waits."""
+    return read_posts(tx, _BY_ID, {"of": channel, "id": post, "limit": 1})

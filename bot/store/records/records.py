@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -18,11 +17,11 @@ from bot.store.alerts.timers import read_timer
 from bot.store.db.engine import Repository, Transaction, probes, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
 from bot.store.instance import last_seen
+from bot.store.queue.alert_row import ALERT_ROWS, AlertRow, read_alerts
 from bot.store.queue.outbox import give_up
 from bot.store.queue.posts import State
 from bot.store.records import counts, replies
 from bot.store.records.report_period import read_period
-from shared.api.events import Event, read_event
 from shared.domain.records import (
     AlertsSummary,
     AuditEntry,
@@ -101,14 +100,8 @@ class CommandRecords(Repository):
     @reads
     def open_replies(self, tx: Transaction, workspace: str) -> Sequence[OpenReply]:
         """Unclaimed interested replies, the oldest first."""
-        query = (
-            sa.select(alerts, deliveries.c.body)
-            .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-            .where(counts.is_unclaimed(workspace))
-            .order_by(alerts.c.received_at)
-            .limit(MOST_OPEN)
-        )
-        return [_open_reply(row) for row in tx.execute(query)]
+        query = ALERT_ROWS.where(counts.is_unclaimed(workspace)).order_by(alerts.c.received_at)
+        return [_open_reply(alert) for alert in read_alerts(tx, query.limit(MOST_OPEN))]
 
     @reads
     def interested_replies(self, tx: Transaction, workspace: str) -> Sequence[InterestedReply]:
@@ -306,14 +299,13 @@ def next_digest(at: str, now: float) -> float:
     return recurrence_of(at).next_after(datetime.fromtimestamp(now, UTC)).timestamp()
 
 
-def _open_reply(row: sa.Row[Any]) -> OpenReply:
-    event = read_event(row.body or b"")
-    lead = event.lead if isinstance(event, Event) else None
+def _open_reply(alert: AlertRow) -> OpenReply:
+    lead = alert.event.lead
     return OpenReply(
-        alert_id=row.id,
-        received_at=datetime.fromtimestamp(row.received_at, UTC),
-        lead=lead.name if lead else "",
-        email=row.email,
-        company=(lead.company if lead else None) or "",
-        sequence=(event.sequence if isinstance(event, Event) else None) or "",
+        alert_id=alert.id,
+        received_at=alert.received,
+        lead=lead.name,
+        email=alert.email,
+        company=lead.company or "",
+        sequence=alert.event.sequence or "",
     )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-import sqlalchemy as sa
-
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import alerts, deliveries
+from bot.store.db.schema import alerts
 from bot.store.queue.adopt import address
-from shared.api.events import Event, read_event
+from bot.store.queue.alert_row import ALERT_ROWS, AlertRow, read_alerts
 from shared.domain.records import LeadReply
 
 REPLIES = ("reply.interested", "lead.replied")
@@ -18,33 +14,32 @@ REPLIES = ("reply.interested", "lead.replied")
 def last_reply(tx: Transaction, workspace: str, email: str) -> LeadReply | None:
     """None where no reply of this address came, or its words are deleted."""
     query = (
-        sa.select(alerts, deliveries.c.body)
-        .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-        .where(alerts.c.email == address(email), alerts.c.workspace == workspace, alerts.c.kind.in_(REPLIES))
+        ALERT_ROWS.where(alerts.c.email == address(email), alerts.c.workspace == workspace)
+        .where(alerts.c.kind.in_(REPLIES))
         .order_by(alerts.c.received_at.desc())
         .limit(1)
     )
-    row = tx.execute(query).one_or_none()
-    event = read_event(row.body or b"") if row else None
-    if row is None or not isinstance(event, Event):
+    alert = next(iter(read_alerts(tx, query)), None)
+    if alert is None or alert.is_pruned:
         return None
+    event = alert.event
     return LeadReply(
-        alert_id=row.id,
-        received_at=datetime.fromtimestamp(row.received_at, UTC),
+        alert_id=alert.id,
+        received_at=alert.received,
         sequence=event.sequence or "",
         step=event.step,
         text=event.reply or "",
         lead=event.lead.name,
         company=event.lead.company or "",
-        status=_status(row),
+        status=_status(alert),
     )
 
 
-def _status(row: sa.Row[object]) -> str:
-    if row.handled_at is not None:
+def _status(alert: AlertRow) -> str:
+    if alert.handled_at is not None:
         return (
-            f"closed by @{row.handled_name}: {row.closed_reason}"
-            if row.closed_reason
-            else f"done by @{row.handled_name}"
+            f"closed by @{alert.handled_name}: {alert.closed_reason}"
+            if alert.closed_reason
+            else f"done by @{alert.handled_name}"
         )
-    return f"claimed by @{row.claimed_name}" if row.claimed_name else "unclaimed"
+    return f"claimed by @{alert.claimed_name}" if alert.claimed_name else "unclaimed"

@@ -25,9 +25,9 @@ from bot.jobs.auto_resume import Tally as Resumed
 from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
-from bot.store.alerts.reminders import Due
 from bot.store.alerts.spikes import Subject
 from bot.store.alerts.timers import DueTimer
+from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
 from sandbox.slack.blockkit import blocks as blockkit
@@ -48,14 +48,14 @@ REPLY = "Yes, Thursday works.\n\n<!channel> <https://bank.example|a form> *bold*
 LEAD = EventLead(email="ada@acme.example", first_name="Ada", company="Acme")
 BEN = Mark(name="ben", at=NOON + timedelta(minutes=3))
 GUS = Person(id="U1", name="gus", is_guest=True)
-DUE = Due(
-    alert_id="al_1", workspace="default", channel="C1", mention="S1", what="remind", waiting_since=0.0,
-    received_at=NOON.timestamp(), round=0, by="ben", body=interested(1), bundled=False,
+ROW = AlertRow(
+    id="al_1", workspace="default", kind="reply.interested", received_at=NOON.timestamp(), waiting_since=1.0,
+    snoozed_name="ben", body=interested(1),
 )  # fmt: skip
+DUE = Due(alert=ROW, channel="C1", what="remind", mention="S1")
 POST = Post(
     id=1, dedupe="", tried_until=None, workspace="default", channel="C1", kind="reminder", alert_id="al_1", note="", bundle="", storm=0,
-    thread_ts="1.0", ts="2.0", version=0, attempts=1, lookups=0, created_at=0.0, body=None, found=False, seen=1,
-    received_at=0.0, claimed_by="", claimed_name="", claimed_at=None, condensed=True, mention="S1",
+    thread_ts="1.0", ts="2.0", version=0, attempts=1, lookups=0, created_at=0.0, condensed=True, mention="S1", alert=ROW,
 )  # fmt: skip
 SIX = NOON.timestamp() + 360
 
@@ -99,7 +99,7 @@ def reminder(what: str, **changes: Any) -> Message:
     """Messages with a mention, before and after the reply is handled."""
     kind = {"remind": "reminder", "escalate": "escalation", "back": "back"}[what]
     note = rendering.write_note(reminders.reminder_card(replace(DUE, what=what), now=SIX))
-    post = replace(POST, kind=kind, note=note, **({"waiting_since": 1.0} | changes))
+    post = replace(POST, kind=kind, note=note, alert=replace(ROW, **changes))
     return rendering.message([post], several=False)
 
 

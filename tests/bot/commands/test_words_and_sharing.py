@@ -88,7 +88,7 @@ async def test_a_change_behind_another_line_is_not_made_unannounced(bot: BotHarn
 
     async def is_claimed() -> bool:
         state = await alerts.find(reply.alert_id)
-        return state is not None and state.name == "ben"
+        return state is not None and state.claimed_name == "ben"
 
     await until(is_claimed)
     assert remote.patched == []

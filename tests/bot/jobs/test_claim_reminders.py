@@ -9,7 +9,7 @@ from bot.alerts import rendering
 from bot.commands.alert_actions import released, taken_over
 from bot.jobs.reminders import Reminders
 from bot.store import Store
-from bot.store.alerts.reminders import Due
+from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing
 from shared.domain.records import Actor
@@ -91,8 +91,8 @@ async def test_two_workspaces_with_one_channel_have_a_summary_each(store: Store)
     """Within a quarter of an hour, in which one workspace has only one."""
     many = [
         Due(
-            alert_id=f"al_{n}", workspace=("acme", "globex")[n % 2], channel=CHANNEL, mention="", what="remind",
-            waiting_since=0.0, received_at=0.0, round=0, by="", body=interested(n), bundled=False,
+            alert=AlertRow(id=f"al_{n}", workspace=("acme", "globex")[n % 2], kind="reply.interested", body=interested(n)),
+            channel=CHANNEL, what="remind",
         )
         for n in range(12)
     ]  # fmt: skip

@@ -49,7 +49,7 @@ async def test_a_paused_domain_is_reminded_of_ever_more_rarely_until_it_is_ackno
     assert max(gaps) <= timedelta(hours=4.1) / timedelta(minutes=1)
     taken = await store.acknowledgements.acknowledge(alert, ANN)
     assert taken is not None
-    assert (taken.changed, taken.name) == (True, "ann")
+    assert (taken.changed, taken.alert.acked_name) == (True, "ann")
     again = await store.acknowledgements.acknowledge(alert, ANN)
     assert again is not None
     assert not again.changed
@@ -70,7 +70,7 @@ async def test_a_recovered_domain_is_reminded_of_no_more(store: Store, clock: Ma
     assert await reminded(store, clock) == []
     taken = await store.acknowledgements.acknowledge(alert, ANN)
     assert taken is not None
-    assert taken.recovered
+    assert taken.alert.recovered_at is not None
 
 
 async def test_the_return_of_an_absent_lead_is_announced_once(store: Store, clock: ManualClock) -> None:

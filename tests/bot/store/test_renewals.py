@@ -59,7 +59,9 @@ async def test_a_more_specific_card_is_posted_anew_once(store: Store, clock: Man
     assert (card.kind, title(card)) == ("alert", "Ada is interested")
     await store.alerts.claim(card.alert_id, ANN)
     ((repainted,),) = await store.repaints.claim(limit=10)
-    assert (repainted.id, repainted.claimed_name) == (card.id, "ann"), "the old one is left alone"
+    assert (repainted.id, repainted.alert and repainted.alert.claimed_name) == (card.id, "ann"), (
+        "the old one is left alone"
+    )
 
 
 async def test_a_refused_edit_that_was_not_recorded_is_refused_and_recorded_again(
@@ -111,7 +113,7 @@ async def test_a_claim_is_shown_in_the_thread_of_a_card_that_cannot_be_edited(
     assert await store.repaints.covers(CHANNEL, "7.7")
     await store.alerts.handle(card.alert_id, ANN)
     ((repainted,),) = await store.repaints.claim(limit=10)
-    assert (repainted.ts, repainted.handled_name) == ("7.7", "ann")
+    assert (repainted.ts, repainted.alert and repainted.alert.handled_name) == ("7.7", "ann")
 
 
 async def ts_of(store: Store, post: Post) -> str:
@@ -129,7 +131,8 @@ async def test_a_refused_edit_of_what_replaced_a_card_is_replaced_too(
         await store.alerts.claim(card.alert_id, actor)
         assert await refuse(store) == 1
         (shown,) = [post for post in await post_all(store, clock) if post.kind == "current"]
-        assert shown.claimed_name == actor.name
+        assert shown.alert is not None
+        assert shown.alert.claimed_name == actor.name
 
 
 async def test_a_click_between_a_claim_of_the_repaint_and_its_refusal_is_shown(

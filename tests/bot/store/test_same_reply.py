@@ -66,7 +66,7 @@ async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
     assert turned == ([("turned", "here")] * 2 if posted and kinds[0] == "lead.replied" else [])
     if turned:
         repainted = await store.repaints.claim(limit=9)
-        assert {json.loads(post.body or b"")["event"] for (post,) in repainted} == {"reply.interested"}
+        assert {post.alert and post.alert.event.kind for (post,) in repainted} == {"reply.interested"}
 
 
 @pytest.mark.parametrize("later", [1.0, 2 * HOUR])

@@ -94,7 +94,7 @@ async def test_the_next_migration_is_applied_and_recorded(
 async def everything_is_there(store: Store) -> None:
     """Ann claimed the first reply, the second waits, the third was not routed yet, and the first came again."""
     (held,) = await store.alerts.claimed_by("U1")
-    assert (held.name, held.body is not None) == ("ann", True)
+    assert (held.claimed_name, held.body is not None) == ("ann", True)
     assert [reply.email for reply in await store.records.open_replies("default")] == ["ada2@acme.example"]
     routed = await store.deliveries.route(routes().decide)
     assert sorted(pending.seen for pending, _ in routed) == [1, 2]

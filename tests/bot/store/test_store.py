@@ -240,10 +240,10 @@ async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> 
     assert first is not None
     assert second is not None
     assert [first.changed, second.changed].count(True) == 1
-    assert first.name == second.name
+    assert first.alert.claimed_name == second.alert.claimed_name
     assert await store.records.open_replies("default") == []
     (recorded,) = await store.records.interested_replies("default")
-    assert (recorded.email, recorded.claimed_by) == (reply.email, first.name)
+    assert (recorded.email, recorded.claimed_by) == (reply.email, first.alert.claimed_name)
     released = await store.alerts.release(reply.alert_id)
     assert released is not None
     assert released.changed
@@ -333,7 +333,8 @@ async def test_bodies_are_pruned_before_hashes_and_unsent_alerts_keep_both(
     assert (first.bodies, first.deliveries) == (2, 0)
     await arrive(store, interested(1), number=3)
     (waiting,) = (await store.leases.claim(limit=5)).turns[0].posts
-    assert waiting.body == interested(2), "the hash still knew the first, and this is not sent yet"
+    assert waiting.alert is not None
+    assert waiting.alert.body == interested(2), "the hash still knew the first, and this is not sent yet"
     clock.now += 1_000
     assert (await store.retention.prune(bodies_after=50, hashes_after=900)).deliveries == 2
     assert len(await store.records.open_replies("default")) == 1
