@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.engine import Repository, Transaction, portions, reads, writes
 from bot.store.db.guardrail_schema import incidents, rules, samples, switches
 from bot.store.db.schema import sightings
 from shared.domain.guard_records import ALL, CLOSED, CountSample, Happening, Incident, StoredRule, Switch
@@ -21,11 +21,17 @@ SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
 LAST_SLOT = int(86_399 // SLOT)
 SLOTS_OF_HOUR = 4
+HOUR = 3600.0
 THINNED, KEPT = 3 * 86_400.0, 40 * 86_400.0
+AT_ONCE = 250
+"""Rows that one transaction writes or deletes, so that the intake never waits long."""
+MARK = {"workspace": ALL, "day": 0, "slot": 0, "scope": "thinned", "key": ""}
+"""The row whose time says until when everything is thinned; of no workspace, so that nothing counts it."""
 KINDS = ("lead.bounced", "lead.unsubscribed", "reply.ooo")
 _SAMPLE = [
     samples.c[name] for name in ("scope", "key", "day", "at", "sends", "replies", "positive", "health")
 ]
+_KEY = list(samples.primary_key.columns)
 _HAPPENING = [sightings.c[name] for name in ("at", "kind", "sequence", "inbox", "domain")]
 
 
@@ -152,40 +158,80 @@ class Guardrails(Repository):
         query = sa.select(c.day, sends).where(whole, c.scope.in_(["sequence", CLOSED]))
         return {day: int(count) for day, count in tx.execute(query.group_by(c.day).having(closed))}
 
-    @writes
-    def keep(self, tx: Transaction, workspace: str, new: Sequence[CountSample]) -> None:
-        """Keep counts: the newest of each slot."""
+    async def keep(self, workspace: str, new: Sequence[CountSample]) -> None:
+        """Keep counts: the newest of each slot. What comes last is written last."""
         rows = [{"workspace": workspace, "slot": int(one.at % 86_400 // SLOT), **asdict(one)} for one in new]
-        if not rows:
-            return
+        for portion in portions(rows, AT_ONCE):
+            await self._keep(portion)
+
+    @writes
+    def _keep(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
         statement = tx.insert(samples)
         values = ("at", "sends", "replies", "positive", "health")
         newest = {name: statement.excluded[name] for name in values}
         tx.execute(
             statement.on_conflict_do_update(
-                index_elements=["workspace", "day", "slot", "scope", "key"],
-                set_=newest,
-                where=samples.c.at < statement.excluded.at,
+                index_elements=_KEY, set_=newest, where=samples.c.at < statement.excluded.at
             ),
             rows,
         )
 
+    async def prune(self) -> None:
+        """Keep one row of each hour of what is older, nothing of what is old; in portions, as others write too."""
+        await self._forget_incidents()
+        while gone := await self._expired():
+            await self._delete(gone)
+        start, end = await self._unthinned()
+        while start < end:
+            crowded = await self._crowded(start)
+            for portion in portions(crowded, AT_ONCE):
+                await self._delete(portion)
+            start += HOUR
+            if crowded or start >= end:
+                await self._mark(start)
+
     @writes
-    def prune(self, tx: Transaction) -> None:
-        """Keep one row of each hour of what is older, nothing of what is old."""
-        tx.execute(sa.delete(samples).where(samples.c.at < tx.now - KEPT))
-        later = samples.alias()
-        kept = sa.exists().where(
-            later.c.workspace == samples.c.workspace,
-            later.c.day == samples.c.day,
-            later.c.scope == samples.c.scope,
-            later.c.key == samples.c.key,
-            later.c.slot > samples.c.slot,
-            later.c.slot // SLOTS_OF_HOUR == samples.c.slot // SLOTS_OF_HOUR,
-        )
-        tx.execute(sa.delete(samples).where(samples.c.at < tx.now - THINNED, kept))
+    def _forget_incidents(self, tx: Transaction) -> None:
         old = (incidents.c.began_at < tx.now - KEPT) & incidents.c.ended_at.is_not(None)
         tx.execute(sa.delete(incidents).where(old))
+
+    @reads
+    def _expired(self, tx: Transaction) -> Sequence[Mapping[str, Any]]:
+        query = sa.select(*_KEY).where(samples.c.at < tx.now - KEPT).order_by(samples.c.at).limit(AT_ONCE)
+        return [row._asdict() for row in tx.execute(query)]
+
+    @reads
+    def _unthinned(self, tx: Transaction) -> tuple[float, float]:
+        """The first hour that isn't thinned yet, and the first that is too new for it."""
+        end = (tx.now - THINNED) // HOUR * HOUR
+        marked = sa.and_(*(samples.c[name] == value for name, value in MARK.items()))
+        start = tx.scalar(sa.select(samples.c.at).where(marked))
+        if start is None or start > end:  # a clock that was ahead has marked too much
+            start = tx.scalar(sa.select(sa.func.min(samples.c.at)))
+        return (end if start is None else start // HOUR * HOUR), end
+
+    @reads
+    def _crowded(self, tx: Transaction, start: float) -> Sequence[Mapping[str, Any]]:
+        """The rows of an hour that a later one of the same hour makes superfluous."""
+        c = samples.c
+        later = sa.func.row_number().over(
+            partition_by=(c.workspace, c.day, c.scope, c.key), order_by=c.slot.desc()
+        )
+        ranked = sa.select(*_KEY, later.label("rank")).where(c.at >= start, c.at < start + HOUR).subquery()
+        query = sa.select(*(ranked.c[one.name] for one in _KEY)).where(ranked.c.rank > 1)
+        return [row._asdict() for row in tx.execute(query)]
+
+    @writes
+    def _delete(self, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> None:
+        which = sa.and_(*(one == sa.bindparam(f"old_{one.name}") for one in _KEY))
+        tx.execute(
+            sa.delete(samples).where(which),
+            [{f"old_{name}": value for name, value in row.items()} for row in rows],
+        )
+
+    @writes
+    def _mark(self, tx: Transaction, until: float) -> None:
+        tx.execute(tx.upsert(samples, "at").values(at=until, **MARK))
 
 
 def _switch(workspace: str, rule: str) -> sa.Delete:

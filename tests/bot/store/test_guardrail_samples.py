@@ -1,0 +1,91 @@
+"""What the counts of guardrails cost: in proportion to what is new, and in portions."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from bot.store import Store, open_store
+from bot.store.alerts import guardrails
+from bot.store.db.guardrail_schema import samples
+from shared.domain.guard_records import CLOSED, CountSample
+from tests.bot.manual_clock import HOUR, ManualClock
+from tests.growth import LINEAR, DatabaseWork, database_work
+
+DAY = 24 * HOUR
+SLOTS = 8
+
+
+def counts(store: Store, inboxes: int, *, day: int) -> None:
+    """Of two hours of a day, all of one workspace, each quarter of an hour."""
+    rows = [
+        {
+            "workspace": "default", "day": day, "slot": slot, "scope": "inbox", "key": f"sam{n}@mail.example",
+            "at": day * DAY + slot * guardrails.SLOT, "sends": slot, "replies": 0, "positive": 0, "health": None,
+        }
+        for n in range(inboxes)
+        for slot in range(SLOTS)
+    ]  # fmt: skip
+    with store.database.engine.begin() as connection:
+        connection.execute(sa.insert(samples), rows)
+
+
+async def test_thinning_ten_times_as_many_inboxes_takes_ten_times_the_work(
+    url: sa.URL, clock: ManualClock
+) -> None:
+    found: list[DatabaseWork] = []
+    async with open_store(url, clock=clock) as store:
+        for inboxes in (50, 500):
+            clock.now += 5 * DAY
+            counts(store, inboxes, day=int(clock.now // DAY) - 4)
+            with database_work(store.database.engine) as work:
+                await store.guardrails.prune()
+            found.append(work)
+        kept = await store.guardrails.samples("default", clock.now - 5 * DAY)
+    few, many = found
+    assert {one.sends for one in kept} == {3, 7}  # the last of each hour
+    assert len(kept) == 2 * 500
+    assert many.rows <= LINEAR * few.rows
+    assert many.written - few.written == 2 * 3 * (500 - 50)
+    assert many.statements <= LINEAR * few.statements
+    assert many.most_written <= guardrails.AT_ONCE
+
+
+async def test_thinning_reads_nothing_that_is_thinned(url: sa.URL, clock: ManualClock) -> None:
+    async with open_store(url, clock=clock) as store:
+        counts(store, 300, day=int(clock.now // DAY) - 6)
+        await store.guardrails.prune()
+    async with open_store(url, clock=clock) as store:  # also not after a restart
+        clock.now += HOUR
+        with database_work(store.database.engine) as work:
+            await store.guardrails.prune()
+    assert work.written == 1  # until when all is thinned
+    assert work.rows < 20
+
+
+async def test_thinning_continues_where_a_clock_was_ahead_for_a_while(
+    url: sa.URL, clock: ManualClock
+) -> None:
+    async with open_store(url, clock=clock) as store:
+        today = int(clock.now // DAY)
+        counts(store, 1, day=today - 8)
+        clock.now += 30 * DAY
+        await store.guardrails.prune()
+        clock.now -= 30 * DAY
+        counts(store, 1, day=today - 4)
+        await store.guardrails.prune()
+        kept = await store.guardrails.samples("default", 0.0)
+    assert [(one.day, one.sends) for one in kept] == [
+        (day, sends) for day in (today - 8, today - 4) for sends in (3, 7)
+    ]
+
+
+async def test_counts_of_a_reading_are_written_in_portions(url: sa.URL, clock: ManualClock) -> None:
+    day = int(clock.now // DAY)
+    new = [CountSample(scope="inbox", key=f"sam{n}@mail.example", day=day, at=clock.now) for n in range(600)]
+    closed = CountSample(scope=CLOSED, key="", day=day, at=clock.now)
+    async with open_store(url, clock=clock) as store:
+        with database_work(store.database.engine) as work:
+            await store.guardrails.keep("default", [*new, closed])
+        assert len(await store.guardrails.samples("default", 0.0)) == 601
+    assert work.written == 601
+    assert work.most_written <= guardrails.AT_ONCE
