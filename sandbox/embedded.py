@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import Any, Self
 
+from sandbox import SCENARIOS
 from sandbox.service import Service
 
 
@@ -18,7 +19,7 @@ class SandboxOptions:
     database: str | None = None
     seed: int = 7
     speed: float = 1.0
-    scenario: str = "calm-week"
+    scenario: str = SCENARIOS[0]
     start: float | None = None
     bot_url: str = "http://127.0.0.1:3000"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sandbox import SCENARIOS
+
 if TYPE_CHECKING:  # both are imported when the options of a word are read, not to name the words
     from argparse import ArgumentParser
     from pathlib import Path
-
-SCENARIOS = ("calm-week", "deliverability-crisis", "reply-storm", "empty", "huge", "hostile-replies")
 
 
 def demo(parser: ArgumentParser) -> None:

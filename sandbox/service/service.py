@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sandbox import SCENARIOS
 from sandbox.asgi_server import bind, serving
 from sandbox.service.base.clock import Clock
 from sandbox.service.base.storage import Storage
@@ -45,7 +46,7 @@ class Service:
         database: None, `sqlite:///PATH` or `postgresql://…`; a store that has an account is carried on.
         seed: of the account and of everything that happens in it.
         speed: service seconds per real second; 0 is frozen.
-        scenario: one of `scenarios.NAMES`, or the path of a scenario file (`*.toml`).
+        scenario: one of `sandbox.SCENARIOS`, or the path of a scenario file (`*.toml`).
         timeout: real seconds that a subscriber has to answer a delivery.
         now: when the account is created, in seconds of the Unix epoch; the real now when None.
 
@@ -60,7 +61,7 @@ class Service:
         database: str | None = None,
         seed: int = 7,
         speed: float = 1.0,
-        scenario: str | Path = "calm-week",
+        scenario: str | Path = SCENARIOS[0],
         timeout: float = TIMEOUT,
         now: float | None = None,
     ) -> None:

@@ -26,6 +26,7 @@ from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.domain.health import Thresholds
 from shared.domain.records import Subscription
 from shared.domain.recurrence import parse_time
+from shared.domain.themes import THEMES
 from shared.settings import value_types as of
 from shared.text.slack_ids import bare
 
@@ -167,7 +168,7 @@ class ThresholdsSection(Section):
 class DashboardSection(Section):
     """`[dashboard]`. The dashboard reads it leniently while it starts; what is wrong is reported a moment later."""
 
-    theme: of.Theme = setting(of.THEMES[0], example="night")
+    theme: of.Theme = setting(THEMES[0], example="night")
     read_only: StrictBool = setting(default=False, example=False)
     ascii: StrictBool = setting(default=False, example=False)
     jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1, example=0.1)

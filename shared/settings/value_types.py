@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from shared.api.models import EVENT_KINDS
 from shared.commands.table import COMMANDS, Role
 from shared.domain.recurrence import find_zone, parse_time
+from shared.domain.themes import THEMES
 from shared.guardrails.catalog import NAME
 from shared.guardrails.sentence import Misunderstood, parse
 from shared.storage.database import DatabaseUnusable, parse_url
@@ -29,7 +30,6 @@ CLAIM = "claim"
 LONGEST_PAGE = 1_000
 """Characters; Slack takes links of 3,000, and an address may be quoted to three times its length."""
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-THEMES = ("night", "day", "contrast")
 
 
 def wrong(problem: str, fix: str) -> PydanticCustomError:

@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.worker import Worker, WorkerState
 
 from shared.domain.local_zone import local_zone
+from shared.domain.themes import THEMES
 from shared.text.sanitize import visible
 from tui.app.commands import Commands
 from tui.app.navigation import Navigation
@@ -53,7 +54,6 @@ STAGGER = 1.0
 """Seconds between the starts of workspaces, so that they do not all read at once."""
 AWAY = timedelta(minutes=2)
 """Without a key for so long, the next one asks what is new."""
-THEMES = ("night", "day", "contrast")
 FILTER_HINT = (
     "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
 )

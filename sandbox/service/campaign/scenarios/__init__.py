@@ -12,10 +12,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from sandbox import SCENARIOS
 from sandbox.service.campaign.account_plans import BELIEVABLE, EMPTY, GLOBEX, AccountPlan, HostName
 from sandbox.service.campaign.rules import NORMAL, Conditions
-
-NAMES = ("calm-week", "deliverability-crisis", "reply-storm", "empty", "huge", "hostile-replies")
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -125,11 +124,11 @@ def read(scenario: str | Path) -> str:
 
     Raises `ValueError`: there is none, or the file is invalid; every mistake is listed.
     """
-    if scenario in NAMES:
+    if scenario in SCENARIOS:
         return str(scenario)
     path = Path(scenario)
     if path.suffix != ".toml":
-        known = ", ".join(NAMES)
+        known = ", ".join(SCENARIOS)
         raise ValueError(
             f"There is no scenario {str(scenario)!r}: choose one of {known}, or name a .toml file."
         )
@@ -149,14 +148,14 @@ def read(scenario: str | Path) -> str:
 @cache
 def load(source: str) -> Scenario:
     """The scenario of a built-in name or of a file's text, as `read` returned it."""
-    if source in NAMES:
+    if source in SCENARIOS:
         source = resources.files(__package__).joinpath(f"{source}.toml").read_text("utf-8")
     return _parse(source)
 
 
 def label(source: str) -> str:
     """What a scenario is called: its name, or a file's title."""
-    return source if source in NAMES else load(source).title
+    return source if source in SCENARIOS else load(source).title
 
 
 def _parse(text: str) -> Scenario:

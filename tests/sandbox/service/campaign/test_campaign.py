@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox import SCENARIOS
 from sandbox.service import Service
 from sandbox.service.base import ids
 from sandbox.service.base.clock import DAY, HOUR
@@ -188,7 +189,7 @@ def test_an_id_is_read_back_by_its_own_prefix_alone(number: int, prefix: str) ->
     assert ids.decode("xx", text) is None
 
 
-@pytest.mark.parametrize("name", scenarios.NAMES)
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_every_scenario_can_be_read(name: str) -> None:
     scenario = scenarios.load(name)
     assert [event.at for event in scenario.events] == sorted(event.at for event in scenario.events)
