@@ -5,7 +5,7 @@ Alert cards in every state, answers, modals and Home: short ones, and ones in wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -63,7 +63,8 @@ def specimens(now: datetime) -> Iterator[Specimen]:
     yield Specimen(name="alert with a mention", blocks=called.blocks)
     noted = card_blocks.with_note(card_blocks.render(listed[0]), "⏳ Working on it for @ann …")
     yield Specimen(name="alert while a click is carried out", blocks=noted.blocks)
-    yield from _views(now, cards)
+    modals = {name: cards[name] for name in ("stats", "longest text")}
+    yield from views(now, modals, listed[:3], long=True)
 
 
 def alerts(now: datetime) -> dict[str, Card]:
@@ -200,39 +201,41 @@ def _table(rows: int) -> Table:
     return Table(columns=columns, rows=tuple(lines), total=rows * 2)
 
 
-def _views(now: datetime, cards: dict[str, Card]) -> Iterator[Specimen]:
+def views(now: datetime, answers: Mapping[str, Card], items: list[Card], *, long: bool) -> Iterator[Specimen]:
+    """Forms, modals with these answers and items, and Home: with two of everything, or with too much."""
+    lead, name, problem = (LONG,) * 3 if long else (SHORT, "Q3 founders", "The service can't be reached")
+    many = MANY if long else 2
     several = FormRequest(channel="C0000000001", workspace="emea", workspaces=("emea", "apac"))
-    for verb in ("pause", "subscribe", "add"):
+    for verb in ("pause", "subscribe", "add", "guard"):
         yield Specimen(name=f"form: {verb}", view=forms.form_view(verb, FormRequest(channel="C0000000001")))
         yield Specimen(name=f"form: {verb}, several workspaces", view=forms.form_view(verb, several))
-    answers = {
-        "working": canned_replies.ON_ITS_WAY,
-        **{name: cards[name] for name in ("stats", "longest text")},
-    }
-    for name, card in answers.items():
-        yield Specimen(name=f"modal: {name}", view=forms.answer_view(card, items=list(cards.values())[:3]))
+    for modal, card in {"working": canned_replies.ON_ITS_WAY, **answers}.items():
+        yield Specimen(name=f"modal: {modal}", view=forms.answer_view(card, items=items))
     yield Specimen(name="Home: loading", view=home_view.loading())
     yield Specimen(name="Home: closed", view=home_view.closed(canned_replies.OUTSIDE))
-    empty = HomeState(now=now, workspaces=("acme",), viewed_workspace="acme", problem=LONG)
-    yield Specimen(name="Home: nothing known", view=home_view.view(empty))
-    waiting = tuple(
-        Waiting(
-            alert=f"al_{n}", lead=LONG, sequence=LONG, since=now, workspace="acme", link="https://x.example/1"
-        )
-        for n in range(30)
-    )
-    full = HomeState(
-        now=now,
-        workspaces=("acme",),
-        viewed_workspace="acme",
-        waiting=waiting,
-        claims=[replace(one, alert=f"{one.alert}_claimed") for one in waiting],
-        paused=[Paused(domain=f"mail{n}.example", since=now, workspace="acme") for n in range(9)],
-        domains={"acme": roll_up(_inboxes("resting"))},
-        sequences={"acme": [Sequence(id=f"sq_{n}", name=LONG, status="paused" if n % 2 else "active") for n in range(40)]},
+    yield Specimen(name="Home: unknown person", view=home_view.closed(canned_replies.UNKNOWN_PERSON))
+    nothing = HomeState(now=now, workspaces=("acme",), viewed_workspace="acme")
+    waiting = Waiting(
+        alert="al", lead=lead, sequence=name, since=now - timedelta(minutes=12), workspace="acme",
+        link="https://x.example/1",
     )  # fmt: skip
-    yield Specimen(name="Home: one workspace", view=home_view.view(full))
-    many = tuple(f"client-{n}" for n in range(MANY))
-    yield Specimen(
-        name="Home: many workspaces", view=home_view.view(replace(full, workspaces=many, viewed_workspace=""))
-    )
+    paused = Paused(domain="mail.example", since=now - timedelta(hours=3), workspace="acme")
+    full = replace(
+        nothing,
+        waiting=[replace(waiting, alert=f"al_{n}") for n in range(many // 4 + 1)],
+        claims=[replace(waiting, alert=f"al_{n}_claimed") for n in range(many // 4 + 1)],
+        paused=[replace(paused, domain=f"mail{n}.example") for n in range(many // 12 + 1)],
+        domains={"acme": roll_up(_inboxes("resting"))},
+        sequences={"acme": [Sequence(id=f"sq_{n}", name=name, status="paused" if n % 2 else "active") for n in range(many)]},
+    )  # fmt: skip
+    states = {
+        "nothing known": replace(nothing, problem=problem),
+        "empty account": replace(nothing, domains={"acme": ()}, sequences={"acme": ()}),
+        "one workspace": full,
+        "one workspace, a reader": replace(full, may_change=False),
+        "many workspaces": replace(
+            full, workspaces=tuple(f"client-{n}" for n in range(many)), viewed_workspace=""
+        ),
+    }
+    for home, state in states.items():
+        yield Specimen(name=f"Home: {home}", view=home_view.view(state))

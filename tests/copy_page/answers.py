@@ -189,6 +189,7 @@ def _duplicate(harness: CommandHarness, _records: MemoryRecords) -> None:
 SCENES = (
     Scene("help"),
     Scene("help", "a reader", _reader),
+    Scene("help pause"),
     Scene("status"),
     Scene("status", "alerts waiting", _busy),
     Scene("status", "empty account", _empty),

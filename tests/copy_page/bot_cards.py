@@ -13,10 +13,7 @@ from bot.alerts.model import PAUSED, Mark
 from bot.commands import alert_actions, canned_replies, confirmation_cards, sharing
 from bot.commands.command_help import with_form
 from bot.delivery import channel_health
-from bot.interactions import forms, specimens
-from bot.interactions.forms import FormRequest
-from bot.interactions.home_tab import home_view
-from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
+from bot.interactions import specimens
 from bot.jobs import auto_resume, reminders, unacknowledged
 from bot.slack import permissions
 from bot.slack.permissions import Person
@@ -24,13 +21,11 @@ from bot.store.alerts.confirmations import Answered, Verdict
 from bot.store.alerts.spikes import Subject
 from bot.store.alerts.timers import DueTimer
 from bot.store.queue.alert_row import AlertRow, Due
-from shared.api.models import Inbox, Sequence
 from shared.commands import Role, help_card
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Card
 from shared.domain.evidence import Rate
 from shared.domain.guard_records import Incident
-from shared.domain.health import roll_up
 from shared.domain.records import Actor, AuditEntry, Timer
 from shared.guardrails import sentence
 
@@ -168,7 +163,7 @@ def exchanges() -> Iterator[tuple[str, Card]]:
         yield f"after {verb}", alert_actions.changed_card(verb, claim, until=NOW, now=NOW)
     for name, state in (("claimed by another", taken), ("claimed by you", replace(taken, claimed_by="U1")),
                         ("done already", replace(taken, handled_name="ben", handled_at=NOW.timestamp())),
-                        ("changed meanwhile", claim)):  # fmt: skip
+                        ("changed by someone else", claim)):  # fmt: skip
         yield name, alert_actions.unchanged_card(state, ANN, now=NOW, zone=UTC)
     yield "snooze", alert_actions.snooze_choices("al_1", now=NOW, zone=UTC)
     yield "not interested", alert_actions.reason_choices("al_1")
@@ -195,35 +190,7 @@ def exchanges() -> Iterator[tuple[str, Card]]:
 
 def views() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Forms, modals and Home."""
-    several = FormRequest(channel="C1", workspace="emea", workspaces=("emea", "apac"))
-    for verb in ("pause", "subscribe", "add", "guard"):
-        yield f"form: {verb}", forms.form_view(verb, several)
-    yield "modal: working", forms.answer_view(canned_replies.ON_ITS_WAY)
-    yield "modal: answer", forms.answer_view(alert_actions.reason_choices("al_1"))
-    yield "Home: loading", home_view.loading()
-    yield "Home: closed", home_view.closed(canned_replies.OUTSIDE)
-    yield "Home: unknown person", home_view.closed(canned_replies.UNKNOWN_PERSON)
-    empty = HomeState(now=NOW, workspaces=("acme",), viewed_workspace="acme", waiting=(), claims=(),
-                      domains={"acme": ()}, sequences={"acme": ()})  # fmt: skip
-    yield "Home: empty account", home_view.view(empty)
-    trouble = HomeState(
-        now=NOW, workspaces=("acme",), viewed_workspace="acme", problem="The service: not reachable"
-    )
-    yield "Home: nothing known", home_view.view(trouble)
-    inboxes = [Inbox(email=f"{name}@mail.example", health_score=score, daily_limit=40, status="active")
-               for name, score in (("ann", 62.0), ("sam", 95.0), ("eve", None))]  # fmt: skip
-    waiting = Waiting(alert="al_1", lead="Ada Lovelace at Acme", sequence="Q3 founders",
-                      since=NOW - timedelta(minutes=12), workspace="acme", link="https://slack.example/1")  # fmt: skip
-    full = HomeState(
-        now=NOW, workspaces=("acme",), viewed_workspace="acme", waiting=(waiting,), claims=(waiting,),
-        paused=(Paused(domain="mail.example", since=NOW - timedelta(hours=3), workspace="acme"),),
-        domains={"acme": roll_up(inboxes)},
-        sequences={"acme": [Sequence(id="sq_1", name="Q3 founders", status="active"),
-                            Sequence(id="sq_2", name="Spring", status="paused")]},
-    )  # fmt: skip
-    yield "Home: one workspace", home_view.view(full)
-    yield "Home: one workspace, a reader", home_view.view(replace(full, may_change=False))
-    yield (
-        "Home: two workspaces",
-        home_view.view(replace(full, workspaces=("acme", "globex"), viewed_workspace="")),
-    )
+    answers = {"answer": alert_actions.reason_choices("al_1")}
+    for one in specimens.views(NOW, answers, [], long=False):
+        if one.view:
+            yield one.name, one.view
