@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 
 from bot.slack import directory
 from bot.slack.manifest import manifest
-from bot.slack.permissions import Organization, Person
+from bot.slack.permissions import Organization, Person, Reach, is_named, may, reach_of, role_of, with_role
 from sandbox.slack.state import seed
+from shared.commands import Role
+from shared.settings.sections import Roles
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
 from tests.waiting import until
@@ -97,6 +100,44 @@ def test_an_admin_of_another_workspace_is_an_admin_only_if_the_enterprise_made_t
     ).is_admin
     assert not Person.from_user(admin, home=home).is_member
     assert not Person.from_user(admin | {"team_id": ""}, home=Organization()).is_member
+
+
+ANN, GUEST = Person(id="U0ANN00001", name="ann"), Person(id="U0CLEO0002", name="cleo", is_guest=True)
+STRANGER = Person(id="U0EVA00003", name="eva", is_outsider=True)
+BOT = Person(id="U0ROBOT004", name="robot", is_bot=True)
+
+
+def test_a_command_that_the_settings_open_to_people_is_theirs_and_no_one_elses() -> None:
+    rules = Roles(commands={"pause": frozenset({"U0CLEO0002", "S0GROUP007"})})
+    in_group = replace(GUEST, id="U0OTHER009", groups=frozenset({"S0GROUP007"}))
+    assert may(GUEST, "pause", needed=Role.OPERATOR, rules=rules)
+    assert may(in_group, "pause", needed=Role.OPERATOR, rules=rules)
+    assert not may(ANN, "pause", needed=Role.OPERATOR, rules=rules)
+    assert not may(GUEST, "resume", needed=Role.OPERATOR, rules=rules)
+    assert not may(replace(BOT, id="U0CLEO0002"), "pause", needed=Role.OPERATOR, rules=rules)
+    assert is_named(GUEST, "pause", rules)
+    assert not is_named(GUEST, "resume", rules)
+
+
+def test_a_channels_role_takes_from_a_person_and_never_gives() -> None:
+    rules = Roles(channels={"C0CHANNEL1": Role.READER, "C0CHANNEL2": Role.ADMIN})
+    assert role_of(ANN) is Role.OPERATOR
+    assert role_of(with_role(ANN, rules=rules, channel="C0CHANNEL1")) is Role.READER
+    assert role_of(with_role(ANN, rules=rules, channel="C0CHANNEL2")) is Role.OPERATOR
+    assert not may(
+        with_role(ANN, rules=rules, channel="C0CHANNEL1"), "pause", needed=Role.OPERATOR, rules=rules
+    )
+    assert may(with_role(ANN, rules=rules, channel="C0CHANNEL3"), "pause", needed=Role.OPERATOR, rules=rules)
+
+
+def test_an_outsider_reads_nothing_unless_the_settings_name_them_or_the_channel() -> None:
+    assert reach_of(STRANGER) is Reach.NOTHING
+    named = with_role(STRANGER, rules=Roles(operator=frozenset({"U0EVA00003"})), channel="C0CHANNEL1")
+    assert (reach_of(named), role_of(named)) == (Reach.EVERYTHING, Role.OPERATOR)
+    opened = Roles(outsiders=frozenset({"C0CHANNEL1"}))
+    assert reach_of(with_role(STRANGER, rules=opened, channel="C0CHANNEL1")) is Reach.CHANNEL
+    assert reach_of(with_role(STRANGER, rules=opened, channel="C0CHANNEL2")) is Reach.NOTHING
+    assert reach_of(replace(ANN, is_known=False)) is Reach.NOTHING
 
 
 async def test_a_bot_that_mentions_ours_can_read_but_not_change_anything(
