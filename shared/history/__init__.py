@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Self, TypeVar, Unpack
 
 from sqlalchemy.engine import URL
@@ -19,11 +19,11 @@ from shared.domain.snapshot import Snapshot
 from shared.history import days, reader, writer
 from shared.history.engine import Act, HistoryUnavailable, Store
 from shared.history.reader import Sample, SeriesQuery, Transition, Which
+from shared.history.retention import Retention
 
 __all__ = ["History", "HistoryUnavailable", "Sample", "Transition"]
 
 T = TypeVar("T")
-PRUNE_EVERY = timedelta(hours=1)
 
 
 class History:
@@ -33,7 +33,7 @@ class History:
         self._store = Store(url)
         self._writer = writer.Writer(thresholds)
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="history")
-        self._pruned_at: datetime | None = None
+        self._retention = Retention(self._read, self._write)
 
     @property
     def notice(self) -> str:
@@ -59,11 +59,9 @@ class History:
         return await self._in_thread(lambda: self._store.run(act))
 
     async def add(self, snapshot: Snapshot, *, now: datetime) -> tuple[Transition, ...]:
-        """Keep what is new in a snapshot; the transitions that it showed. Old things are thinned out hourly."""
+        """Keep what is new in a snapshot; the transitions that it showed. Some of what is old is thinned out."""
         found = await self._write(lambda connection: self._writer.add(connection, snapshot, now=now))
-        if self._pruned_at is None or now - self._pruned_at >= PRUNE_EVERY:
-            self._pruned_at = now
-            await self._write(lambda connection: writer.prune(connection, now=now))
+        await self._retention.run(now=now)
         return found
 
     async def series(self, workspace: str, *, key: str, **which: Unpack[Which]) -> tuple[Sample, ...]:

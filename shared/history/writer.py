@@ -1,7 +1,5 @@
 """Writes snapshots as rows: samples of changed numbers, transitions of changed statuses, and the snapshot.
 
-Old data is thinned out and then deleted, so that the history stays bounded.
-
 Synchronous and within the caller's transaction.
 """
 
@@ -42,13 +40,6 @@ GAP = 1200
 COVER_EVERY = 15
 """Seconds between two notes of the time that is covered."""
 BATCH = 400
-THINNING = ((timedelta(days=7), 3600), (timedelta(days=60), 86_400))
-"""Samples older than this keep one, the last, in so many seconds."""
-SNAPSHOT_THINNING = (timedelta(hours=6), 600)
-"""Older than this, single polls go, and one whole snapshot in so many seconds stays."""
-KEPT_SNAPSHOTS = timedelta(hours=48)
-KEPT_SAMPLES = timedelta(days=400)
-KEPT_TRANSITIONS = timedelta(days=90)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -288,32 +279,3 @@ class _Poll:
             self.connection.execute(sa.insert(transitions), saved)
         before.update({place: words[place] for place in (*added, *moved)})
         return changed, len(added)
-
-
-def prune(connection: sa.Connection, *, now: datetime) -> None:
-    """Everything by its age. The last sample of a series stays: its value still holds."""
-    for age, seconds in THINNING:
-        _thin(connection, samples, samples.c.series_id, before=_seconds(now - age), seconds=seconds)
-    holding = sa.select(series.c.id).where(
-        series.c.id == samples.c.series_id, series.c.last_at == samples.c.at
-    )
-    old = samples.c.at < _seconds(now - KEPT_SAMPLES)
-    connection.execute(sa.delete(samples).where(old, ~holding.exists()))
-    connection.execute(sa.delete(transitions).where(transitions.c.at < _seconds(now - KEPT_TRANSITIONS)))
-    connection.execute(sa.delete(snapshots).where(snapshots.c.at < _seconds(now - KEPT_SNAPSHOTS)))
-    connection.execute(sa.delete(covered).where(covered.c.end < _seconds(now - KEPT_SAMPLES)))
-    age, seconds = SNAPSHOT_THINNING
-    connection.execute(sa.delete(deltas).where(deltas.c.at < _seconds(now - age)))
-    _thin(connection, snapshots, snapshots.c.workspace, before=_seconds(now - age), seconds=seconds)
-
-
-def _thin(
-    connection: sa.Connection, table: sa.Table, owner: sa.ColumnElement[object], *, before: int, seconds: int
-) -> None:
-    old = table.c.at < before
-    last = sa.select(owner, sa.func.max(table.c.at)).where(old).group_by(owner, table.c.at // seconds)
-    connection.execute(sa.delete(table).where(old, sa.tuple_(owner, table.c.at).not_in(last)))
-
-
-def _seconds(at: datetime) -> int:
-    return int(at.timestamp())
