@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from bot.blockkit.actions import ACK
-from bot.commands.alert_actions import ActionResult
+from bot.commands.alert_actions import GONE, ActionResult
 from bot.store import Store
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry
@@ -21,7 +21,7 @@ async def acknowledge(
     now = datetime.fromtimestamp(store.database.clock(), UTC)
     acknowledged = await store.acknowledgements.acknowledge(alert, actor)
     if acknowledged is None:
-        return ActionResult(card=Card(title="This alert no longer exists", tone=Tone.WARN))
+        return ActionResult(card=GONE)
     row = acknowledged.alert
     if acknowledged.changed:
         changed()

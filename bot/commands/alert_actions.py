@@ -104,9 +104,12 @@ class AlertActions:
 
 
 GONE = Card(
-    title="This alert no longer exists",
+    title="This alert is no longer stored",
     tone=Tone.WARN,
-    text=("Alerts are deleted after 90 days. `open` lists the unclaimed replies.",),
+    text=(
+        "Records of alerts are deleted after a time, or lost with a database.",
+        "`open` lists the unclaimed replies.",
+    ),
 )
 _UNCLEAR = Card(
     title="Snooze until when?",

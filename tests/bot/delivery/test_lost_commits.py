@@ -56,7 +56,7 @@ async def test_after_a_failover_that_lost_commits_alerts_are_posted_once_and_old
         (lost,) = [one for one in await bot.messages() if "Ada 2" in one["text"]]
         at = {"channel": lost["channel"], "ts": lost["ts"], "text": "Claim"}
         done = await bot.control("click", **at, user=seed.ANN.id, wait=15)
-        assert "This alert no longer exists" in done["answers"][0]["text"]
+        assert "This alert is no longer stored" in done["answers"][0]["text"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -155,7 +155,7 @@ async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None
     menu = {"action_id": "run_menu", "value": value(message, "Mark done")}
     for text, more in (("Claim", {}), (None, menu)):
         (answer,) = await click(bot, message, text, **more)
-        assert "no longer exists" in answer["text"]
+        assert "no longer stored" in answer["text"]
         assert "`open`" not in answer["text"]
         assert answer["seen_by"] == seed.ANN.id
     assert await bot.running.store.records.audit("default") == []

@@ -319,7 +319,7 @@ async def test_buttons_and_modals_of_older_versions_are_answered(served: BotWith
     (answer,) = await click(served.bot, {"channel": CHANNEL, "ts": ts}, "Old")
     assert "older version" in answer["text"]
     (gone,) = await served.bot.say("claim al_0000000000")
-    assert "no longer exists" in gone["text"]
+    assert "no longer stored" in gone["text"]
     (answer,) = await served.bot.say("pause", user=seed.BEN.id)
     opened = (
         await served.bot.control(

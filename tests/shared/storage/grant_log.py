@@ -17,6 +17,12 @@ PUNCTUAL = 0.04
 """Less than the half interval for which the gate is kept for a person."""
 VARIABLE = "TESTS_GRANT_LOG"
 """The file, for the processes that a test starts."""
+WRITE_GRANTS = f"""
+import os
+from tests.shared.storage.grant_log import write_grants
+write_grants(os.environ["{VARIABLE}"])
+"""
+"""What such a process runs first."""
 
 
 class GrantLog:

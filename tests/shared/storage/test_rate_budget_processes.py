@@ -27,7 +27,7 @@ from tests.processes import running_async
 from tests.shared.api.scripted_server import ScriptedServer
 from tests.shared.storage import grant_log
 from tests.shared.storage.budget_processes import ROOT, SLOT, worker
-from tests.shared.storage.grant_log import GrantLog, write_grants
+from tests.shared.storage.grant_log import WRITE_GRANTS, GrantLog, write_grants
 from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
@@ -47,11 +47,6 @@ def grants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GrantLog:
 
 
 RunScript = Callable[..., Awaitable[asyncio.subprocess.Process]]
-WRITE_GRANTS = f"""
-import os
-from tests.shared.storage.grant_log import write_grants
-write_grants(os.environ["{grant_log.VARIABLE}"])
-"""
 
 
 @pytest.fixture
