@@ -107,7 +107,8 @@ async def open_bot(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         if stack.enter_context(sole_owner(settings.database)):
-            await store.leases.take_over()
+            for leased in (store.leases, store.timers, store.incidents):
+                await leased.take_over()
         settings = (channel_ids := await ChannelIds.read(settings, store)).settings
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
         contexts = await stack.enter_async_context(

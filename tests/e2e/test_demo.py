@@ -62,7 +62,9 @@ def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing(
     assert re.search(r"alerts +\d+ of \d+ posted, 0 lost, 0 doubled", out)
     ((throttled, most),) = re.findall(r"of them 429: (\d+), most in one second: (\d+)", out)
     assert 0 < grants.worst_second() <= 10
-    assert throttled == "0" or int(most) > 10, "a busy machine delayed requests, so that too many arrived together"
+    assert throttled == "0" or int(most) > 10, (
+        "a busy machine delayed requests, so that too many arrived together"
+    )
     assert left_of(demo.family, seconds=0) == []
     assert list(state.iterdir()) == []
 

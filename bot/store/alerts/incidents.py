@@ -130,6 +130,11 @@ class Incidents(Repository):
         return [read_incident(row) for row in tx.execute(taken.returning(incidents))]
 
     @writes
+    def take_over(self, tx: Transaction) -> None:
+        """Let `take_interrupted` have what a dead process had leased; only for the one process that is alive."""
+        tx.execute(sa.update(incidents).where(incidents.c.lease_until > tx.now).values(lease_until=tx.now))
+
+    @writes
     def acting(self, tx: Transaction, incident: Incident, sequences: Sequence[str]) -> bool:
         """Write down what is about to be paused; False: another process has taken over, or the rule was turned off."""
         if _is_off(tx, incident.workspace, incident.rule):

@@ -87,6 +87,11 @@ class Timers(Repository):
         return tx.scalars(_DUE_KINDS, {"now": tx.now}).all()
 
     @writes
+    def take_over(self, tx: Transaction) -> None:
+        """Free what a dead process had leased; only for the one process that is alive."""
+        tx.execute(sa.update(timers).values(lease_until=None))
+
+    @writes
     def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:
         """Delete what has been due for `ORPHANED` in no workspace of the settings; returns how many."""
         known = [name.lower() for name in workspaces]

@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 import sqlalchemy as sa
 
+from bot.store.alerts.timers import LEASE
 from bot.store.db.schema import deliveries, posts, timers
 from bot.store.queue.posts import State
 from sandbox.slack.state import seed
@@ -25,7 +26,8 @@ from tests.waiting import until
 
 PAUSED, TIMED = "Q3 founders", "Q4 CTOs"
 PATIENCE = 45.0
-"""Seconds that anything may take, the start of the next process included."""
+"""Seconds that anything may take, the start of the next process included. On PostgreSQL, where others may live, a dead
+process's lease has to end, too."""
 REPEATED = 3.0
 """Seconds that the answer to a command may take after the bot that was asked has died."""
 
@@ -129,12 +131,16 @@ class Scene:
             async def settled() -> bool:
                 return self.deaths > deaths or await answered()
 
-            await until(settled, seconds=PATIENCE)
+            await until(settled, seconds=self.patience)
             with contextlib.suppress(AssertionError):
                 return bool(await until(answered, seconds=REPEATED))
             return False
 
         await self.until(f"“{line}” is confirmed", typed)
+
+    @property
+    def patience(self) -> float:
+        return PATIENCE + (0.0 if self.url.get_backend_name() == "sqlite" else LEASE)
 
     @property
     def url(self) -> sa.URL:
@@ -218,9 +224,10 @@ class Scene:
         return next((one for one in await self.cards() if words in json.dumps(one["blocks"])), None)
 
     async def until(
-        self, what: str, condition: Callable[[], Awaitable[Any] | Any], *, seconds: float = PATIENCE
+        self, what: str, condition: Callable[[], Awaitable[Any] | Any], *, seconds: float = 0.0
     ) -> None:
         """Wait, whatever happens to the bot meanwhile."""
+        seconds = seconds or self.patience
 
         async def holds() -> bool:
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):

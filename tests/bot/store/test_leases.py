@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.store import Store, open_store
+from bot.store.alerts.incidents import Claim
 from bot.store.queue.insert import Arrival
 from bot.store.queue.leases import ChannelLease
 from bot.store.queue.lookups import Look, Lookup
@@ -18,6 +20,7 @@ from bot.store.queue.outcomes import (
     Unknown,
     Unpostable,
 )
+from shared.domain.records import Timer
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
@@ -92,6 +95,28 @@ async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock:
     assert (await store.leases.claim(limit=5)).turns == ()
     await store.leases.take_over()
     assert len((await take(store)).posts) == 1
+
+
+async def test_a_dead_bots_timers_and_guardrails_need_no_waiting_either(
+    store: Store, clock: ManualClock
+) -> None:
+    timer = Timer(kind="resume", key="sq_1", due_at=datetime.fromtimestamp(clock.now, UTC), payload={})
+    await store.records.set_timer("default", timer)
+    (dead,) = await store.timers.claim(["resume"], ["default"])
+    claim = Claim(
+        workspace="default", rule="mine", sentence="", action="pause", subject="q3", label="Q3", note=""
+    )
+    incident = (await store.incidents.begin(claim)).incident
+    assert incident
+    assert not await store.timers.claim(["resume"], ["default"])
+    assert not await store.incidents.take_interrupted(["default"])
+    await store.timers.take_over()
+    await store.incidents.take_over()
+    (ours,) = await store.timers.claim(["resume"], ["default"])
+    assert not await store.timers.done(dead)
+    assert await store.timers.done(ours)
+    (taken,) = await store.incidents.take_interrupted(["default"])
+    assert (taken.id, taken.token) == (incident.id, incident.token + 1)
 
 
 async def test_a_late_outcome_counts_unless_the_post_was_retried(store: Store, clock: ManualClock) -> None:
