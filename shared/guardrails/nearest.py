@@ -19,7 +19,7 @@ from shared.guardrails.words import (
     PER_DAY_ACT,
     SCOPES,
     SHORTEST_WINDOW,
-    Token,
+    Word,
 )
 from shared.text.tokenize import parse_duration
 
@@ -36,7 +36,7 @@ EXAMPLE = Rule(
 )
 
 
-def nearest(tokens: list[Token]) -> Rule:
+def nearest(tokens: list[Word]) -> Rule:
     """A rule that uses as much of the words as it can; what is missing or wrong is filled in."""
     words = [token.text for token in tokens if not token.quoted]
     action = ACTIONS.get(_closest(words[:1], ACTIONS) or "", Action.SUGGEST)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -39,28 +38,25 @@ TOKEN = re.compile(
 )
 COUNT = re.compile(r"[0-9]{1,7}")
 NUMBER = re.compile(r"[0-9]{1,7}(?:\.[0-9]{1,4})?")
-UNITS = re.compile(r"(?:minute|min|hour|day|week)s?|m|h|d|w")
-ABOVE, BELOW = {">", "above", "over", "exceed", "exceeds", "more"}, {"<", "below", "under", "less", "fewer"}
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Word:
     """A word in lower case, or what stood in quotes."""
 
     text: str
     quoted: bool = False
-    given: str = ""
-
-    def is_one_of(self, words: Collection[str]) -> bool:
-        return not self.quoted and any(word == self.text for word in words)
 
 
-def tokenize(text: str) -> list[Token]:
-    found = []
-    for match in TOKEN.finditer(text):
-        if match["name"] is not None:
-            found.append(Token(re.sub(r"\\(.)", r"\1", match["name"], flags=re.DOTALL), quoted=True))
-        else:
-            word = match["word"]
-            found.append(Token(word.lower(), given=word))
-    return found
+def tokenize(text: str) -> list[Word]:
+    return [
+        Word(match["word"].lower()) if match["name"] is None else Word(match["name"], quoted=True)
+        for match in TOKEN.finditer(text)
+    ]
+
+
+def word_at(text: str, start: int = 0) -> str:
+    """The word that begins there, in quotation marks, cut if it is long."""
+    found = TOKEN.search(text, start)
+    word = (found["name"] or found["word"] or "").lower() if found else ""
+    return f"“{word}”" if len(word) <= 40 else f"“{word[:39]}…”"

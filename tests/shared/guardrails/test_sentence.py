@@ -172,12 +172,12 @@ def test_a_parsed_rule_is_repeated_exactly(given: str, echoed: str) -> None:
     [
         (
             "stop sequence when bounces > 5% of at least 50 sends in 24h",
-            "“stop” isn't an action",
+            "“stop” isn't understood here. Write notify, suggest or pause.",
             "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
         ),
         (
             "pause sequence when bounced > 4% in 12h",
-            "“bounced” isn't a metric",
+            "“bounced” isn't understood here. Write a metric",
             "pause sequence when bounces > 4% of at least 50 sends in 12h, at most 3 a day, at most 2 sequences at once",
         ),
         (
@@ -187,7 +187,7 @@ def test_a_parsed_rule_is_repeated_exactly(given: str, echoed: str) -> None:
         ),
         (
             "tell when opt-outs > 2% of at least 100 sends",
-            "The sentence ends too early: “in” is expected.",
+            "The sentence ends too early. Write “in” and a length of time.",
             "notify about sequence when opt-outs > 2% of at least 100 sends in 24h, at most 5 a day",
         ),
         (
@@ -202,7 +202,7 @@ def test_a_parsed_rule_is_repeated_exactly(given: str, echoed: str) -> None:
         ),
         (
             "tell when health < 50%",
-            "“50%” isn't a number.",
+            "“50%” isn't understood here. Write a number.",
             "notify about inbox when health < 50, at most 5 a day",
         ),
         (
@@ -212,7 +212,7 @@ def test_a_parsed_rule_is_repeated_exactly(given: str, echoed: str) -> None:
         ),
         (
             "tell when positive rate is below its own baseline",
-            "“its” isn't a number.",
+            "“its” isn't understood here. Write a number.",
             "notify about sequence when positive replies < 50% of baseline over at least 50 sends in 24h, at most 5 a day",
         ),
         (

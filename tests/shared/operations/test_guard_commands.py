@@ -103,7 +103,7 @@ async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harn
 async def test_a_sentence_that_is_not_understood_names_the_nearest() -> None:
     with pytest.raises(UsageError) as caught:
         parse("guard add pause sequence when bounced > 5%")
-    assert "“bounced” isn't a metric" in str(caught.value)
+    assert "“bounced” isn't understood here. Write a metric" in str(caught.value)
     assert f"The nearest rule is: {WHOLE.replace(' for 4h', '')}" in str(caught.value)
 
 
