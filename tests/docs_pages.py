@@ -12,6 +12,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from bot.telemetry import metrics
 from cli.parser.arguments import program_parser
 from cli.parser.shell_commands import PROGRAMS, Program
+from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS, Command, Face
 from shared.settings.template import commented_template
 
@@ -106,6 +107,22 @@ def _options(parser: ArgumentParser) -> Iterator[str]:
         yield "\n".join(["| option | |", "|---|---|", *rows]) + "\n"
 
 
+def events_table() -> str:
+    """The table of docs/events.md: those that are posted at once, then the others."""
+    rows = ["| event | means | without a subscription |", "|---|---|---|"]
+    for kind in sorted(EVENTS.values(), key=lambda one: not one.at_once):
+        many = "; many at once are one spike card" if kind.spike_advice else ""
+        posted = "a card in the alert channel, at once" if kind.at_once else f"counted in the digest{many}"
+        rows.append(f"| `{kind.name}` | {kind.meaning} | {posted} |")
+    return "\n".join(rows)
+
+
+def with_table(page: str, table: str) -> str:
+    """The page with this table in place of the one with the same first row."""
+    before, first, after = page.partition(table.splitlines()[0])
+    return f"{before}{table}\n\n{after.partition(chr(10) * 2)[2]}" if first else page
+
+
 def settings_page() -> str:
     return f"{_SETTINGS}\n```toml\n{commented_template().rstrip()}\n```\n"
 
@@ -126,5 +143,7 @@ def metrics_page() -> str:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     (folder / "commands.md").write_text(commands_page(), encoding="utf-8")
+    events = folder / "events.md"
+    events.write_text(with_table(events.read_text(encoding="utf-8"), events_table()), encoding="utf-8")
     (folder / "metrics.md").write_text(metrics_page(), encoding="utf-8")
     (folder / "settings.md").write_text(settings_page(), encoding="utf-8")

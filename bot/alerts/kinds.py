@@ -1,4 +1,4 @@
-"""The table of alerts: for each kind of event, its title, urgency and Card.
+"""The Card of an alert, as the table of kinds of events names it.
 
 Pure: an alert's Card depends only on its event, its claim and the number of its deliveries, so any process can render
 it at any time, and an update renders the same way as the first post.
@@ -7,11 +7,10 @@ it at any time, and an update renders the same way as the first post.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.alerts import interested, paused_domain
-from bot.alerts.model import INTERESTED, PAUSED, Alert, domain_of
+from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import (
     about,
     campaign_of,
@@ -22,25 +21,11 @@ from bot.alerts.wording import (
     when,
 )
 from bot.blockkit.actions import OnAlert
-from bot.store.queue.posts import INCIDENT
+from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.arguments import Lead, Remove
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertKind:
-    """One entry per kind of event."""
-
-    title: str
-    """What a count of them is called."""
-    choice: str
-    """What the form of subscriptions calls it."""
-    card: Callable[[Alert], Card]
-    at_once: bool = False
-    """Posted to the alert channel without anybody having subscribed."""
-    urgency: int = 0
 
 
 def matches(subscription: Subscription, event: Event) -> bool:
@@ -57,11 +42,7 @@ def _matches(wanted: str, given: str | None) -> bool:
 
 
 def card(alert: Alert) -> Card:
-    return kind_of(alert.event.kind).card(alert)
-
-
-def title(kind: str) -> str:
-    return kind_of(kind).title
+    return _CARDS[kind_of(alert.event.kind).card](alert)
 
 
 def condensed(alert: Alert) -> Card:
@@ -75,10 +56,6 @@ def condensed(alert: Alert) -> Card:
     short = quote if len(quote) <= 140 else f"{quote[:139]}…"
     text = " · ".join(filter(None, (*parts, f"“{short}”" if short else "")))
     return Card(title=whole.title, tone=whole.tone, text=(text,) if text else (), buttons=whole.buttons[:1])
-
-
-def kind_of(kind: str) -> AlertKind:
-    return KINDS.get(kind, _OTHER)
 
 
 def again(alert: Alert, *, at: datetime) -> Card:
@@ -129,72 +106,33 @@ def _absent(alert: Alert) -> tuple[Button, ...]:
     return (*on_return, Button(label="Remind me …", action=OnAlert(verb="snooze", alert=alert.id)), *viewed)
 
 
-def _no_buttons(_: Alert) -> tuple[Button, ...]:
-    return ()
-
-
-def _brief(
-    word: str, tone: Tone, buttons: Callable[[Alert], tuple[Button, ...]] = _no_buttons
-) -> Callable[[Alert], Card]:
-    def draw(alert: Alert) -> Card:
-        event = alert.event
-        return Card(
-            title=f"{word}: {about(event)}",
-            tone=tone,
-            facts=(
-                *facts_of(("From", event.lead.email if event.lead.name != event.lead.email else None)),
-                *facts_of(
-                    ("Sequence", campaign_of(event)),
-                    ("Back on", show_day(event.return_date or "")),
-                    brief=True,
-                ),
-                *facts_of(("Bounce", event.bounce_type)),
-                *facts_of(("Reason", event.reason), brief=True),
-                when("Received", alert.received_at),
-                *((when("Reminder", alert.snooze.at),) if alert.snooze else ()),
-                *facts_of(("Set by", f"@{alert.snooze.name}" if alert.snooze else None)),
+def _brief(alert: Alert) -> Card:
+    event, kind = alert.event, kind_of(alert.event.kind)
+    offers = {"removal": _removable, "reminder": _absent}.get(kind.offers)
+    return Card(
+        title=f"{kind.title or kind.label}: {about(event)}",
+        tone=Tone(kind.tone),
+        facts=(
+            *facts_of(("From", event.lead.email if event.lead.name != event.lead.email else None)),
+            *facts_of(
+                ("Sequence", campaign_of(event)),
+                ("Back on", show_day(event.return_date or "")),
+                brief=True,
             ),
-            quote=event.reply or "",
-            buttons=buttons(alert),
-            footer=footer(alert),
-        )
+            *facts_of(("Bounce", event.bounce_type)),
+            *facts_of(("Reason", event.reason), brief=True),
+            when("Received", alert.received_at),
+            *((when("Reminder", alert.snooze.at),) if alert.snooze else ()),
+            *facts_of(("Set by", f"@{alert.snooze.name}" if alert.snooze else None)),
+        ),
+        quote=event.reply or "",
+        buttons=offers(alert) if offers else (),
+        footer=footer(alert),
+    )
 
-    return draw
 
-
-def _other(alert: Alert) -> Card:
-    return _brief(alert.event.kind, Tone.UNKNOWN)(alert)
-
-
-KINDS: Mapping[str, AlertKind] = {
-    INTERESTED: AlertKind(
-        title="interested replies",
-        choice="Interested reply",
-        card=interested.card,
-        at_once=True,
-        urgency=2,
-    ),
-    PAUSED: AlertKind(
-        title="paused domains",
-        choice="Domain paused",
-        card=paused_domain.card,
-        at_once=True,
-        urgency=INCIDENT,
-    ),
-    "lead.replied": AlertKind(title="replies", choice="Reply", card=_brief("Reply", Tone.INFO)),
-    "reply.ooo": AlertKind(
-        title="out-of-office replies",
-        choice="Out of office",
-        card=_brief("Out of office", Tone.INFO, _absent),
-    ),
-    "lead.bounced": AlertKind(
-        title="bounces", choice="Bounce", card=_brief("Bounced", Tone.WARN, _removable)
-    ),
-    "lead.unsubscribed": AlertKind(
-        title="opt-outs", choice="Opt-out", card=_brief("Opted out", Tone.WARN, _removable)
-    ),
-    "sequence.completed": AlertKind(
-        title="completions", choice="Sequence completed", card=_brief("Sequence completed", Tone.INFO)
-    ),
+_CARDS: Mapping[str, Callable[[Alert], Card]] = {
+    "interested reply": interested.card,
+    "paused domain": paused_domain.card,
+    "brief": _brief,
 }
-_OTHER = AlertKind(title="other events", choice="Other event", card=_other)

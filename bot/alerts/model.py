@@ -9,9 +9,6 @@ from typing import Any
 
 from shared.api.events import Event
 
-INTERESTED = "reply.interested"
-PAUSED = "domain.paused"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:

@@ -12,11 +12,15 @@ from bot.alerts.model import Alert, Mark
 from bot.alerts.wording import facts_of, show_counts
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import read_button
+from bot.store.queue import post_kinds
 from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.posts import ALERT, ANSWER, CURRENT, NUDGES, UNACKNOWLEDGED, UNFINISHED, Post
+from bot.store.queue.post_kinds import ALERT
+from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
+from shared.api.event_kinds import kind_of
 from shared.commands.arguments import Open, Status
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
+from shared.text.formats import plural
 from shared.text.links import lead_link
 from shared.text.slack_ids import bare, split_id
 
@@ -54,36 +58,41 @@ def moment(at: float) -> datetime:
 
 def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | None = None) -> Card:
     """What a post says."""
-    if post.kind == "storm":
+    kind = post_kinds.kind_of(post.kind)
+    if kind.draws == "storm":
         return storm(tally)
-    if post.note:
+    if kind.draws == "note":
         card = read_note(post.note)
         if why := answers.why_ended(undone_by=post.undone_by, overtaken_by=post.overtaken_by):
             return answers.card_without_undo(card, why, workspace=post.workspace if several else "")
-        return settled_card(card, post.alert, kind=post.kind) if post.alert and is_settled(post) else card
+        return settled_card(card, post) if is_settled(post) else card
     alert = alert_of(post, several=several, link=link)
-    if post.kind == "turned":
+    if kind.draws == "updated":
         return kinds.turned(alert)
-    if post.kind == "again":
+    if kind.draws == "again":
         return kinds.again(alert, at=moment(post.created_at))
     return kinds.condensed(alert) if post.condensed else kinds.card(alert)
 
 
 def is_settled(post: Post) -> bool:
     """Whether a message that asks for something about an alert asks for nothing any more."""
-    alert = post.alert
-    if alert is None:
+    if (alert := post.alert) is None:
         return False
-    if post.kind == UNACKNOWLEDGED:
-        return alert.acked_at is not None or alert.recovered_at is not None
-    if post.kind == UNFINISHED:
-        return alert.handled_at is not None or alert.claimed_by != post.mention
-    return post.kind in NUDGES and alert.waiting_since is None
+    match post_kinds.kind_of(post.kind).settled_by:
+        case "acknowledgement":
+            return alert.acked_at is not None or alert.recovered_at is not None
+        case "finish":
+            return alert.handled_at is not None or alert.claimed_by != post.mention
+        case "claim":
+            return alert.waiting_since is None
+    return False
 
 
-def settled_card(card: Card, alert: AlertRow, *, kind: str) -> Card:
+def settled_card(card: Card, post: Post) -> Card:
     """The text of a reminder after its reply was claimed, done or snoozed, or its domain acknowledged."""
-    if kind == UNACKNOWLEDGED:
+    if (alert := post.alert) is None:
+        return card
+    if post_kinds.kind_of(post.kind).settled_by == "acknowledgement":
         text = f"✓ Acknowledged by @{alert.acked_name}." if alert.acked_at else "It has recovered."
     elif alert.handled_at is not None and alert.closed_reason:
         text = f"Closed by @{alert.handled_name}: not interested ({alert.closed_reason})."
@@ -100,7 +109,7 @@ def message(
     posts: Sequence[Post], *, several: bool, link: str = "", tally: StormTally | None = None
 ) -> card_blocks.Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
-    if posts[0].kind == ANSWER:
+    if post_kinds.kind_of(posts[0].kind).draws == "answer":
         return answers.read(posts[0])
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, link=link, tally=tally)
@@ -131,18 +140,18 @@ def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Messag
 
 
 def broadcasts(posts: Sequence[Post]) -> bool:
-    return posts[0].kind in {"again", "escalation", "back", "recovered", "turned", "returned", UNACKNOWLEDGED}
+    return post_kinds.kind_of(posts[0].kind).broadcast
 
 
 def payload(posts: Sequence[Post]) -> dict[str, Any]:
     """The metadata by which the message is found again, and its alerts are known to others."""
-    names = [post.alert_id for post in posts if post.kind == "alert"]
+    names = [post.alert_id for post in posts if post_kinds.kind_of(post.kind).of_alert == "card"]
     found: dict[str, Any] = {"key": posts[0].key}
     if names:
         found["alert_id"] = names[0]
     if len(names) > 1:
         found["alert_ids"] = names
-    if posts[0].kind in {"again", CURRENT}:
+    if post_kinds.kind_of(posts[0].kind).of_alert == "again":
         found["again_of"] = posts[0].alert_id
     return found
 
@@ -166,7 +175,7 @@ def storm(tally: StormTally | None) -> Card:
         tone=Tone.INFO if tally.over else Tone.WARN,
         text=(text,),
         facts=(
-            *(Fact(label=str(count), value=kinds.title(kind)) for kind, count in totals.items()),
+            *(Fact(label=str(count), value=plural(kind_of(kind).noun)) for kind, count in totals.items()),
             *facts_of(("Sequences", show_counts(tally.sequences))),
         ),
         buttons=STORM_BUTTONS,

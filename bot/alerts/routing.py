@@ -13,6 +13,7 @@ from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.deliveries import Decision
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import INCIDENT
+from shared.api.event_kinds import kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule
 from shared.domain.records import Subscription
@@ -55,12 +56,12 @@ class Routes:
             reply=_hash(event.reply),
             remind_at=self._remind_at(pending, event),
             inbox=(event.inbox or "").casefold()[:300],
-            waits=event.kind == model.INTERESTED,
+            waits=kind_of(event.kind).claimable,
             posts=tuple(self._posts(pending, event)),
         )
 
     def _remind_at(self, pending: PendingDelivery, event: Event) -> float | None:
-        if event.kind != model.PAUSED or self.remind_after is None:
+        if not kind_of(event.kind).acknowledged or self.remind_after is None:
             return None
         return pending.received_at + self.remind_after.total_seconds()
 
@@ -71,7 +72,7 @@ class Routes:
         rules = self._rules(workspace, subscriptions)
         asked = [rule for rule in rules if kinds.matches(rule.subscription, event)]
         by_channel: dict[str, list[Rule]] = {}
-        if kinds.kind_of(event.kind).at_once:
+        if kind_of(event.kind).at_once:
             own = self.alert_channels.get(workspace) or self.routing.fallback
             by_channel |= {own: []} if own else {}
         for rule in asked:
@@ -84,12 +85,12 @@ class Routes:
 
     def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
         named = next((rule.mention for rule in rules if rule.mention), "")
-        usual = self.routing.channel_policy(channel).mention if event.kind == model.INTERESTED else ""
+        usual = self.routing.channel_policy(channel).mention if kind_of(event.kind).claimable else ""
         condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
         return Target(channel=channel, condensed=condensed, mention=named or usual)
 
     def _posts(self, pending: PendingDelivery, event: Event) -> list[PlannedPost]:
-        kind = kinds.kind_of(event.kind)
+        kind = kind_of(event.kind)
         targets = self.targets(event, workspace=pending.workspace, subscriptions=pending.subscriptions)
         quiet = {
             one.channel: self.routing.channel_policy(one.channel).quiet_until(pending.last_at)
@@ -110,7 +111,7 @@ class Routes:
 
     def _again(self, pending: PendingDelivery, event: Event, channels: Sequence[str]) -> list[PlannedPost]:
         """A domain that is paused again sends the same bytes; a sender that was told 200 does not retry."""
-        if event.kind != model.PAUSED or pending.seen < 2 or not pending.acknowledged_before:
+        if not kind_of(event.kind).acknowledged or pending.seen < 2 or not pending.acknowledged_before:
             return []
         if pending.last_at - pending.before_at < AGAIN_AFTER:
             return []

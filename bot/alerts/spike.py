@@ -8,20 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 from bot.alerts.wording import facts_of, show_counts, when
 from bot.store.alerts.spikes import Subject
+from shared.api.event_kinds import EVENTS, SPIKING
 from shared.commands.arguments import DOMAIN, Inboxes
 from shared.commands.pauses import Pause
 from shared.commands.periods import Period, Stats
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.evidence import Rate
-from shared.text.formats import show_exact_span, show_number
-
-NOUNS = {"lead.bounced": "bounce", "lead.unsubscribed": "opt-out"}
-"""The kinds that can spike, in the order in which a card names them."""
-_WHY = {
-    "lead.bounced": "Bounces hurt the reputation of the domain: verify the addresses before you send more.",
-    "lead.unsubscribed": "Many people are opting out: review the emails and who receives them.",
-}
+from shared.text.formats import plural, show_exact_span, show_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +30,7 @@ class Figure:
 
     @property
     def counted(self) -> str:
-        return show_number(self.count, NOUNS[self.kind])
+        return show_number(self.count, EVENTS[self.kind].noun)
 
 
 def spike_card(
@@ -54,7 +48,7 @@ def spike_card(
     return Card(
         title=f"Many {_nouns(many)} from {subject.label}",
         tone=Tone.WARN,
-        text=tuple(_WHY[kind] for kind in many),
+        text=tuple(EVENTS[kind].spike_advice for kind in many),
         facts=(
             Fact(
                 label=f"In the last {'hour' if window == '1 h' else window}",
@@ -84,7 +78,7 @@ def over_card(subject: Subject, kinds: Sequence[str], *, since: float, now: floa
 
 
 def _nouns(kinds: Sequence[str]) -> str:
-    return " and ".join(f"{noun}s" for kind, noun in NOUNS.items() if kind in kinds)
+    return " and ".join(plural(EVENTS[kind].noun) for kind in SPIKING if kind in kinds)
 
 
 def _shares(figures: Sequence[Figure]) -> str:
@@ -92,7 +86,7 @@ def _shares(figures: Sequence[Figure]) -> str:
         return "unknown: the number of sends isn't known"
     if len(figures) == 1:
         return _share(figures[0])
-    return ", ".join(f"{NOUNS[one.kind]}s {_share(one)}" for one in figures)
+    return ", ".join(f"{plural(EVENTS[one.kind].noun)} {_share(one)}" for one in figures)
 
 
 def _share(figure: Figure) -> str:

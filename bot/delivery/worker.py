@@ -33,7 +33,7 @@ from bot.store.queue.outcomes import (
     Unknown,
     Unpostable,
 )
-from bot.store.queue.posts import ALERT
+from bot.store.queue.post_kinds import ALERT
 from bot.telemetry import metrics
 from shared.api.http.rate_wait import boot_time
 from shared.domain.records import RecordsUnavailable

@@ -16,7 +16,7 @@ from bot.interactions.responders import Thread, render_answer
 from bot.slack.web_api import WebApi
 from bot.store import Store
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import ANSWER
+from bot.store.queue.post_kinds import ANSWER
 from shared.domain.records import RecordsUnavailable
 
 URGENCY = 3

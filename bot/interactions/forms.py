@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.alerts.kinds import kind_of as alert_kind
 from bot.blockkit import modal_blocks, plainer
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
-from shared.api.models import EVENT_KINDS
+from shared.api.event_kinds import EVENTS
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.text.sanitize import visible
@@ -176,7 +175,7 @@ def _pause(request: FormRequest) -> list[Block]:
 
 def _subscribe(request: FormRequest) -> list[Block]:
     channel = bare(request.channel)
-    kinds = [_option(alert_kind(kind).choice, kind) for kind in EVENT_KINDS]
+    kinds = [_option(kind.label, kind.name) for kind in EVENTS.values()]
     forms = [_option("One card per event", "full"), _option("One line per event", "condensed")]
     return [
         _input("events", "Events", {"type": "checkboxes", "action_id": "events", "options": kinds}),

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.alerts import kinds, recovery, rendering
-from bot.alerts.model import INTERESTED, PAUSED, Alert, Mark
+from bot.alerts.model import Alert, Mark
 from bot.blockkit import actions, card_blocks, card_list
 from bot.blockkit.elements import Block
 from bot.commands import canned_replies
@@ -23,6 +23,7 @@ from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
 from bot.interactions.responders import render_answer
 from bot.store.queue.repaints import StormTally
 from shared.api.errors import Unauthorized
+from shared.api.event_kinds import EVENTS, INTERESTED, PAUSED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
 from shared.commands.arguments import Lead
@@ -84,7 +85,7 @@ def alerts(now: datetime) -> dict[str, Card]:
         for length, words in (("", SHORT), (", long", LONG)):
             alert = replace(alert_of_kind(INTERESTED, now, words), **changes)
             found[f"interested reply, {state}{length}"] = kinds.card(alert)
-    for kind in kinds.KINDS:
+    for kind in EVENTS:
         alert = alert_of_kind(kind, now, LONG)
         found |= {f"{kind}": kinds.card(alert), f"{kind}, condensed": kinds.condensed(alert)}
     for status in ("resting", "warming", "active"):

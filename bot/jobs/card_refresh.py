@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from bot.alerts import model, recovery
+from bot.alerts import recovery
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
@@ -22,6 +22,7 @@ from bot.store.alerts.subjects import NAME
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import OutreachError
+from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
 from shared.domain.records import RecordsUnavailable
@@ -77,8 +78,8 @@ class CardRefresher:
     async def refresh(self, workspace: str) -> None:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
         open_ = await self._store.subjects.watched(workspace)
-        interested = [one for one in open_ if one.kind == model.INTERESTED]
-        domains = [one for one in open_ if one.kind == model.PAUSED]
+        interested = [one for one in open_ if one.kind == INTERESTED]
+        domains = [one for one in open_ if one.kind == PAUSED]
         changed = False
         client = self._contexts.clients[workspace]
         if interested:

@@ -18,6 +18,7 @@ from bot.store import Store
 from bot.store.queue.adopt import address
 from shared.api import Priority
 from shared.api.errors import OutreachError
+from shared.api.event_kinds import INTERESTED
 from shared.api.models import Lead
 
 EVERY = 900.0
@@ -83,4 +84,4 @@ def body(lead: Lead) -> bytes:
         "company": lead.company,
     }
     known = {name: value for name, value in fields.items() if value is not None}
-    return json.dumps({"event": "reply.interested", "lead": known, "found": lead.id}).encode()
+    return json.dumps({"event": INTERESTED, "lead": known, "found": lead.id}).encode()

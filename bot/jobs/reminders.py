@@ -12,13 +12,13 @@ from datetime import timedelta
 
 from bot.alerts import rendering
 from bot.alerts.interested import crm_button, excerpt
-from bot.alerts.model import INTERESTED
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of
 from bot.blockkit.actions import OnAlert
 from bot.store import Store
 from bot.store.queue.alert_row import Due
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import UNFINISHED
+from bot.store.queue.post_kinds import UNFINISHED
+from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.arguments import Lead, Open
 from shared.domain.alert_settings import AlertPolicy, Routing
@@ -79,7 +79,7 @@ class Reminders:
         return PlannedPost(
             dedupe=f"{due.alert.id}:{due.channel}:{due.what}:{due.round}",
             channel=due.channel,
-            kind=_KINDS[due.what] if is_interested(due) else "returned",
+            kind=_KINDS[due.what] if is_claimable(due) else "returned",
             urgency=2,
             note=rendering.write_note(reminder_card(due, now=now, link=self._link)),
             condensed=due.what != "escalate",
@@ -127,7 +127,7 @@ class Reminders:
         if due.what == "unfinished":
             return due.alert.claimed_by if is_user(due.alert.claimed_by) else ""
         channel_policy = self._routing.channel_policy(channel)
-        if not is_interested(due):
+        if not is_claimable(due):
             return ""
         if channel_policy.quiet_until(now):
             return ""
@@ -148,9 +148,9 @@ def _seconds(length: timedelta | None) -> float | None:
     return None if length is None else length.total_seconds()
 
 
-def is_interested(due: Due) -> bool:
+def is_claimable(due: Due) -> bool:
     """Whether it is about a reply that can be claimed; otherwise it is a reminder that a person set."""
-    return due.alert.kind == INTERESTED
+    return kind_of(due.alert.kind).claimable
 
 
 def returned_card(due: Due, event: Event) -> Card:
@@ -164,7 +164,7 @@ def returned_card(due: Due, event: Event) -> Card:
 def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
     """The card for one reply that is unclaimed or not done, or for a lead who has returned."""
     event = due.alert.event
-    if not is_interested(due):
+    if not is_claimable(due):
         return returned_card(due, event)
     who = "A lead" if due.alert.is_pruned else about(event)
     waited = show_exact_span(timedelta(seconds=now - due.alert.received_at))

@@ -14,13 +14,14 @@ from datetime import UTC, datetime, timedelta
 import structlog
 
 from bot.alerts import rendering
-from bot.alerts.spike import NOUNS, Figure, merged_card, over_card, spike_card
+from bot.alerts.spike import Figure, merged_card, over_card, spike_card
 from bot.commands.context import CommandContexts
 from bot.store import Store
 from bot.store.alerts.spikes import Origin, Spike, Subject, Tallies
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import INCIDENT
 from shared.api.errors import OutreachError
+from shared.api.event_kinds import SPIKING
 from shared.api.models import StatsRow
 from shared.domain.alert_settings import Routing, SpikeRule
 from shared.domain.card import Card
@@ -46,7 +47,7 @@ class Reading:
         """The counts of each kind; `open_` are the kinds that the subject's card already shows."""
         sent = self.sent.get((subject.scope, subject.name.casefold()))
         found = []
-        for kind in NOUNS:
+        for kind in SPIKING:
             count = self.tallies.recent.get((kind, subject), 0)
             share = rate_of(max(self.tallies.today.get((kind, subject), 0), count), sent)
             spikes = kind in open_ or is_spike(count, share=share, rule=rule)

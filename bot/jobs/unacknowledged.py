@@ -10,7 +10,8 @@ from bot.blockkit.actions import ACK, OnAlert
 from bot.store import Store
 from bot.store.queue.alert_row import Due
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import INCIDENT, UNACKNOWLEDGED
+from bot.store.queue.post_kinds import UNACKNOWLEDGED
+from bot.store.queue.posts import INCIDENT
 from shared.commands.arguments import clip
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Tone

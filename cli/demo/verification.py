@@ -16,12 +16,11 @@ import aiohttp
 
 from bot.store.queue.insert import Arrival, alert_id
 from cli.demo.setup import WORKSPACE, Installation
+from shared.api.event_kinds import POSTED_AT_ONCE
 
 LOOK_EVERY = 1.0
 COMMAND_EVERY = 5.0
 SETTLE_SECONDS = 30.0
-ALERTING = ("domain.paused", "reply.interested")
-"""The kinds that are posted at once."""
 
 
 class Sent(NamedTuple):
@@ -86,7 +85,7 @@ class Verifier:
             await asyncio.sleep(0.2)
 
     async def _look(self) -> list[str]:
-        for kind in ALERTING:
+        for kind in POSTED_AT_ONCE:
             for delivery in (await self._read(f"{self._service}/deliveries?limit=1000&kind={kind}"))["data"]:
                 self._note_delivery(delivery)
         channel = self._installation.announcement["slack_alert_channel"]

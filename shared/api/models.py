@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, cast, get_args
+
+from .event_kinds import EVENTS
 
 T = TypeVar("T")
 
 LeadStatus = Literal["active", "replied", "interested", "bounced", "unsubscribed", "completed"]
 SequenceStatus = Literal["active", "paused"]
 InboxStatus = Literal["active", "warming", "resting"]
-EventKind = Literal[
+EventKind = Literal[  # the names in `event_kinds`, for the type checkers of those who use the client
     "lead.replied",
     "reply.interested",
     "reply.ooo",
@@ -30,7 +32,7 @@ Grouping = Literal["sequence", "step", "variant", "inbox"]
 LEAD_STATUSES: tuple[LeadStatus, ...] = get_args(LeadStatus)
 SEQUENCE_STATUSES: tuple[SequenceStatus, ...] = get_args(SequenceStatus)
 INBOX_STATUSES: tuple[InboxStatus, ...] = get_args(InboxStatus)
-EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+EVENT_KINDS = cast("tuple[EventKind, ...]", tuple(EVENTS))
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
 COUNTS = ("sends", "replies", "positive_replies", "meetings")
 

@@ -10,9 +10,6 @@ from shared.domain.records import Subscription
 from shared.domain.recurrence import find_zone
 from shared.domain.wall_clock import instant, last_instant
 
-DEFAULT_EVENTS = ("reply.interested", "domain.paused")
-"""Events that an alert channel gets without a subscription."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuietHours:

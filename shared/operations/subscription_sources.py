@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shared.domain.alert_settings import DEFAULT_EVENTS, Rule
+from shared.api.event_kinds import POSTED_AT_ONCE
+from shared.domain.alert_settings import Rule
 from shared.domain.records import Subscription
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
@@ -97,7 +98,7 @@ def _unasked(
             origin=origin,
             place=place,
         )
-        for kind in DEFAULT_EVENTS
+        for kind in POSTED_AT_ONCE
     ]
 
 

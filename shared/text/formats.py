@@ -16,9 +16,13 @@ def show_count(value: float | None) -> str:
 
 def show_number(count: int, noun: str) -> str:
     """`1 inbox`, `12 inboxes`, `3 sequences`: the noun is given in the singular."""
-    plural = {"inbox": "inboxes", "reply": "replies"}.get(noun.rpartition(" ")[2], "")
-    many = noun.removesuffix(noun.rpartition(" ")[2]) + plural if plural else f"{noun}s"
-    return f"{count:,} {noun if count == 1 else many}"
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """`sequences`, `unhealthy inboxes`, `interested replies`."""
+    first, space, last = noun.rpartition(" ")
+    return f"{first}{space}{ {'inbox': 'inboxes', 'reply': 'replies'}.get(last, f'{last}s') }"
 
 
 def show_rate(fraction: float | None) -> str:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bot.alerts import guardrail_cards, kinds, spike
-from bot.alerts.model import PAUSED, Mark
+from bot.alerts.model import Mark
 from bot.commands import alert_actions, canned_replies, confirmation_cards, sharing
 from bot.commands.command_help import with_form
 from bot.delivery import channel_health
@@ -21,6 +21,7 @@ from bot.store.alerts.confirmations import Answered, Verdict
 from bot.store.alerts.spikes import Subject
 from bot.store.alerts.timers import DueTimer
 from bot.store.queue.alert_row import AlertRow, Due
+from shared.api.event_kinds import EVENTS, PAUSED
 from shared.commands import Role, help_card
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Card
@@ -43,7 +44,7 @@ def alerts() -> Mapping[str, Card]:
     found = {
         name: card for name, card in specimens.alerts(NOW).items() if specimens.LONG[:20] not in repr(card)
     }
-    for kind in kinds.KINDS:
+    for kind in EVENTS:
         one = specimens.alert_of_kind(kind, NOW, specimens.SHORT)
         found[kind], found[f"{kind}, condensed"] = kinds.card(one), kinds.condensed(one)
     paused = specimens.alert_of_kind(PAUSED, NOW - timedelta(hours=2), specimens.SHORT)

@@ -28,6 +28,7 @@ from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
 from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
+from shared.api.event_kinds import PAUSED
 from shared.commands import COMMANDS
 from shared.domain.records import RecordsUnavailable
 from shared.settings import UnknownWorkspace, Workspace
@@ -164,7 +165,7 @@ class HomeTab:
         found: dict[tuple[str, str], Paused] = {}
         for workspace in workspaces:
             for one in await self._contexts.store.subjects.watched(workspace.name):
-                if one.kind == "domain.paused" and one.domain:
+                if one.kind == PAUSED and one.domain:
                     paused = Paused(domain=one.domain, since=one.received, workspace=workspace.name)
                     found.setdefault((workspace.name, one.domain), paused)
         return sorted(found.values(), key=lambda one: one.since)

@@ -13,7 +13,9 @@ from bot.store.db.schema import alerts, posts
 from bot.store.queue import outbox
 from bot.store.queue.alert_row import OWN, AlertChange, Due, read_alerts
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import UNACKNOWLEDGED, State
+from bot.store.queue.post_kinds import ALERT, UNACKNOWLEDGED
+from bot.store.queue.posts import State
+from shared.api.event_kinds import ACKNOWLEDGED
 from shared.domain.records import Actor
 
 AT_ONCE = 50
@@ -29,7 +31,7 @@ _SETTLE = (
     .values(ack_due_at=None)
 )
 _SHOWN = sa.exists().where(
-    posts.c.alert_id == alerts.c.id, posts.c.kind == "alert", posts.c.state == State.SENT
+    posts.c.alert_id == alerts.c.id, posts.c.kind == ALERT, posts.c.state == State.SENT
 )
 _OPEN = (
     sa.select(alerts.c.id, alerts.c.ack_reminders)
@@ -46,7 +48,7 @@ class Acknowledgements(Repository):
     @writes
     def acknowledge(self, tx: Transaction, alert: str, actor: Actor) -> AlertChange | None:
         """Put a person's name on it unless it has one; None if the paused domain doesn't exist."""
-        which = (alerts.c.id == alert) & (alerts.c.kind == "domain.paused")
+        which = (alerts.c.id == alert) & (alerts.c.kind.in_(ACKNOWLEDGED))
         free = which & alerts.c.acked_at.is_(None) & alerts.c.recovered_at.is_(None)
         taken = {"acked_name": actor.name, "acked_at": tx.now, "ack_due_at": None}
         changed = tx.execute(sa.update(alerts).where(free).values(**taken)).rowcount == 1

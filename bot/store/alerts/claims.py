@@ -16,7 +16,9 @@ from bot.store.db.schema import alerts, posts
 from bot.store.queue import outbox
 from bot.store.queue.alert_row import ALERT_ROWS, AlertChange, AlertRow, read_alerts
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import UNFINISHED, State
+from bot.store.queue.post_kinds import ALERT, TRACE, UNFINISHED
+from bot.store.queue.posts import State
+from shared.api.event_kinds import CLAIMABLE
 from shared.domain.records import Actor
 
 
@@ -31,8 +33,6 @@ class Trace:
 WriteTrace = Callable[[AlertRow], Trace]
 """Words the trace of a change, given how the alert stood before it. Pure: it runs inside the transaction."""
 MOST_CLAIMED = 50
-TRACE = "trace"
-"""The kind of message that says in the card's thread what was done."""
 _AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
 _BY_ID = ALERT_ROWS.where(alerts.c.id == sa.bindparam("alert"))
 _CLAIMED_BY = (
@@ -84,7 +84,7 @@ class Alerts(Repository):
     def wake(self, tx: Transaction, alert: str) -> AlertChange | None:
         """End a snooze; None if the alert doesn't exist."""
         asleep = (alerts.c.id == alert) & alerts.c.snoozed_until.is_not(None)
-        claimable = sa.case((alerts.c.kind == "reply.interested", tx.now), else_=None)
+        claimable = sa.case((alerts.c.kind.in_(CLAIMABLE), tx.now), else_=None)
         return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": claimable})
 
     @writes
@@ -143,7 +143,7 @@ class Alerts(Repository):
         self, tx: Transaction, ids: Sequence[str], *, team: str = ""
     ) -> Mapping[str, tuple[str, str]]:
         """Channel and `ts` of each alert's message, in this team where there are several, as far as it was posted."""
-        where = posts.c.alert_id.in_(ids) & (posts.c.ts != "") & (posts.c.kind == "alert")
+        where = posts.c.alert_id.in_(ids) & (posts.c.ts != "") & (posts.c.kind == ALERT)
         if team:
             where &= posts.c.channel.startswith(f"{team}/", autoescape=True)
         query = (
@@ -186,7 +186,7 @@ def _change(
 def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
     """Plan the trace in the thread of each of the alert's cards; the first mentions who is to know."""
     cards = sa.select(posts.c.channel, posts.c.workspace, sa.func.max(posts.c.version).label("version"))
-    shown = (posts.c.alert_id == before.id) & (posts.c.kind == "alert") & (posts.c.state == State.SENT)
+    shown = (posts.c.alert_id == before.id) & (posts.c.kind == ALERT) & (posts.c.state == State.SENT)
     query = cards.where(shown).group_by(posts.c.channel, posts.c.workspace).order_by(sa.func.min(posts.c.id))
     for number, card in enumerate(tx.execute(query).all()):
         planned = PlannedPost(

@@ -15,7 +15,7 @@ from bot.store.db.guardrail_schema import incidents, rules, samples, switches
 from bot.store.db.schema import sightings
 from shared.domain.guard_records import ALL, CLOSED, CountSample, Happening, Incident, StoredRule, Switch
 from shared.guardrails.activity import domain_of
-from shared.guardrails.rule import subject_key
+from shared.guardrails.rule import EVENT_OF, subject_key
 
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
@@ -27,7 +27,6 @@ AT_ONCE = 250
 """Rows that one transaction writes or deletes, so that the intake never waits long."""
 MARK = {"workspace": ALL, "day": 0, "slot": 0, "scope": "thinned", "key": ""}
 """The row whose time says until when everything is thinned; of no workspace, so that nothing counts it."""
-KINDS = ("lead.bounced", "lead.unsubscribed", "reply.ooo")
 _SAMPLE = [
     samples.c[name] for name in ("scope", "key", "day", "at", "sends", "replies", "positive", "health")
 ]
@@ -102,14 +101,18 @@ class Guardrails(Repository):
     @reads
     def happenings(self, tx: Transaction, workspace: str, since: float) -> Sequence[Happening]:
         which = (sightings.c.workspace == workspace) & (sightings.c.at >= since)
-        query = sa.select(*_HAPPENING).where(which, sightings.c.kind.in_(KINDS)).order_by(sightings.c.at)
+        query = (
+            sa.select(*_HAPPENING)
+            .where(which, sightings.c.kind.in_([*EVENT_OF.values()]))
+            .order_by(sightings.c.at)
+        )
         return [Happening(**row._asdict()) for row in tx.execute(query)]
 
     @reads
     def seen_on(self, tx: Transaction, workspace: str, domain: str, since: float) -> Mapping[str, int]:
         """How many of those deliveries each sequence had on a domain, by the key of its name."""
         s = sightings.c
-        which = (s.workspace == workspace) & (s.at >= since) & s.kind.in_(KINDS)
+        which = (s.workspace == workspace) & (s.at >= since) & s.kind.in_([*EVENT_OF.values()])
         query = sa.select(s.sequence, s.domain, s.inbox, sa.func.count()).where(which)
         counts: Counter[str] = Counter()
         for sequence, known, inbox, count in tx.execute(query.group_by(s.sequence, s.domain, s.inbox)):
@@ -121,7 +124,9 @@ class Guardrails(Repository):
     def happened(self, tx: Transaction, since: float) -> Sequence[tuple[int, str, Happening]]:
         """The deliveries of every workspace since then, each with its number and its workspace."""
         query = sa.select(sightings.c.delivery_id, sightings.c.workspace, *_HAPPENING)
-        query = query.where(sightings.c.at >= since, sightings.c.kind.in_(KINDS)).order_by(sightings.c.at)
+        query = query.where(sightings.c.at >= since, sightings.c.kind.in_([*EVENT_OF.values()])).order_by(
+            sightings.c.at
+        )
         return [
             (number, name, Happening(at=at, kind=kind, sequence=sequence, inbox=inbox, domain=domain))
             for number, name, at, kind, sequence, inbox, domain in tx.execute(query)

@@ -17,7 +17,9 @@ from bot.store.db.schema import alerts, deliveries, posts
 from bot.store.queue import alert_row, outbox
 from bot.store.queue.alert_row import Due
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.posts import State
+from shared.api.event_kinds import CLAIMABLE
 
 AT_ONCE = 200
 """Alerts looked at in one sweep."""
@@ -51,7 +53,7 @@ class Reminders(Repository):
 
 
 _SHOWN = sa.select(posts.c.alert_id).where(
-    posts.c.alert_id == alerts.c.id, posts.c.kind == "alert", posts.c.state == State.SENT
+    posts.c.alert_id == alerts.c.id, posts.c.kind == ALERT, posts.c.state == State.SENT
 )
 
 
@@ -65,7 +67,7 @@ _WAKE = _marked(
     {
         "snoozed_until": None,  # by whom it was snoozed stays written
         "nudges": 0,
-        "waiting_since": sa.case((alerts.c.kind == "reply.interested", NOW), else_=None),
+        "waiting_since": sa.case((alerts.c.kind.in_(CLAIMABLE), NOW), else_=None),
     },
 )
 _NUDGE = _marked(
@@ -108,7 +110,7 @@ _CARDS = (
     .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
     .where(
         posts.c.alert_id.in_(sa.bindparam("ids", expanding=True)),
-        posts.c.kind == "alert",
+        posts.c.kind == ALERT,
         posts.c.state == State.SENT,
     )
     .order_by(posts.c.id)

@@ -12,8 +12,8 @@ from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, posts, sightings, spikes
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
+from shared.api.event_kinds import PAUSED, SPIKING
 
-KINDS = ("lead.bounced", "lead.unsubscribed")
 SCOPES = {"domain": sightings.c.domain, "sequence": sightings.c.sequence}
 
 
@@ -67,7 +67,7 @@ class Tallies:
 
 _WORKSPACES = sa.union(
     sa.select(sightings.c.workspace)
-    .where(sightings.c.at >= sa.bindparam("since"), sightings.c.kind.in_(KINDS))
+    .where(sightings.c.at >= sa.bindparam("since"), sightings.c.kind.in_(SPIKING))
     .group_by(sightings.c.workspace)
     .having(sa.func.count() >= sa.bindparam("at_least")),
     sa.select(spikes.c.workspace),
@@ -104,7 +104,7 @@ class Spikes(Repository):
     @reads
     def paused_domains(self, tx: Transaction, workspace: str) -> frozenset[str]:
         """The domains whose pause has a card that counts their bounces and opt-outs already."""
-        paused = alerts.c.kind == sa.literal("domain.paused", literal_execute=True)
+        paused = alerts.c.kind == sa.literal(PAUSED, literal_execute=True)
         open_ = paused & alerts.c.recovered_at.is_(None) & (alerts.c.received_at > tx.now - PAUSED_FOR)
         return frozenset(tx.scalars(sa.select(alerts.c.domain).where(open_, alerts.c.workspace == workspace)))
 
@@ -114,7 +114,7 @@ class Spikes(Repository):
         by = (sightings.c.kind, sightings.c.domain, sightings.c.sequence)
         query = (
             sa.select(*by, sa.func.count().label("count"))
-            .where(sightings.c.workspace == workspace, sightings.c.at >= since, sightings.c.kind.in_(KINDS))
+            .where(sightings.c.workspace == workspace, sightings.c.at >= since, sightings.c.kind.in_(SPIKING))
             .group_by(*by)
             .order_by(sa.func.count().desc(), *by)
         )
@@ -171,7 +171,7 @@ def _count(tx: Transaction, workspace: str, *, since: float) -> Counts:
         query = (
             sa.select(sightings.c.kind, column, sa.func.count())
             .where(sightings.c.workspace == workspace, sightings.c.at >= since)
-            .where(sightings.c.kind.in_(KINDS), column != "")
+            .where(sightings.c.kind.in_(SPIKING), column != "")
             .group_by(sightings.c.kind, column)
         )
         for kind, name, count in tx.execute(query):

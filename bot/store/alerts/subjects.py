@@ -14,6 +14,8 @@ from bot.store.db.schema import alerts, posts, sightings
 from bot.store.queue import outbox
 from bot.store.queue.alert_row import AlertRow, read_alerts
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.post_kinds import ALERT
+from shared.api.event_kinds import INTERESTED, PAUSED, SPIKING
 
 INTERESTED_FOR, PAUSED_FOR = 3 * 86_400.0, 21 * 86_400.0
 """Seconds after which a card is left as it is."""
@@ -31,14 +33,12 @@ def _is_kind(kind: str) -> sa.ColumnElement[bool]:
 
 
 _OPEN = (
-    _is_kind("reply.interested")
+    _is_kind(INTERESTED)
     & alerts.c.handled_at.is_(None)
     & (alerts.c.sequence != "")
     & (alerts.c.received_at > NOW - INTERESTED_FOR)
 )
-_PAUSED = (
-    _is_kind("domain.paused") & alerts.c.recovered_at.is_(None) & (alerts.c.received_at > NOW - PAUSED_FOR)
-)
+_PAUSED = _is_kind(PAUSED) & alerts.c.recovered_at.is_(None) & (alerts.c.received_at > NOW - PAUSED_FOR)
 _WORKSPACES = sa.union(
     sa.select(alerts.c.workspace).where(_OPEN), sa.select(alerts.c.workspace).where(_PAUSED)
 )
@@ -67,7 +67,7 @@ _SEQUENCES = (
     .order_by(sa.func.count().desc(), sightings.c.sequence)
 )
 _BUSIEST = _SEQUENCES.limit(50)
-_IS_TROUBLE = sightings.c.kind.in_(("lead.bounced", "lead.unsubscribed"))
+_IS_TROUBLE = sightings.c.kind.in_(SPIKING)
 _TROUBLES, _TROUBLED = _KINDS.where(_IS_TROUBLE), _SEQUENCES.where(_IS_TROUBLE)
 
 
@@ -104,7 +104,7 @@ class Subjects(Repository):
         outbox.repaint(tx, [alert])
         if note is not None:
             cards = sa.select(posts.c.workspace, posts.c.channel)
-            for card in tx.execute(cards.where(posts.c.alert_id == alert, posts.c.kind == "alert")).all():
+            for card in tx.execute(cards.where(posts.c.alert_id == alert, posts.c.kind == ALERT)).all():
                 in_channel = replace(note, channel=card.channel, dedupe=f"{note.dedupe}:{card.channel}")
                 outbox.plan(tx, in_channel, workspace=card.workspace)
         return True

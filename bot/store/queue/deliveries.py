@@ -18,6 +18,7 @@ from bot.store.db.schema import alerts, deliveries, sightings, subscriptions
 from bot.store.queue import adopt, dedupe, outbox, same_reply
 from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.outbox import PlannedPost
+from shared.api.event_kinds import REPLIES
 from shared.domain.records import Subscription
 
 
@@ -146,7 +147,7 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
 
 
 def _is_reply(decision: Decision) -> bool:
-    return decision.kind in same_reply.SAYS and bool(decision.email and decision.posts)
+    return decision.kind in REPLIES and bool(decision.email and decision.posts)
 
 
 def _reply(row: PendingDelivery, decision: Decision) -> dict[str, Any]:

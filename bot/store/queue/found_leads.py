@@ -15,10 +15,10 @@ from bot.store.db.engine import Repository, Transaction, portions, writes
 from bot.store.db.schema import alerts, deliveries, known_leads
 from bot.store.queue.adopt import lead_key
 from bot.store.queue.insert import Arrival
+from shared.api.event_kinds import INTERESTED
 
 _BEGUN = ""
 """The row that says that a first look has been taken."""
-INTERESTED = "reply.interested"
 NOTED = 86_400.0
 """Seconds after which it is written down again that a lead is still listed."""
 

@@ -21,8 +21,8 @@ from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue import slack_limits, uncertain
+from bot.store.queue.post_kinds import ALERT, STORM, kind_of
 from bot.store.queue.posts import (
-    ALERT,
     UNCERTAIN,
     UNSENT,
     Post,
@@ -278,7 +278,7 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
             dedupe=f"storm:{lease.channel}:{lease.token}",
             workspace="",
             channel=lease.channel,
-            kind="storm",
+            kind=STORM,
             state=State.READY,
             created_at=tx.now,
         )
@@ -345,7 +345,7 @@ def _take(
 
 def _thread_of(tx: Transaction, item: Post) -> str:
     """What follows an alert belongs under its card."""
-    if item.kind == ALERT or not item.alert_id:
+    if not (kind_of(item.kind).in_thread and item.alert_id):
         return ""
     return tx.scalar(_THREAD, {"alert": item.alert_id, "of": item.channel}) or ""
 

@@ -13,7 +13,8 @@ from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
-from bot.store.queue.posts import ALERT, CURRENT, NUDGES, UNACKNOWLEDGED, UNSENT, State
+from bot.store.queue.post_kinds import ALERT, POSTS, names
+from bot.store.queue.posts import UNSENT, State
 from bot.store.queue.slack_events import present_ids
 
 
@@ -23,7 +24,7 @@ class PlannedPost:
 
     dedupe: str
     channel: str
-    kind: str = "alert"
+    kind: str = ALERT
     urgency: int = 0
     note: str = ""
     condensed: bool = False
@@ -47,7 +48,7 @@ def post_row(planned: PlannedPost, *, workspace: str, alert: str, now: float) ->
         "dedupe": planned.dedupe,
         "workspace": workspace,
         "channel": planned.channel,
-        "kind": planned.kind,
+        "kind": POSTS[planned.kind].name,
         "alert_id": alert,
         "note": planned.note,
         "urgency": planned.urgency,
@@ -92,13 +93,10 @@ def _wake(dialect: Any) -> Any:
     return new.on_conflict_do_update(index_elements=["channel"], set_={"due_at": later})
 
 
-_REPAINTED = (ALERT, CURRENT, *NUDGES, UNACKNOWLEDGED)
-
-
 _REPAINT = (
     sa.update(posts)
     .where(posts.c.alert_id.in_(sa.bindparam("names", expanding=True)))
-    .where(posts.c.kind.in_(_REPAINTED), sa.not_(posts.c.frozen))
+    .where(posts.c.kind.in_(names(repainted=True)), sa.not_(posts.c.frozen))
     .values(
         version=posts.c.version + 1,
         repaint_at=NOW,

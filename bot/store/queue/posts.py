@@ -14,6 +14,7 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries, posts, questions
 from bot.store.queue import alert_row
 from bot.store.queue.alert_row import AlertRow
+from bot.store.queue.post_kinds import names
 
 
 class State(StrEnum):
@@ -35,25 +36,6 @@ INCIDENT = 3
 """The urgency of a message that is posted separately, before all others, and never bundled in a storm."""
 IS_INCIDENT = posts.c.urgency >= sa.literal(INCIDENT, literal_execute=True)
 """In the words of the index over incidents that wait."""
-UNFINISHED = "unfinished"
-"""The kind of message that asks a claimer to finish, and shows when it is done."""
-ALERT = "alert"
-"""The kind of message that is an alert's card."""
-TURNED = "turned"
-"""The kind of message that tells that a card shows more than it did."""
-CURRENT = "current"
-"""The kind of message that shows, in the thread of a card that Slack lets nobody edit, what the card should show."""
-REPLACED = "replaced"
-"""The kind of a message that Slack lets nobody edit, and instead of which another one is kept up to date."""
-NOTE = "note"
-"""The kind of message that tells what the bot did or noticed."""
-ANSWER = "answer"
-"""The kind of message that answers a person: its note is the rendered message."""
-NUDGES = ("reminder", "escalation", "back", UNFINISHED)
-"""Kinds of message that ask for an alert to be claimed or done, and show when it was."""
-UNACKNOWLEDGED = "unacknowledged"
-"""The kind of message that asks for a paused domain to be acknowledged, and shows when it was."""
-
 
 _BEFORE = posts.alias("before")
 _FOLLOWS_UNCERTAIN = (
@@ -63,7 +45,9 @@ _FOLLOWS_UNCERTAIN = (
         _BEFORE.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True),
         _BEFORE.c.id < posts.c.id,
         _BEFORE.c.alert_id == posts.c.alert_id,
-        sa.or_(posts.c.alert_id != "", (_BEFORE.c.kind == posts.c.kind) & (posts.c.kind == NOTE)),
+        sa.or_(
+            posts.c.alert_id != "", (_BEFORE.c.kind == posts.c.kind) & posts.c.kind.in_(names(in_order=True))
+        ),
     )
     .correlate(posts)
 )
@@ -153,7 +137,7 @@ def _unless_doubtful(*which: sa.ColumnElement[bool], by: Sequence[Any] = ()) -> 
 
 
 _DEAD_LETTERS = _unsent(State.DEAD, sa.not_(posts.c.unsure), by=[posts.c.attempts])
-_ANSWERS = _unsent(State.READY, posts.c.kind == sa.literal(ANSWER, literal_execute=True))
+_ANSWERS = _unsent(State.READY, posts.c.kind.in_(names(awaited=True)))
 _INCIDENTS = _unless_doubtful(IS_INCIDENT)
 _OTHERS = {
     False: _unless_doubtful(sa.not_(IS_INCIDENT)),

@@ -18,7 +18,8 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import posts
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import ALERT, CURRENT, REPLACED, TURNED, State
+from bot.store.queue.post_kinds import ALERT, CURRENT, REPLACED, TURNED
+from bot.store.queue.posts import State
 
 
 def renew_refused(tx: Transaction, ids: Collection[int]) -> bool:

@@ -13,7 +13,8 @@ from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, probes, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
 from bot.store.queue import renewals
-from bot.store.queue.posts import IS_INCIDENT, REPLACED, UNSENT, Post, State, drawable, read_posts
+from bot.store.queue.post_kinds import REPLACED, STORM
+from bot.store.queue.posts import IS_INCIDENT, UNSENT, Post, State, drawable, read_posts
 from bot.store.queue.slack_limits import (
     BACKGROUND,
     UPDATE,
@@ -134,7 +135,7 @@ class Repaints(Repository):
             (posts.c.channel == head.channel)
             & UNSENT
             & (posts.c.state == State.READY)
-            & (posts.c.kind != "storm")
+            & (posts.c.kind != STORM)
             & sa.not_(IS_INCIDENT)
         )
         over = storm != head.id

@@ -19,14 +19,13 @@ from bot.store.db.schema import (
     questions,
     sightings,
 )
-from bot.store.queue.posts import ANSWER, UNSENT, State
+from bot.store.queue.post_kinds import ALERT, names
+from bot.store.queue.posts import UNSENT, State
 from shared.storage.database import long_statements
 
 AT_ONCE = 2_000
 """Rows that one transaction forgets, so that the intake never waits long."""
 
-ALERT, SPIKE = "alert", "spike"
-"""Kinds of message that are kept longer than the others."""
 STATEMENT_SECONDS = 20.0
 """It may look through much where the database is large."""
 
@@ -116,9 +115,10 @@ def _forget_messages(tx: Transaction, *, before: float, spikes: float) -> int:
     heads = sa.exists().where(channel_leases.c.channel == c.channel, channel_leases.c.storm == c.id)
     ended = (c.state == State.SENT) & sa.not_(heads)
     old = sa.select(c.id).where(
-        c.kind != sa.literal(ALERT, literal_execute=True),
+        c.kind != sa.literal(ALERT, literal_execute=True),  # in the words of the index
         c.created_at < before,
-        sa.or_(c.kind == ANSWER, ended),
-        sa.or_(c.kind != SPIKE, c.created_at < spikes),
+        c.kind.not_in(names(kept="alert")),
+        sa.or_(c.kind.in_(names(kept="briefly")), ended),
+        sa.or_(c.kind.not_in(names(kept="records")), c.created_at < spikes),
     )
     return tx.execute(sa.delete(posts).where(c.id.in_(old.limit(AT_ONCE)))).rowcount

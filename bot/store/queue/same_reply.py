@@ -18,10 +18,10 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, posts
 from bot.store.queue import outbox, renewals
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.posts import ALERT, REPLACED, TURNED, State
+from bot.store.queue.post_kinds import ALERT, REPLACED, TURNED
+from bot.store.queue.posts import State
+from shared.api.event_kinds import REPLIES
 
-SAYS: Mapping[str, int] = {"lead.replied": 1, "reply.ooo": 2, "reply.interested": 3}
-"""The kinds of event that one reply may come as, and how much each says."""
 WITHIN = 3600.0
 """Seconds between two events of one reply, at most."""
 UNNOTICED = 60.0
@@ -49,7 +49,7 @@ class ReplyCard:
 
     @property
     def says(self) -> int:
-        return SAYS[self.kind]
+        return REPLIES[self.kind]
 
 
 def lock(tx: Transaction, leads: Collection[tuple[str, str]]) -> None:
@@ -65,14 +65,14 @@ def merge(
     tx: Transaction, rows: Sequence[dict[str, Any]], replies: Mapping[str, dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """The posts that are still to be planned; `replies` has workspace, kind, email and reply by alert."""
-    mine = [row for row in rows if row["alert_id"] in replies and row["kind"] == "alert"]
+    mine = [row for row in rows if row["alert_id"] in replies and row["kind"] == ALERT]
     if not mine:
         return list(rows)
     known = _cards(tx, {replies[row["alert_id"]]["email"] for row in mine})
     # A repeat of what took over a card: the card has the name of the event that it was planned for.
     shown = _shown(tx, {row["alert_id"] for row in mine})
     merged = {row["dedupe"] for row in mine if (row["alert_id"], row["channel"]) in shown}
-    for row in sorted(mine, key=lambda row: -SAYS[replies[row["alert_id"]]["kind"]]):
+    for row in sorted(mine, key=lambda row: -REPLIES[replies[row["alert_id"]]["kind"]]):
         if row["dedupe"] in merged:
             continue
         card = ReplyCard(channel=row["channel"], **replies[row["alert_id"]])
@@ -95,7 +95,7 @@ _CARDS = (
         *(alerts.c[name] for name in ("email", "kind", "reply")),
     )
     .join(alerts, alerts.c.id == posts.c.alert_id)
-    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), alerts.c.kind.in_(SAYS))
+    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), alerts.c.kind.in_(REPLIES))
     .where(posts.c.kind == ALERT, alerts.c.received_at > NOW - WITHIN)
     .order_by(posts.c.id)
 )

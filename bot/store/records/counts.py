@@ -11,7 +11,9 @@ import sqlalchemy as sa
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries, posts, timers
 from bot.store.queue.leases import broken_channels
-from bot.store.queue.posts import ANSWER, UNSENT, State
+from bot.store.queue.post_kinds import names
+from bot.store.queue.posts import UNSENT, State
+from shared.api.event_kinds import INTERESTED
 from shared.domain.records import TIMER_KINDS
 
 UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
@@ -48,7 +50,7 @@ BACKLOG = sa.union_all(
         sa.func.count().label("number"),
         sa.func.min(posts.c.created_at).label("oldest"),
     )
-    .where(posts.c.kind != ANSWER, UNSENT)
+    .where(posts.c.kind.not_in(names(awaited=True)), UNSENT)
     .group_by(posts.c.workspace, _STATE),
     sa.select(deliveries.c.workspace, sa.literal(""), sa.func.count(), sa.func.min(deliveries.c.received_at))
     .where(deliveries.c.pending)
@@ -59,7 +61,7 @@ BACKLOG = sa.union_all(
 def by_state(workspace: str) -> sa.Select[Any]:
     return (
         sa.select(_STATE, sa.func.count(), sa.func.min(posts.c.created_at))
-        .where(posts.c.workspace == workspace, posts.c.kind != ANSWER, UNSENT)
+        .where(posts.c.workspace == workspace, posts.c.kind.not_in(names(awaited=True)), UNSENT)
         .group_by(_STATE)
     )
 
@@ -83,7 +85,9 @@ def pending(workspace: str) -> sa.Select[int, float | None]:
 
 
 def broken(tx: Transaction, workspace: str) -> dict[str, str]:
-    waits = sa.select(posts.c.channel).where(posts.c.workspace == workspace, posts.c.kind != ANSWER, UNSENT)
+    waits = sa.select(posts.c.channel).where(
+        posts.c.workspace == workspace, posts.c.kind.not_in(names(awaited=True)), UNSENT
+    )
     waiting = set(tx.scalars(waits.distinct()))
     return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
 
@@ -106,6 +110,6 @@ def unclaimed(workspace: str) -> sa.Select[int, float | None]:
 def is_unclaimed(workspace: str) -> sa.ColumnElement[bool]:
     return (
         (alerts.c.workspace == workspace)
-        & (alerts.c.kind == "reply.interested")
+        & (alerts.c.kind == INTERESTED)
         & alerts.c.waiting_since.is_not(None)
     )

@@ -22,6 +22,7 @@ from bot.store.queue.outbox import give_up
 from bot.store.queue.posts import State
 from bot.store.records import counts, replies
 from bot.store.records.report_period import read_period
+from shared.api.event_kinds import INTERESTED
 from shared.domain.records import (
     AlertsSummary,
     AuditEntry,
@@ -109,7 +110,7 @@ class CommandRecords(Repository):
         c = alerts.c
         query = (
             sa.select(c.email, c.received_at, c.sequence, c.claimed_name, c.handled_name)
-            .where(c.workspace == workspace, c.kind == "reply.interested")
+            .where(c.workspace == workspace, c.kind == INTERESTED)
             .order_by(c.received_at.desc())
             .limit(MOST_OPEN)
         )
@@ -132,7 +133,7 @@ class CommandRecords(Repository):
         """How long the replies claimed since then had waited, the first claimed first."""
         query = (
             sa.select(alerts)
-            .where(alerts.c.workspace == workspace, alerts.c.kind == "reply.interested")
+            .where(alerts.c.workspace == workspace, alerts.c.kind == INTERESTED)
             .where(alerts.c.claimed_at >= since.timestamp())
             .order_by(alerts.c.claimed_at)
         )
@@ -151,7 +152,7 @@ class CommandRecords(Repository):
         """Who marked interested replies as done since then, and when."""
         query = (
             sa.select(alerts.c.handled_name, alerts.c.handled_at)
-            .where(alerts.c.workspace == workspace, alerts.c.kind == "reply.interested")
+            .where(alerts.c.workspace == workspace, alerts.c.kind == INTERESTED)
             .where(alerts.c.handled_at >= since.timestamp())
             .order_by(alerts.c.handled_at)
         )

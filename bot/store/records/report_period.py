@@ -11,6 +11,8 @@ from bot.store.alerts.changes import changes_between
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, posts
 from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
+from bot.store.queue.post_kinds import SPIKE
+from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.domain.records import Incident, PeriodRecords, PositiveReply
 
 
@@ -18,11 +20,11 @@ def read_period(tx: Transaction, workspace: str, since: float, until: float) -> 
     """From one moment until before another."""
     c = alerts.c
     within = (c.workspace == workspace) & (c.received_at >= since) & (c.received_at < until)
-    replies = ALERT_ROWS.where(within, c.kind == "reply.interested").order_by(c.received_at)
-    paused = sa.select(*OWN).where(within, c.kind == "domain.paused").order_by(c.received_at)
+    replies = ALERT_ROWS.where(within, c.kind == INTERESTED).order_by(c.received_at)
+    paused = sa.select(*OWN).where(within, c.kind == PAUSED).order_by(c.received_at)
     spikes = (
         sa.select(posts.c.created_at, posts.c.note)
-        .where(posts.c.workspace == workspace, posts.c.kind == "spike")
+        .where(posts.c.workspace == workspace, posts.c.kind == SPIKE)
         .where(posts.c.created_at >= since, posts.c.created_at < until)
     )
     incidents = [_paused_domain(row) for row in read_alerts(tx, paused)]

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from operator import itemgetter
 from statistics import median
 
+from shared.api.event_kinds import EVENTS
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
 from shared.commands.arguments import Inboxes, Open
@@ -206,17 +207,6 @@ def _charts(part: Part[tuple[StatsRow, ...]], *, last: date) -> tuple[Chart, ...
     return (Chart(title=f"Replies of {len(days)} days, to {last:%-d %B}", labels=labels, series=series),)
 
 
-_NOUNS = {
-    "lead.replied": "reply",
-    "reply.interested": "interested reply",
-    "reply.ooo": "out-of-office reply",
-    "lead.bounced": "bounce",
-    "lead.unsubscribed": "opt-out",
-    "sequence.completed": "completed sequence",
-    "domain.paused": "paused domain",
-}
-
-
 def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]], *, so_far: bool) -> Fact:
     """Deliveries by kind, posted or not."""
     if part.value is None:
@@ -226,7 +216,7 @@ def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]], *, so_far: bo
     for kind in sorted(came, key=lambda kind: (-came[kind], kind)):
         moved = "" if so_far else evidence.show_count_change(came[kind], before.get(kind))
         counts.append(
-            show_number(came[kind], _NOUNS.get(kind, kind))
+            show_number(came[kind], EVENTS[kind].noun if kind in EVENTS else kind)
             + (f" ({moved})" if moved not in {"", evidence.NO_CHANGE} else "")
         )
     return Fact(label="New events", value=", ".join(counts) or "none")

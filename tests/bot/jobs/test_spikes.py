@@ -7,11 +7,12 @@ import json
 import pytest
 
 from bot.alerts import rendering
-from bot.alerts.spike import NOUNS, Figure, over_card, spike_card
+from bot.alerts.spike import Figure, over_card, spike_card
 from bot.jobs import spikes
 from bot.store import Store
 from bot.store.alerts.spikes import Subject
 from bot.store.queue.outbox import PlannedPost
+from shared.api.event_kinds import SPIKING
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.evidence import Rate
 from tests.bot.manual_clock import (
@@ -50,7 +51,7 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
 ) -> None:
     domain = Subject(scope="domain", name="mail.example")
     for count in (10, 14, 14):
-        figures = [Figure(kind=kind, count=count, share=Rate(part=count, sends=140)) for kind in NOUNS][
+        figures = [Figure(kind=kind, count=count, share=Rate(part=count, sends=140)) for kind in SPIKING][
             : 1 if count == 10 else 2
         ]
         card = spike_card(domain, figures, rule=SpikeRule(), since=clock.now)
@@ -58,7 +59,7 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
         await store.spikes.show("default", domain, [one.kind for one in figures], planned)
     assert len(await post_all(store, clock)) == 1
     open_ = await store.spikes.tallies("default", since=clock.now - HOUR)
-    assert open_.kinds("s:1") == list(NOUNS), "opt-outs joined the card of the bounces"
+    assert open_.kinds("s:1") == list(SPIKING), "opt-outs joined the card of the bounces"
     over = over_card(domain, open_.kinds("s:1"), since=clock.now, now=clock.now + HOUR)
     assert await store.spikes.end("default", "s:1", rendering.write_note(over))
     ((message,),) = await store.repaints.claim(limit=5)

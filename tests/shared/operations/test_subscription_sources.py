@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.alerts.kinds import KINDS
 from shared.commands import parse
 from shared.commands.channels import InChannel
-from shared.domain.alert_settings import DEFAULT_EVENTS
 from shared.domain.card import Tone
 from shared.operations import run
 from shared.operations.context import CommandContext
@@ -118,10 +116,6 @@ async def test_as_data_each_says_where_it_comes_from(context: CommandContext) ->
     card = said(await run(parse("subscriptions"), context))
     assert {row["origin"] for row in card.data or ()} == {"outreach.toml", "alert channel"}
     assert {row["workspace"] for row in card.data or ()} == {"acme", "globex"}
-
-
-def test_default_subscriptions_match_what_the_bot_posts() -> None:
-    assert set(DEFAULT_EVENTS) == {name for name, kind in KINDS.items() if kind.at_once}
 
 
 async def test_where_there_are_several_workspaces_every_card_says_whose_it_is(

@@ -1,0 +1,121 @@
+"""The kinds of messages that the bot posts, one entry each. Pure, without imports of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindOfPost:
+    """Where a message of a kind goes, what it shows, what ends it, and how long it is kept."""
+
+    name: str
+    meaning: str
+    draws: Literal["note", "card", "updated", "again", "storm", "answer"] = "note"
+    """What is drawn: the note of the post, the card of its alert, a note about that, the head of a storm."""
+    in_thread: bool = True
+    """It goes under the card of its alert, where it has one."""
+    broadcast: bool = False
+    """In a thread, it is shown in the channel too."""
+    repainted: bool = False
+    """It is updated when its alert changes."""
+    settled_by: Literal["", "claim", "finish", "acknowledgement"] = ""
+    """What people do about its alert, after which it asks for nothing."""
+    of_alert: Literal["", "card", "again"] = ""
+    """How its metadata names the alert: as its card, or as one that another message is the card of."""
+    awaited: bool = False
+    """A person waits for it: it goes before all others, and is not counted among what waits."""
+    in_order: bool = False
+    """It tells how something goes on: it waits for an uncertain one of its kind before it, or it would be misread."""
+    kept: Literal["texts", "records", "alert", "briefly"] = "texts"
+    """As long as texts, records or its alert; briefly: as texts, also where it was never sent."""
+
+
+ALERT, CURRENT, REPLACED, TURNED = "alert", "current", "replaced", "turned"
+UNFINISHED, UNACKNOWLEDGED = "unfinished", "unacknowledged"
+NOTE, ANSWER, STORM, SPIKE, TRACE = "note", "answer", "storm", "spike", "trace"
+
+_TABLE = (
+    KindOfPost(
+        name=ALERT,
+        meaning="the card of an alert",
+        draws="card",
+        in_thread=False,
+        repainted=True,
+        of_alert="card",
+        kept="alert",
+    ),
+    KindOfPost(
+        name=CURRENT,
+        meaning="in the thread of a card that Slack lets nobody edit, what the card should show",
+        draws="card",
+        repainted=True,
+        of_alert="again",
+    ),
+    KindOfPost(
+        name=REPLACED,
+        meaning="one that Slack lets nobody edit, and instead of which another is kept up to date",
+        draws="card",
+    ),
+    KindOfPost(name=TURNED, meaning="that a card shows more than it did", draws="updated", broadcast=True),
+    KindOfPost(
+        name="again",
+        meaning="that a paused domain was reported again",
+        draws="again",
+        broadcast=True,
+        of_alert="again",
+    ),
+    KindOfPost(name="reminder", meaning="that a reply is unclaimed", repainted=True, settled_by="claim"),
+    KindOfPost(
+        name="escalation",
+        meaning="that a reply is still unclaimed",
+        broadcast=True,
+        repainted=True,
+        settled_by="claim",
+    ),
+    KindOfPost(
+        name="back", meaning="that a snooze has ended", broadcast=True, repainted=True, settled_by="claim"
+    ),
+    KindOfPost(
+        name=UNFINISHED,
+        meaning="that a claimed reply is not done",
+        repainted=True,
+        settled_by="finish",
+    ),
+    KindOfPost(name="returned", meaning="that a lead is back in the office", broadcast=True),
+    KindOfPost(
+        name=UNACKNOWLEDGED,
+        meaning="that nobody has acknowledged a paused domain",
+        broadcast=True,
+        repainted=True,
+        settled_by="acknowledgement",
+    ),
+    KindOfPost(name="recovered", meaning="that a domain sends again, or is well", broadcast=True),
+    KindOfPost(name=TRACE, meaning="what a person did with an alert"),
+    KindOfPost(name=NOTE, meaning="what the bot did or noticed", in_order=True),
+    KindOfPost(name="digest", meaning="the digest of a channel"),
+    KindOfPost(name=SPIKE, meaning="many events of a kind at once", kept="records"),
+    KindOfPost(name=STORM, meaning="the summary of many alerts, which are in its thread", draws="storm"),
+    KindOfPost(
+        name=ANSWER,
+        meaning="the answer to a person, as rendered",
+        draws="answer",
+        awaited=True,
+        kept="briefly",
+    ),
+)
+POSTS: Mapping[str, KindOfPost] = {one.name: one for one in _TABLE}
+
+
+def names(**wanted: object) -> tuple[str, ...]:
+    """The kinds whose entry has these values."""
+    return tuple(
+        one.name for one in _TABLE if all(getattr(one, field) == value for field, value in wanted.items())
+    )
+
+
+def kind_of(name: str) -> KindOfPost:
+    """The entry of a kind; one that a newer version planned is drawn as its note."""
+    return POSTS.get(name) or KindOfPost(name=name, meaning="")

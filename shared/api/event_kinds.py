@@ -1,0 +1,122 @@
+"""The kinds of events that the service delivers, one entry each. Pure, without imports of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+INTERESTED, PAUSED = "reply.interested", "domain.paused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindOfEvent:
+    """What an event of a kind means, how it is worded, and how it is posted."""
+
+    name: str
+    meaning: str
+    """For the documentation: "a lead replied"."""
+    noun: str
+    """What a count of them calls one."""
+    label: str
+    """What a form calls it."""
+    title: str = ""
+    """What a brief card calls it; empty: the label."""
+    card: Literal["brief", "interested reply", "paused domain"] = "brief"
+    tone: Literal["info", "warn", "unknown"] = "info"
+    """Of a brief card."""
+    offers: Literal["", "removal", "reminder"] = ""
+    """What a brief card offers besides the lead: to remove it, or to be reminded of its return."""
+    at_once: bool = False
+    """It is posted to the alert channel without a subscription."""
+    urgency: int = 0
+    """The most urgent goes first; 3: an incident, before all others and never folded into a storm."""
+    claimable: bool = False
+    """It waits for a person to claim it, and is reminded of until then."""
+    acknowledged: bool = False
+    """It is reminded of until a person acknowledges it, and posted again when it is reported again."""
+    detail: int = 0
+    """How much it says of a reply, which may be reported as several kinds; 0: it is no reply."""
+    spike_advice: str = ""
+    """What to do about many at once, which have one card; empty: they have none."""
+
+
+_TABLE = (
+    KindOfEvent(
+        name="lead.replied",
+        meaning="a lead replied",
+        noun="reply",
+        label="Reply",
+        detail=1,
+    ),
+    KindOfEvent(
+        name=INTERESTED,
+        meaning="a lead replied with interest",
+        noun="interested reply",
+        label="Interested reply",
+        card="interested reply",
+        at_once=True,
+        urgency=2,
+        claimable=True,
+        detail=3,
+    ),
+    KindOfEvent(
+        name="reply.ooo",
+        meaning="an out-of-office reply, with the return date if it names one",
+        noun="out-of-office reply",
+        label="Out of office",
+        offers="reminder",
+        detail=2,
+    ),
+    KindOfEvent(
+        name="lead.bounced",
+        meaning="a message bounced",
+        noun="bounce",
+        label="Bounce",
+        title="Bounced",
+        tone="warn",
+        offers="removal",
+        spike_advice="Bounces hurt the reputation of the domain: verify the addresses before you send more.",
+    ),
+    KindOfEvent(
+        name="lead.unsubscribed",
+        meaning="a lead opted out",
+        noun="opt-out",
+        label="Opt-out",
+        title="Opted out",
+        tone="warn",
+        offers="removal",
+        spike_advice="Many people are opting out: review the emails and who receives them.",
+    ),
+    KindOfEvent(
+        name="sequence.completed",
+        meaning="a lead finished all steps of a sequence",
+        noun="completed sequence",
+        label="Sequence completed",
+    ),
+    KindOfEvent(
+        name=PAUSED,
+        meaning="the service paused a domain",
+        noun="paused domain",
+        label="Domain paused",
+        card="paused domain",
+        at_once=True,
+        urgency=3,
+        acknowledged=True,
+    ),
+)
+EVENTS: Mapping[str, KindOfEvent] = {one.name: one for one in _TABLE}
+POSTED_AT_ONCE = tuple(one.name for one in _TABLE if one.at_once)
+CLAIMABLE = tuple(one.name for one in _TABLE if one.claimable)
+ACKNOWLEDGED = tuple(one.name for one in _TABLE if one.acknowledged)
+SPIKING = tuple(one.name for one in _TABLE if one.spike_advice)
+REPLIES: Mapping[str, int] = {one.name: one.detail for one in _TABLE if one.detail}
+"""The kinds that one reply may be reported as, and how much each says of it."""
+
+
+def kind_of(name: str) -> KindOfEvent:
+    """The entry of a kind; one that the service has added since is posted to who asks for it, under its own name."""
+    known = EVENTS.get(name)
+    return known or KindOfEvent(
+        name=name, meaning="", noun="other event", label="Other event", title=name, tone="unknown"
+    )

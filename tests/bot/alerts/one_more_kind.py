@@ -1,0 +1,96 @@
+"""What one more entry in a table of kinds does: run in a process that has it (see `test_one_more_kind`)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bot.alerts import rendering
+from bot.interactions import forms
+from bot.interactions.forms import FormRequest
+from bot.store import Store, open_store
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.outcomes import Sent
+from bot.store.queue.posts import Post
+from shared.commands import parse
+from shared.commands.channels import Subscribe
+from shared.domain.records import Subscription
+from shared.storage.database import parse_url
+from tests.bot.harness import interested
+from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
+from tests.docs_pages import events_table
+from tests.shared.doubles import NOW, MemoryRecords, open_harness
+
+CALL = json.dumps(
+    {"event": "lead.called", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}
+).encode()
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[tuple[Store, ManualClock]]:
+    clock = ManualClock()
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_store(parse_url(f"sqlite:///{Path(folder)}/bot.db"), clock=clock) as store:
+            yield store, clock
+
+
+def title(post: Post) -> str:
+    return rendering.card_of(post, several=False).title
+
+
+async def drive_event() -> None:
+    """A kind of event, from the delivery to the documentation."""
+    async with opened() as (store, clock):
+        await store.records.subscribe("default", [Subscription(channel="C2", event="lead.called")])
+        await arrive(store, CALL)
+        posted = await post_all(store, clock)
+        assert {post.channel: title(post) for post in posted} == dict.fromkeys((CHANNEL, "C2"), "Called: Ada")
+        assert (await store.records.summary("default")).unreadable == 0
+        clock.now += 6 * MINUTE
+        assert {(post.kind, "Ada" in title(post)) for post in await sweep(store, clock)} == {
+            ("reminder", True)
+        }
+        claimed = await store.alerts.claim(posted[0].alert_id, ANN)
+        assert claimed is not None
+        assert claimed.changed
+    assert parse("subscribe called").arguments == Subscribe(events=("lead.called",))
+    form = forms.form_view("subscribe", FormRequest(channel="C1", workspace="", workspaces=()))
+    assert "Call from a lead" in json.dumps(form)
+    harness = open_harness()
+    assert isinstance(harness.records, MemoryRecords)
+    harness.records.came = {NOW.date(): {"lead.called": 3}}
+    assert "3 calls" in repr(await harness.say("digest today"))
+    assert "| `lead.called` | a lead called | a card in the alert channel, at once |" in events_table()
+
+
+async def drive_post() -> None:
+    """A kind of message, from the plan to its deletion."""
+    async with opened() as (store, clock):
+        await arrive(store, interested(1), by=routes())
+        (card,) = await post_all(store, clock)
+        note = rendering.write_note(rendering.storm(None))
+        kudos = PlannedPost(
+            dedupe="kudos", channel=CHANNEL, kind="kudos", note=note, alert_id=card.alert_id, mention="U1"
+        )
+        await store.outbox.plan("default", kudos)
+        (turn,) = (await store.leases.claim(limit=1)).turns
+        assert turn.thread_ts, "under the card"
+        assert rendering.broadcasts(turn.posts)
+        assert "<@U1>" in rendering.message(turn.posts, several=False).text
+        await store.outcomes.settle(turn, Sent(ts="9.9"))
+        await store.alerts.claim(card.alert_id, ANN)
+        repainted = {post.kind: post for (post,) in await store.repaints.claim(limit=9)}
+        assert rendering.card_of(repainted["kudos"], several=False).text == ("✓ Claimed by @ann.",)
+        clock.now += 100 * HOUR
+        await store.retention.prune(bodies_after=HOUR, hashes_after=1000 * HOUR)
+        await store.alerts.release(card.alert_id)
+        clock.now += HOUR
+        assert {post.kind for (post,) in await store.repaints.claim(limit=9)} == {"alert"}
+
+
+def run(what: str) -> None:
+    asyncio.run({"event": drive_event, "post": drive_post}[what]())
