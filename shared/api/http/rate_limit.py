@@ -134,7 +134,10 @@ def interval_of(rate: float) -> float:
 
 def settle(pace: Pace, now: float) -> Pace:
     """Undo what no wait explains: a clock that stepped back."""
-    if pace.gate <= max(now, pace.resumes_at) + (BURST + 2) * pace.interval and (
+    longest = max(
+        (BURST + 2) * pace.interval, pace.span
+    )  # after a burst, or where the gate was closed for a span
+    if pace.gate <= max(now, pace.resumes_at) + longest and (
         pace.resumes_at <= now + LONGEST_STOP and pace.line <= max(pace.gate, now) + LONGEST_LINE
     ):
         return pace

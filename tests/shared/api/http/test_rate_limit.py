@@ -269,9 +269,9 @@ def test_a_clock_set_back_delays_no_request(step: float, waiting: int) -> None:
         turns.append(turn)
         pace, _ = rate_limit.pass_gate(pace, START, turns[0]) if len(turns) == 1 else (pace, 0.0)
     pace, newcomer = rate_limit.join(pace, START - step, priority=Priority.NORMAL)
-    assert rate_limit.wait_of(pace, START - step, newcomer) <= (waiting + rate_limit.BURST + 2) * T + 1e-6
-    for turn in turns:
-        assert rate_limit.wait_of(pace, START - step, turn) <= (waiting + rate_limit.BURST + 2) * T + 1e-6
+    longest = waiting * T + pace.span + 1e-6
+    for turn in (newcomer, *turns):
+        assert rate_limit.wait_of(pace, START - step, turn) <= longest
 
 
 @given(st.floats(min_value=1, max_value=1e8))
@@ -280,3 +280,79 @@ def test_after_any_rest_the_first_goes_at_once_and_the_next_in_its_turn(rest: fl
     went = simulate([(rest, Priority.NORMAL)] * 3, [0.0], pace)
     assert went[0][1] == went[0][0]
     assert went[2][1] - went[0][1] >= 2 * T - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rate", "interval"), [(2.0, 0.5), (5.0, 0.2), (9.5, T), (10.0, rate_limit.SHORTEST)]
+)
+def test_the_interval_is_that_of_the_rate_and_never_too_short(rate: float, interval: float) -> None:
+    assert rate_limit.interval_of(rate) == pytest.approx(interval)
+    shown = rate_limit.view(Pace(interval=interval), START)
+    assert (shown.rate, shown.waiting) == (pytest.approx(1 / interval), 0)
+
+
+def test_those_who_wait_are_counted_and_a_person_among_them() -> None:
+    pace = Pace(interval=T)
+    for number, priority in enumerate([*[Priority.BULK] * 4, Priority.INTERACTIVE]):
+        assert rate_limit.view(pace, START).waiting == number
+        pace, _ = rate_limit.join(pace, START, priority=priority)
+    assert rate_limit.view(pace, START + 2 * T).waiting == 3
+    assert rate_limit.view(pace, START + 10).waiting == 0
+
+
+def test_a_person_moves_everybody_in_the_line_by_one_place() -> None:
+    pace, first = rate_limit.join(Pace(interval=T), START, priority=Priority.BULK)
+    pace, second = rate_limit.join(pace, START, priority=Priority.BULK)
+    before = rate_limit.wait_of(pace, START, second)
+    pace, _ = rate_limit.join(pace, START, priority=Priority.INTERACTIVE)
+    assert rate_limit.wait_of(pace, START, first) == pytest.approx(T, abs=1e-6)
+    assert rate_limit.wait_of(pace, START, second) == pytest.approx(before + T, abs=1e-6)
+
+
+def test_a_late_request_moves_the_line_with_the_gate() -> None:
+    pace, turn = rate_limit.join(Pace(interval=T), START, priority=Priority.BULK)
+    pace, _ = rate_limit.pass_gate(pace, START, turn)
+    pace, waiting = rate_limit.join(pace, START, priority=Priority.BULK)
+    pace = rate_limit.late(pace, START + 1.0, 1.0)
+    assert pace.sent == (START + 1.0,)
+    assert rate_limit.wait_of(pace, START + 1.0, waiting) == pytest.approx(T, abs=2 * rate_limit.SLACK)
+    _, newcomer = rate_limit.join(pace, START + 1.0, priority=Priority.BULK)
+    assert newcomer.place > START + 1.0 + T
+
+
+def test_after_a_span_for_requests_of_another_row_nobody_goes_and_then_no_burst() -> None:
+    pace = rate_limit.close_for_a_span(Pace(interval=T), START)
+    opens = START + pace.span
+    assert pace.gate == pytest.approx(opens)
+    went = simulate([(0.0, Priority.INTERACTIVE)] * 3, [0.0], pace)
+    assert [at - START for _, at, _ in went] == pytest.approx([pace.span + n * T for n in range(3)], abs=0.02)
+    later = simulate([(2 * pace.span, Priority.INTERACTIVE)] * 3, [0.0], pace)
+    assert [at - asked for asked, at, _ in later] == pytest.approx([0.0] * 3, abs=1e-6)
+
+
+def test_no_stop_is_longer_than_an_hour_and_none_shorter_than_a_turn() -> None:
+    stopped = rate_limit.stop(Pace(interval=T), START, 1e9, base=T)
+    assert rate_limit.view(stopped, START).resumes_at == START + 3600
+    assert rate_limit.settle(stopped, START) == stopped
+    assert rate_limit.stop(Pace(interval=T), START, 0.0, base=T).gate == START + T
+
+
+def test_a_line_or_a_stop_that_no_wait_explains_begins_anew_without_a_burst() -> None:
+    well = Pace(interval=T, gate=START, line=START)
+    for odd in (
+        replace(well, line=START + rate_limit.LONGEST_LINE + 1),
+        replace(well, resumes_at=START + rate_limit.LONGEST_STOP + 1),
+    ):
+        settled = rate_limit.settle(odd, START)
+        assert (settled.gate, settled.line) == (START + T, START + T)
+        assert settled.resumes_at <= START
+        went = simulate([(0.0, Priority.INTERACTIVE)] * 3, [0.0], odd)
+        assert [at - START for _, at, _ in went] == pytest.approx([T, 2 * T, 3 * T], abs=0.02)
+    assert rate_limit.settle(well, START) == well
+
+
+def test_a_faster_pace_than_the_settings_allow_is_taken_back_at_the_next_answer() -> None:
+    assert rate_limit.recover(Pace(interval=T / 2), 1, base=T).interval == T
+    assert rate_limit.recover(Pace(interval=T, clean=7), 1, base=T).clean == 0
+    slowed = rate_limit.recover(Pace(interval=0.2, clean=49), 1, base=T)
+    assert (slowed.interval, slowed.clean) == (pytest.approx(0.2 * 0.98), 0)
