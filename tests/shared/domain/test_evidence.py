@@ -268,3 +268,39 @@ def test_a_comparison_of_ten_times_as_many_groups_takes_ten_times_the_work(best:
     )
     assert many <= LINEAR * few
     assert many <= 1000 * 1000  # a thousand lines a group, wherever its rate lies
+
+
+def test_rates_as_data_have_their_bounds_and_what_is_unknown_has_none() -> None:
+    data = evidence.rates_data(sends=169, replies=12, positive=None)
+    low, high = Rate(part=12, sends=169).bounds
+    assert data == {
+        "reply_rate": 12 / 169, "reply_rate_low": low, "reply_rate_high": high,
+        "positive_rate": None, "positive_rate_low": None, "positive_rate_high": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "shown"),
+    [
+        (Rate(part=60, sends=1000), Rate(part=30, sends=1000), "▲ 100%"),
+        (Rate(part=30, sends=1000), Rate(part=60, sends=1000), "▼ 50%"),
+        (Rate(part=60, sends=1000), Rate(part=0, sends=1000), "▲"),
+        (Rate(part=41, sends=1000), Rate(part=40, sends=1000), evidence.NO_CHANGE),
+        (Rate(part=60, sends=1000), None, ""),
+    ],
+)
+def test_a_changed_rate_says_by_how_much_of_the_one_before(
+    now: Rate, before: Rate | None, shown: str
+) -> None:
+    assert evidence.show_rate_change(now, before) == shown
+
+
+def test_rates_without_any_spread_are_told_apart_or_never() -> None:
+    assert evidence.more_sends(Rate(part=0, sends=60), Rate(part=0, sends=60)) is None
+    assert evidence.more_sends(Rate(part=60, sends=60), Rate(part=0, sends=60)) == 10
+
+
+def test_a_margin_of_a_quarter_of_the_rate_is_rough() -> None:
+    rough, fine = Rate(part=60, sends=1000), Rate(part=600, sends=10_000)
+    assert (rough.is_rough, fine.is_rough) == (True, False)
+    assert (fine.margin_points, rough.margin_points) == ("", f"{rough.margin * 100:.1f}")
