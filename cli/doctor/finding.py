@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from shared.domain.card import Tone
 
+PATIENCE = 60
+"""Seconds that a check waits for the other side: a Raspberry Pi, or a busy machine, takes many for what others do in one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from cli.console import card_output, exit_codes
 from cli.doctor import configuration, service, slack
-from cli.doctor.finding import Finding, bad
+from cli.doctor.finding import PATIENCE, Finding, bad
 from shared.api.errors import OutreachError
 from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
@@ -16,8 +16,6 @@ from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
 from shared.text.formats import show_number
 
-PATIENCE = 15
-"""Seconds for the checks of one workspace."""
 WORDS = {Tone.GOOD: "passed", Tone.WARN: "warning", Tone.BAD: "failed"}
 
 
@@ -40,6 +38,9 @@ async def _all(options: Namespace) -> list[Finding]:
         return [*findings, *await listed(slack_trial.trial(settings, options.post))]
     named = options.workspace
     workspaces = (settings.workspace(named),) if named else tuple(settings.workspaces.values())
+    if settings.slack.client_id or settings.slack.bot_token:
+        # Before the first request: a second of imports, ten of a busy machine, would use up its time.
+        await asyncio.to_thread(slack.import_bot)
     checked = await asyncio.gather(
         *(service_findings(settings, workspace) for workspace in workspaces),
         listed(slack.examine(settings)),

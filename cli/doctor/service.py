@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from bot.store.db.engine import Database
 from bot.store.instance import Instance, SeenBot
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
-from cli.doctor.finding import Finding, bad, doubtful, good
+from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
 from shared.api.http.rate_limit import Priority
@@ -29,7 +29,7 @@ NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""
 HEADER = "X-Service-Signature"
 FORGED = "0" * 64
-TIMEOUT = aiohttp.ClientTimeout(total=10)
+TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE)
 START = "Start it: outreach bot"
 
 

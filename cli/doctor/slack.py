@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from cli.doctor.finding import Finding, bad, doubtful, good
+from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
 from shared.domain.card import Tone
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, SlackSettings
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
     from bot.slack.web_api import WebApi
     from bot.store.slack_teams import SlackTeam
 
-SECONDS = 10
+
+def import_bot() -> None:
+    """Import what the checks of Slack take from the bot, which is most of it; not on an event loop."""
+    for name in ("bot.app", "bot.slack.directory", "bot.store.slack_teams", "cli.doctor.slack_checks"):
+        import_module(name)
 
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
@@ -45,7 +50,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     yield finding or good("Slack token", f"{_text(answer, 'user')} in {_text(answer, 'team')}")
     if answer is None:
         return
-    from bot.slack.web_api import open_web_api  # late: these take most of the bot
+    from bot.slack.web_api import open_web_api  # late, and before in `import_bot`
     from cli.doctor import slack_checks
 
     yield scopes(answer.headers.get("x-oauth-scopes"))
@@ -97,7 +102,7 @@ async def installed_teams(settings: Settings, client_id: str) -> Sequence[SlackT
     from bot.store.slack_teams import SlackTeams
     from bot.store.webhooks import SecretCipher
 
-    database = Database(settings.database)
+    database = await asyncio.to_thread(Database, settings.database)
     try:
         return await SlackTeams(database, SecretCipher(settings.secret_keys), client_id=client_id).all()
     finally:
@@ -224,7 +229,7 @@ async def _way_in(slack: SlackSettings) -> Finding:
 async def _connection(settings: Settings) -> Finding:
     check, own = "Slack connection", f"{settings.details_url}/readyz"
     try:
-        timeout = aiohttp.ClientTimeout(total=SECONDS)
+        timeout = aiohttp.ClientTimeout(total=PATIENCE)
         async with aiohttp.ClientSession(timeout=timeout) as http, http.get(own) as answer:
             info = (await answer.json())["socket_mode"]
             return connection(check, info)
@@ -245,7 +250,7 @@ def connection(check: str, info: Mapping[str, Any] | str) -> Finding:
 
 def _client(slack: SlackSettings, token: str) -> AsyncWebClient:
     base = slack.api_url or AsyncWebClient.BASE_URL
-    return AsyncWebClient(token=token, base_url=base, timeout=SECONDS)
+    return AsyncWebClient(token=token, base_url=base, timeout=PATIENCE)
 
 
 async def _asked(check: str, call: Awaitable[Any], *, fix: str) -> tuple[Any, Finding | None]:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any, ClassVar
 
 import pytest
 
+from bot.interactions.specimens import Specimen, specimens
 from bot.slack.manifest import SCOPES
 from bot.store import open_store
+from cli.doctor import slack_checks
 from cli.doctor.service import clock
 from cli.doctor.slack import scopes
 from shared.domain.card import Tone
 from shared.domain.records import Timer
 from shared.settings import load
-from tests.cli.conftest import Run, Shell
+from tests.cli.conftest import ROOT, Run, Shell
 from tests.cli.running_bot import running_bot
 from tests.clock import moment
 
@@ -94,6 +99,42 @@ def test_every_check_passes_with_a_complete_setup(slack: Shell) -> None:
         "Database",
         "Bot",
     } <= set(findings(result))
+
+
+IMPORTS = """
+import asyncio, sys
+from importlib.abc import MetaPathFinder
+
+class OnTheLoop(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.startswith("bot.") and asyncio._get_running_loop() is not None:
+            print("imported on the loop:", name, file=sys.stderr)
+        return None
+
+sys.meta_path.insert(0, OnTheLoop())
+from cli.main import main
+sys.exit(main(["doctor", "--json"]))
+"""
+
+
+def test_requests_do_not_wait_while_the_bot_is_imported(slack: Shell) -> None:
+    run = [sys.executable, "-c", IMPORTS]
+    found = subprocess.run(run, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False)
+    by_check = {one["check"]: one["status"] for one in json.loads(found.stdout)}
+    assert by_check["API key of default"] == by_check["Slack cards"] == "passed"
+    assert found.stderr == ""
+
+
+def test_the_cards_are_drawn_beside_the_event_loop(slack: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[bool] = []
+
+    def drawn(now: datetime) -> Iterator[Specimen]:
+        threads.append(current_thread() is main_thread())
+        return specimens(now)
+
+    monkeypatch.setattr(slack_checks, "specimens", drawn)
+    assert findings(slack.run("doctor", "--json"))["Slack cards"]["status"] == "passed"
+    assert threads == [False]
 
 
 def test_an_address_that_takes_forged_deliveries_fails(slack: Shell) -> None:
