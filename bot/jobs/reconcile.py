@@ -1,14 +1,15 @@
 """Finds interested replies whose delivery never arrived, through the API.
 
 Leads that exist at the first run count as known. Later, an interested lead that no delivery and no earlier run has
-announced is announced as found late.
+announced is announced as found late. The service lists the newest leads first, but also an old one may become interested:
+each check reads the newest until all of a page are known, and then the next portion of the others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 
 import structlog
 
@@ -16,15 +17,19 @@ from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.store import Store
 from bot.store.queue.adopt import address
+from bot.store.queue.found_leads import Compared
 from shared.api import Priority
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED
-from shared.api.models import Lead
+from shared.api.models import Lead, Page
 
 EVERY = 900.0
 """Seconds between two checks."""
 SETTLING = 120.0
 """Seconds that a delivery may be late before its lead counts as found."""
+
+PAGES = 10
+"""Pages of older leads in one check: all of them in a small account, and in a large one a portion of them each time."""
 
 log = structlog.get_logger("reconcile")
 
@@ -36,6 +41,8 @@ class Reconciler:
         self, store: Store, contexts: CommandContexts, *, found: Callable[[], None], grace: float = SETTLING
     ) -> None:
         self._store, self._contexts, self._found, self._grace = store, contexts, found, grace
+        self._places: dict[str, str | None] = {}
+        """The cursor of the older leads that come next, by workspace; None: those after the newest."""
 
     async def reconcile(self) -> None:
         if candidates := await self._reconcile(self._contexts.clients):
@@ -57,18 +64,60 @@ class Reconciler:
         return candidates
 
     async def _compare(self, workspace: str) -> int:
-        leads = [
-            lead
-            async for lead in self._contexts.clients[workspace].iter_leads(
-                status="interested", priority=Priority.BULK
-            )
-        ]
-        bodies = {_identity(lead): body(lead) for lead in leads}
-        late, candidates = await self._store.found_leads.compare(workspace, bodies, grace=self._grace)
-        if late:
-            log.warning("found late", workspace=workspace, leads=late)
+        """One look at a workspace; returns how many leads may still get their delivery."""
+        if not await self._store.found_leads.has_begun(workspace):
+            await self._begin(workspace)
+            return 0
+        try:
+            candidates, end = await self._compare_newest(workspace)
+            if end is None:
+                self._places.pop(workspace, None)
+                return candidates
+            below, end = await self._compare_next(workspace, self._places.get(workspace) or end)
+        except OutreachError:
+            self._places.pop(workspace, None)  # the cursor may be what the service refuses
+            raise
+        if not below:  # else the second look must find the same leads
+            self._places[workspace] = end
+        return candidates + below
+
+    async def _begin(self, workspace: str) -> None:
+        """The first look: every lead that is there is no news."""
+        async for page in self._pages(workspace):
+            await self._store.found_leads.remember(workspace, list(map(_identity, page.items)))
+        await self._store.found_leads.compare(workspace, {}, grace=self._grace)
+
+    async def _compare_newest(self, workspace: str) -> tuple[int, str | None]:
+        """Pages of the newest leads, until one is all known; candidates, and where the next page begins."""
+        candidates, end = 0, None
+        async for page in self._pages(workspace):
+            found = await self._compare_page(workspace, page)
+            candidates, end = candidates + found.candidates, page.next_cursor
+            if not found.unknown:
+                break
+        return candidates, end
+
+    async def _compare_next(self, workspace: str, start: str) -> tuple[int, str | None]:
+        """Some pages of older leads, which may become interested late; candidates, and where to go on."""
+        candidates, end, count = 0, None, 0
+        async for page in self._pages(workspace, cursor=start):
+            found = await self._compare_page(workspace, page)
+            candidates, end, count = candidates + found.candidates, page.next_cursor, count + 1
+            if count == PAGES:
+                break
+        return candidates, end
+
+    def _pages(self, workspace: str, *, cursor: str | None = None) -> AsyncIterator[Page[Lead]]:
+        client = self._contexts.clients[workspace]
+        return client.iter_pages(status="interested", cursor=cursor, priority=Priority.BULK)
+
+    async def _compare_page(self, workspace: str, page: Page[Lead]) -> Compared:
+        bodies = {_identity(lead): body(lead) for lead in page.items}
+        found = await self._store.found_leads.compare(workspace, bodies, grace=self._grace)
+        if found.late:
+            log.warning("found late", workspace=workspace, leads=found.late)
             self._found()
-        return candidates
+        return found
 
 
 def _identity(lead: Lead) -> str:

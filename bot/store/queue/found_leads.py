@@ -7,11 +7,12 @@ retry come after all, the router gives it to the alert that is there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Repository, Transaction, portions, writes
+from bot.store.db.engine import Repository, Transaction, portions, reads, writes
 from bot.store.db.schema import alerts, deliveries, known_leads
 from bot.store.queue.adopt import lead_key
 from bot.store.queue.insert import Arrival
@@ -23,18 +24,37 @@ NOTED = 86_400.0
 """Seconds after which it is written down again that a lead is still listed."""
 
 
+class Compared(NamedTuple):
+    """How many listed leads were found late, how many may still get their delivery, and how many were not known yet."""
+
+    late: int
+    candidates: int
+    unknown: int
+
+
 class FoundLeads(Repository):
     """Interested leads that the API shows."""
+
+    @reads
+    def has_begun(self, tx: Transaction, workspace: str) -> bool:
+        """Whether a first look at all leads has been taken."""
+        c = known_leads.c
+        return tx.scalar(sa.select(c.lead).where(c.workspace == workspace, c.lead == _BEGUN)) is not None
+
+    @writes
+    def remember(self, tx: Transaction, workspace: str, leads: Collection[str]) -> None:
+        """Of a first look, which an empty `compare` ends: these leads are no news."""
+        _remember(tx, workspace, sorted(leads), since=None)
 
     @writes
     def compare(
         self, tx: Transaction, workspace: str, bodies: Mapping[str, bytes], *, grace: float
-    ) -> tuple[int, int]:
-        """Store a found delivery for each lead that is news; returns how many, and how many candidates remain."""
+    ) -> Compared:
+        """Store a found delivery for each of these leads that is news."""
         known = _known(tx, workspace, sorted(bodies))
         if _BEGUN not in known:
             _remember(tx, workspace, [_BEGUN, *bodies], since=None)
-            return 0, 0
+            return Compared(0, 0, len(bodies))
         unknown = {lead for lead in bodies if lead not in known or known[lead] is not None}
         announced = _announced(tx, workspace, unknown)
         _remember(tx, workspace, sorted(announced), since=None)
@@ -46,7 +66,7 @@ class FoundLeads(Repository):
         _remember(tx, workspace, sorted(unknown - announced - set(known)), since=tx.now)
         _remember(tx, workspace, ripe, since=None)
         _store(tx, [Arrival(workspace=workspace, body=bodies[lead], at=tx.now) for lead in ripe])
-        return len(ripe), len(unknown - announced) - len(ripe)
+        return Compared(len(ripe), len(unknown - announced) - len(ripe), len(unknown))
 
 
 def _known(tx: Transaction, workspace: str, leads: Sequence[str]) -> dict[str, float | None]:

@@ -193,7 +193,7 @@ async def test_a_lead_of_the_api_with_an_endless_address_stops_no_other(
     }
     await store.found_leads.compare("default", found, grace=60)
     clock.now += 61
-    assert await store.found_leads.compare("default", found, grace=60) == (2, 0)
+    assert (await store.found_leads.compare("default", found, grace=60))[:2] == (2, 0)
 
 
 async def test_readiness_is_red_while_an_old_delivery_waits_to_be_routed(

@@ -33,18 +33,18 @@ async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
         return json.dumps({"event": "reply.interested", "lead": {"email": name}}).encode()
 
     old, new = {"old@x.example": body("old@x.example")}, {"new@x.example": body("new@x.example")}
-    assert await store.found_leads.compare("default", old, grace=60) == (0, 0)
+    assert (await store.found_leads.compare("default", old, grace=60))[:2] == (0, 0)
     await arrive(store, interested(1))
     fields = {"ada1@acme.example": body("ada1@acme.example")}
-    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 1)
+    assert (await store.found_leads.compare("default", old | fields | new, grace=60))[:2] == (0, 1)
     clock.now += 61
-    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (1, 0)
+    assert (await store.found_leads.compare("default", old | fields | new, grace=60))[:2] == (1, 0)
     await store.deliveries.route(routes().decide)
     assert [reply.email for reply in await store.records.open_replies("default")] == [
         "ada1@acme.example",
         "new@x.example",
     ]
-    assert await store.found_leads.compare("default", old | fields | new, grace=60) == (0, 0)
+    assert (await store.found_leads.compare("default", old | fields | new, grace=60))[:2] == (0, 0)
 
 
 async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_that_is_there(

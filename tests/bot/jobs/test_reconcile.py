@@ -1,0 +1,118 @@
+"""What a check for lost deliveries reads: the newest leads, and of the others a portion."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from bot.commands.context import CommandContexts
+from bot.jobs.reconcile import PAGES, Reconciler
+from bot.store import Store, open_store
+from shared import settings as shared_settings
+from shared.api.client import OutreachClient
+from tests.bot.fake_service import KEY, Remote, open_remote
+from tests.bot.manual_clock import CHANNEL, ManualClock, routes
+from tests.growth import DatabaseWork, database_work
+from tests.shared.doubles import NoPacing
+
+
+def lead(number: int) -> dict[str, Any]:
+    return {
+        "id": f"ld_{number}", "email": f"ada{number}@acme.example", "status": "interested", "sequence_id": "",
+    }  # fmt: skip
+
+
+@dataclass
+class Check:
+    """A service with leads, and the job that compares it with the store."""
+
+    store: Store
+    remote: Remote
+    reconciler: Reconciler
+
+    async def run(self) -> DatabaseWork:
+        self.remote.asked.clear()
+        with database_work(self.store.database.engine) as work:
+            await self.reconciler.reconcile()
+        return work
+
+    async def found(self) -> list[str]:
+        await self.store.deliveries.route(routes().decide, limit=1_000)
+        return sorted(reply.email for reply in await self.store.records.open_replies("default"))
+
+    @property
+    def pages(self) -> int:
+        return len(self.remote.asked)
+
+
+@pytest.fixture
+async def check(url: sa.URL, clock: ManualClock) -> AsyncIterator[Check]:
+    async with open_remote() as remote, open_store(url, clock=clock) as store:
+        environ = {
+            "OUTREACH_BASE_URL": remote.url, "OUTREACH_API_KEY": KEY, "OUTREACH_ALERT_CHANNEL": CHANNEL,
+            "OUTREACH_DATABASE_URL": url.render_as_string(hide_password=False),
+        }  # fmt: skip
+        settings = shared_settings.load(environ=environ)
+        async with OutreachClient(base_url=remote.url, api_key=KEY, pacer=NoPacing(), retries=0) as client:
+            contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
+            reconciler = Reconciler(store, contexts, found=lambda: None, grace=0.0)
+            yield Check(store, remote, reconciler)
+
+
+async def test_a_check_reads_as_much_of_ten_times_as_many_leads(check: Check) -> None:
+    works: list[DatabaseWork] = []
+    for count in (1_500, 15_000):
+        check.remote.leads = [lead(number) for number in range(count)]
+        await check.store.found_leads.remember("default", [f"ada{n}@acme.example" for n in range(count)])
+        await check.store.found_leads.compare("default", {}, grace=0.0)
+        works.append(await check.run())
+        assert check.pages == 1 + PAGES
+    few, many = works
+    assert many.statements == few.statements
+    assert many.rows <= 2 * few.rows  # an index that is a level deeper
+
+
+async def test_a_first_check_announces_no_lead_that_is_there(check: Check) -> None:
+    check.remote.leads = [lead(number) for number in range(350)]
+    await check.run()
+    assert check.pages == 4
+    await check.run()
+    assert await check.found() == []
+
+
+async def test_new_leads_are_read_until_a_page_is_all_known(check: Check) -> None:
+    check.remote.leads = [lead(number) for number in range(4_000)]
+    await check.run()
+    check.remote.leads = [lead(number) for number in range(5_000, 5_250)] + check.remote.leads
+    await check.run()
+    newest = 4  # 250 new ones, and a page of known ones
+    assert check.pages == 2 * (newest + PAGES)  # a second look after the grace
+    assert len(await check.found()) == 250
+    await check.run()
+    assert check.pages == 1 + PAGES
+
+
+async def test_an_old_lead_that_becomes_interested_is_found_in_its_turn(check: Check) -> None:
+    check.remote.leads = [lead(number) for number in range(2_500)]
+    await check.run()
+    check.remote.leads.insert(1_900, lead(9_000))
+    await check.run()
+    assert await check.found() == []
+    await check.run()
+    assert await check.found() == ["ada9000@acme.example"]
+
+
+async def test_a_cursor_that_the_service_refuses_is_forgotten(check: Check) -> None:
+    check.remote.leads = [lead(number) for number in range(2_500)]
+    await check.run()
+    await check.run()
+    check.remote.refuses = 400
+    await check.run()
+    check.remote.refuses = 0
+    check.remote.leads.insert(900, lead(9_000))
+    await check.run()
+    assert await check.found() == ["ada9000@acme.example"]
