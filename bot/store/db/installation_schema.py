@@ -34,6 +34,11 @@ bot_processes = sa.Table(  # the running bots, by their heartbeat
     moment("seen_at", nullable=False),
 )
 
+alembic_version = sa.Table(  # one row: the newest migration that was applied, or that the tables were created with
+    "alembic_version", metadata, sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)  # fmt: skip
+
 releases = sa.Table(  # which version of the program brought the schema to a revision
     "releases",
     metadata,

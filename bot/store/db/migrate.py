@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from bot.store.db import guardrail_schema, schema, slack_schema  # noqa: F401 # they declare tables
 from bot.store.db.columns import metadata
-from bot.store.db.installation_schema import releases
+from bot.store.db.installation_schema import alembic_version, releases
 from shared.domain.records import RecordsUnavailable
 from shared.storage import database
 
@@ -113,7 +113,11 @@ def upgrade(engine: sa.Engine) -> None:
         state = read_state(connection)
         state.check()
         if state.revision != HEAD:
-            _run_alembic(connection, state)
+            if state.revision:
+                _run_alembic(connection)
+            else:
+                metadata.create_all(connection, checkfirst=False)  # tables of another program are an error
+                connection.execute(sa.insert(alembic_version).values(version_num=HEAD))
             made = sa.insert(releases).values(revision=HEAD, version=program_version(), at=time.time())
             connection.execute(made)
 
@@ -133,15 +137,11 @@ def read_state(connection: sa.Connection) -> SchemaState:
     return SchemaState(revision=revision, made_by=connection.scalar(query) or "")
 
 
-def _run_alembic(connection: sa.Connection, state: SchemaState) -> None:
+def _run_alembic(connection: sa.Connection) -> None:
     from alembic import command
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", str(SCRIPTS))
     config.set_main_option("path_separator", "os")
-    if state.revision:
-        command.upgrade(config, HEAD)
-        return
-    metadata.create_all(connection, checkfirst=False)  # tables of another program are an error
-    command.stamp(config, HEAD)
+    command.upgrade(config, HEAD)
