@@ -9,10 +9,9 @@ from datetime import timedelta
 
 from bot.alerts import kinds, model
 from bot.store.alerts.subjects import NAME
-from bot.store.queue.dedupe import PendingDelivery
-from bot.store.queue.deliveries import Decision
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import INCIDENT
+from bot.store.queue.routing import Decision, PendingDelivery
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule

@@ -8,7 +8,7 @@ from bot.blockkit.actions import Cancel, Confirm
 from bot.commands.confirmation_cards import CONFIRM_SECONDS, who_can_confirm
 from bot.slack.permissions import Person
 from bot.store import Store
-from bot.store.alerts.undo import Question
+from bot.store.alerts.changes import Question
 from shared.commands import render
 from shared.commands.arguments import ALL, OnSequences
 from shared.commands.result import Result

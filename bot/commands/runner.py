@@ -16,8 +16,8 @@ from bot.commands.command_help import with_form
 from bot.commands.confirmation_cards import CONFIRM_SECONDS, changed_since, not_confirmed, who_can_confirm
 from bot.slack.permissions import Person
 from bot.store import Store
+from bot.store.alerts.changes import Question
 from bot.store.alerts.confirmations import Answered, Verdict
-from bot.store.alerts.undo import Question
 from shared import commands, operations
 from shared.commands import COMMANDS, Invocation
 from shared.commands.arguments import Arguments, Confirmable, OnSequences

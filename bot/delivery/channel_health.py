@@ -7,9 +7,8 @@ from secrets import token_hex
 
 from bot.alerts import rendering
 from bot.store.queue.dead_letters import NOT_INSTALLED
-from bot.store.queue.leases import ChannelLease
+from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import ChannelRefused, Outcome, Settled
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
 from shared.text.slack_ids import split_id

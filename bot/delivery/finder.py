@@ -10,8 +10,8 @@ import structlog
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
 from bot.store import Store
+from bot.store.queue.leases import Report
 from bot.store.queue.lookups import Look, Lookup
-from bot.store.queue.outcomes import Report
 from shared.api.http.rate_wait import boot_time
 from shared.domain.records import RecordsUnavailable
 

@@ -13,7 +13,7 @@ from bot.runtime.wakeup import Wakeup
 from bot.slack.messages import MessageSender
 from bot.store import Store
 from bot.store.queue.dead_letters import NOT_INSTALLED
-from bot.store.queue.outcomes import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unpostable
+from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unpostable
 from bot.store.queue.post_kinds import STORM
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally

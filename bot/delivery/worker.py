@@ -20,11 +20,9 @@ from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
 from bot.store import Store
 from bot.store.queue.dead_letters import NOT_ALLOWED
-from bot.store.queue.dedupe import PendingDelivery
-from bot.store.queue.deliveries import Decide, Decision
-from bot.store.queue.leases import ChannelLease
-from bot.store.queue.outcomes import (
+from bot.store.queue.leases import (
     RATE_LIMITED,
+    ChannelLease,
     ChannelRefused,
     NotSent,
     Outcome,
@@ -34,6 +32,7 @@ from bot.store.queue.outcomes import (
     Unpostable,
 )
 from bot.store.queue.post_kinds import ALERT
+from bot.store.queue.routing import Decide, Decision, PendingDelivery
 from bot.telemetry import metrics
 from shared.api.http.rate_wait import boot_time
 from shared.domain.records import RecordsUnavailable

@@ -21,7 +21,7 @@ import structlog
 
 from bot.http.webhook_secrets import WebhookSecrets
 from bot.store import Store
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
 from bot.telemetry import metrics
 from shared.api.events import SIGNATURE_HEADER, signature_matches
 from shared.domain.records import RecordsUnavailable

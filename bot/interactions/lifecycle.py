@@ -15,8 +15,8 @@ from bot.alerts import rendering
 from bot.slack.directory import UserDirectory
 from bot.store import Store
 from bot.store.queue.dead_letters import NOT_INSTALLED
+from bot.store.queue.leases import Report
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import Report
 from shared.domain.card import Card, Tone
 from shared.domain.records import RecordsUnavailable
 from shared.text.slack_ids import TEAM

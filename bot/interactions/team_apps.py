@@ -21,7 +21,7 @@ from bot.interactions.lifecycle import channel_id, revokes_bot
 from bot.interactions.listeners import Listeners
 from bot.slack.teams import Teams
 from bot.slack.web_api import respond_to
-from bot.store.queue.slack_events import SlackEvents
+from bot.store.queue.slack_state import SlackEvents
 from bot.store.slack_teams import SlackTeam
 from shared.domain.records import RecordsUnavailable
 from shared.text.slack_ids import TEAM, in_team

@@ -13,8 +13,7 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.store import Store
-from bot.store.alerts.sequence_changes import TimerReplaced
-from bot.store.alerts.timers import DueTimer
+from bot.store.alerts.sequence_changes import DueTimer, TimerReplaced
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign

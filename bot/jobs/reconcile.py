@@ -16,8 +16,7 @@ import structlog
 from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.store import Store
-from bot.store.queue.adopt import address
-from bot.store.queue.found_leads import Compared
+from bot.store.queue.intake import Compared, address
 from shared.api import Priority
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import INTERESTED

@@ -14,7 +14,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from bot.runtime.supervisor import Supervisor
 from bot.store import Store
-from bot.store.alerts.timers import DueTimer
+from bot.store.alerts.sequence_changes import DueTimer
 from shared.domain.records import Actor, RecordsUnavailable
 
 BOT = Actor(name="outreach", face="bot")

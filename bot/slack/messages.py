@@ -15,17 +15,9 @@ from bot.blockkit.card_blocks import Message
 from bot.blockkit.plainer import key_of
 from bot.slack.web_api import ODD_ANSWER, SlackError, WebApi, plainer_body
 from bot.store.queue.dead_letters import NOT_INSTALLED
+from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import Look
-from bot.store.queue.outcomes import (
-    RATE_LIMITED,
-    ChannelRefused,
-    NotSent,
-    Outcome,
-    Sent,
-    Unknown,
-    Unpostable,
-)
-from bot.store.queue.slack_limits import HISTORY, REPLIES
+from bot.store.queue.slack_state import HISTORY, REPLIES
 from shared.api.http.rate_wait import boot_time
 
 EVENT_TYPE = "outreach_alert"

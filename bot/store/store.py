@@ -7,30 +7,23 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy.engine import URL
 
-from bot.store.alerts.acknowledgements import Acknowledgements
-from bot.store.alerts.claims import Alerts
+from bot.store.alerts.claims import Acknowledgements, Alerts, Reminders
 from bot.store.alerts.confirmations import Confirmations
-from bot.store.alerts.guardrails import Guardrails
-from bot.store.alerts.incidents import Incidents
-from bot.store.alerts.reminders import Reminders
-from bot.store.alerts.sequence_changes import SequenceChanges
+from bot.store.alerts.guardrails import Guardrails, Incidents
+from bot.store.alerts.sequence_changes import SequenceChanges, Timers
 from bot.store.alerts.spikes import Spikes
 from bot.store.alerts.subjects import Subjects
-from bot.store.alerts.timers import Timers
 from bot.store.db.engine import Database
 from bot.store.instance import Instance
 from bot.store.queue.dead_letters import DeadLetters
-from bot.store.queue.deliveries import Deliveries
-from bot.store.queue.found_leads import FoundLeads
-from bot.store.queue.insert import Arrivals
-from bot.store.queue.leases import ChannelLeases
+from bot.store.queue.intake import Arrivals, FoundLeads
+from bot.store.queue.leases import ChannelLeases, LeaseTimings, Outcomes
 from bot.store.queue.lookups import Lookups
 from bot.store.queue.outbox import Outbox
-from bot.store.queue.outcomes import Outcomes
 from bot.store.queue.repaints import Repaints
 from bot.store.queue.retention import Retention
-from bot.store.queue.slack_events import SlackEvents
-from bot.store.queue.timings import LeaseTimings
+from bot.store.queue.routing import Deliveries
+from bot.store.queue.slack_state import SlackEvents
 from bot.store.records.digests import Digests
 from bot.store.records.erasure import Erasure
 from bot.store.records.records import CommandRecords

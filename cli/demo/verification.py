@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
-from bot.store.queue.insert import Arrival, alert_id
+from bot.store.queue.intake import Arrival, alert_id
 from cli.demo.setup import WORKSPACE, Installation
 from shared.api.event_kinds import POSTED_AT_ONCE
 

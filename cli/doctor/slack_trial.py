@@ -11,7 +11,7 @@ from bot.blockkit import card_blocks
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.web_api import SlackError, WebApi, open_web_api
-from bot.store.queue.outcomes import ChannelRefused, Outcome, Sent, Unpostable
+from bot.store.queue.leases import ChannelRefused, Outcome, Sent, Unpostable
 from bot.store.slack_teams import SlackTeam
 from cli.doctor.finding import Finding, bad, good
 from cli.doctor.slack import installed_teams, team_api

@@ -29,7 +29,7 @@ from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.register import open_histories
 from bot.jobs.scheduler import Timers
 from bot.store import Store, open_store
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
 from sandbox.service import Service
 from sandbox.service.campaign import simulation
 from shared import settings as shared_settings

@@ -9,8 +9,8 @@ from bot.alerts import rendering
 from bot.alerts.routing import Routes
 from bot.jobs.reminders import Reminders
 from bot.store import Store
-from bot.store.queue.insert import Arrival
-from bot.store.queue.outcomes import Sent
+from bot.store.queue.intake import Arrival
+from bot.store.queue.leases import Sent
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Card

@@ -18,8 +18,8 @@ from bot.jobs import auto_resume, reminders, unacknowledged
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store.alerts.confirmations import Answered, Verdict
+from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.alerts.spikes import Subject
-from bot.store.alerts.timers import DueTimer
 from bot.store.queue.alert_row import AlertRow, Due
 from shared.api.event_kinds import EVENTS, PAUSED
 from shared.commands import Role, help_card

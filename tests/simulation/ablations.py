@@ -9,12 +9,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.slack.messages import MessageSender
-from bot.store.alerts import sequence_changes, timers
-from bot.store.alerts.timers import DueTimer
+from bot.store.alerts import sequence_changes
+from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import timers as timer_rows
 from bot.store.queue import leases
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
 from bot.store.queue.lookups import Look
 from shared.api.http.rate_wait import Turns
 
@@ -47,7 +47,7 @@ def _without_timer_token() -> None:
     def is_ours(tx: Transaction, firing: DueTimer) -> bool:
         return True
 
-    timers._mine, timers.is_ours = mine, is_ours
+    sequence_changes._lease_of, sequence_changes.is_ours = mine, is_ours
 
 
 def _without_sequence_lock() -> None:

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from bot.app import Bot, open_bot
 from bot.commands.context import CommandContexts, open_contexts
 from bot.store import LeaseTimings
-from bot.store.queue.insert import Arrival, alert_id
+from bot.store.queue.intake import Arrival, alert_id
 from shared import settings as shared_settings
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings

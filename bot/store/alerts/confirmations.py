@@ -15,9 +15,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts import undo
+from bot.store.alerts import changes
+from bot.store.alerts.changes import Question, read_question
 from bot.store.alerts.sequence_changes import revisions_of
-from bot.store.alerts.undo import Question, read_question
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import audit, questions
 from shared.domain.records import AuditEntry
@@ -115,7 +115,7 @@ class Confirmations(Repository):
             return found
         free = (questions.c.id == nonce) & questions.c.given_at.is_(None)
         taken = tx.execute(sa.update(questions).where(free).values(given_at=tx.now)).rowcount == 1
-        undo.repaint(tx, [nonce])
+        changes.repaint(tx, [nonce])
         return replace(found, verdict=Verdict.TAKEN if taken else Verdict.GIVEN)
 
     @writes
@@ -127,7 +127,7 @@ class Confirmations(Repository):
     def carried_out(self, tx: Transaction, nonce: str, name: str) -> None:
         """What was answered is done: the line with this Undo says by whom."""
         tx.execute(sa.update(questions).where(questions.c.id == nonce).values(given_name=name))
-        undo.repaint(tx, [nonce])
+        changes.repaint(tx, [nonce])
 
     @reads
     def undo_ended(self, tx: Transaction, nonce: str) -> tuple[str, str]:
@@ -142,7 +142,7 @@ def _look(tx: Transaction, nonce: str, person: str) -> Answered:
     if row is None:
         return Answered(verdict=Verdict.UNKNOWN)
     question, verdict = read_question(row), _verdict(row, person, now=tx.now)
-    moved = undo.changed_since(tx, question) if verdict is Verdict.OPEN and question.since else {}
+    moved = changes.changed_since(tx, question) if verdict is Verdict.OPEN and question.since else {}
     if moved and len(moved) == len(question.names):
         verdict = Verdict.MOVED
     return Answered(verdict=verdict, question=question, moved=moved)

@@ -1,4 +1,6 @@
-"""Posts that Slack refused: tried again now and then, and where their Slack workspace is gone, kept for a week.
+"""Schedules look-ups of posts whose outcome is unknown, one for each channel or thread that they went to.
+
+Posts that Slack refused: tried again now and then, and where their Slack workspace is gone, kept for a week.
 
 A post for a Slack workspace that removed the bot, or may not see the post's outreach workspace, is not tried: it waits
 for `/slack/install` or `slack-teams allow`.
@@ -8,15 +10,56 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
 from bot.store.db.engine import Repository, Transaction, writes
-from bot.store.db.schema import channel_leases, posts
+from bot.store.db.schema import channel_leases, lookups, posts
 from bot.store.db.slack_schema import slack_bots, slack_team_workspaces
-from bot.store.queue import uncertain
 from bot.store.queue.posts import State
 from shared.text.slack_ids import split_id
+
+# A reading that began before may have passed by the place where these will be: it proves nothing about them.
+_MISSED = (
+    sa.exists()
+    .where(lookups.c.channel == posts.c.channel, lookups.c.thread_ts == posts.c.thread_ts)
+    .where(sa.or_(lookups.c.lease_until.is_not(None), lookups.c.position != ""))
+    .correlate(posts)
+)
+
+
+def doubted(which: sa.ColumnElement[bool]) -> Any:
+    """The statement with which `look_for` finds these posts."""
+    return (
+        sa.update(posts)
+        .where(which)
+        .values(state=State.UNCERTAIN, unsure=True, lookups=sa.case((_MISSED, -1), else_=0))
+        .returning(posts.c.channel, posts.c.thread_ts)
+    )
+
+
+def look_for(
+    tx: Transaction, doubted: Any, values: Mapping[str, Any] | None = None, *, after: float
+) -> list[str]:
+    """Have posts looked for `after` so many seconds, or as soon as others there; returns their channels."""
+    places = [(row.channel, row.thread_ts) for row in tx.execute(doubted, values)]
+    for channel, thread_ts in sorted(set(places)):
+        new = tx.insert(lookups).values(channel=channel, thread_ts=thread_ts, due_at=tx.now + after)
+        sooner = sa.case(
+            (lookups.c.due_at > new.excluded.due_at, new.excluded.due_at), else_=lookups.c.due_at
+        )
+        tx.execute(
+            new.on_conflict_do_update(index_elements=["channel", "thread_ts"], set_={"due_at": sooner})
+        )
+    return [channel for channel, _ in places]
+
+
+def take_over(tx: Transaction) -> None:
+    """Have all readings begin anew; only for the one process that is alive."""
+    tx.execute(sa.update(lookups).values(lease_until=None, position=""))
+    tx.execute(sa.update(lookups).where(lookups.c.due_at > tx.now).values(due_at=tx.now))
+
 
 NOT_INSTALLED, NOT_ALLOWED = "team_not_installed", "team_not_allowed"
 """Why a post is not tried: there is no token for its Slack workspace, or that may not see what it tells."""
@@ -52,7 +95,7 @@ def raise_dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[str]:
     sure = sa.update(posts).where(which, _IS_DEAD, sa.not_(posts.c.unsure)).values(state=State.READY)
     sent_again = tx.execute(sure.returning(posts.c.channel)).scalars().all()
     looked_for = which & _IS_DEAD & posts.c.unsure & sa.not_(posts.c.keyless)
-    return [*sent_again, *uncertain.look_for(tx, uncertain.doubted(looked_for), after=0.0)]
+    return [*sent_again, *look_for(tx, doubted(looked_for), after=0.0)]
 
 
 def not_allowed(tx: Transaction, known: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:

@@ -1,17 +1,18 @@
-"""Leases channels: each for one message at a time.
+"""Leases channels, each for one message at a time, and records the outcome in the transaction that releases the channel.
 
     ready -> sending -> sent
                      -> uncertain -> (see lookups)
                      -> dead -> (tried again now and then: sent)
 
 A channel is leased with a token that every claim raises. A process that lost its lease writes with an old token and
-changes nothing. A post that is found `sending` when its channel is claimed was left by a process that died:
-its outcome is unknown, and while it is looked up the channel goes on with what does not follow it. A time further ahead than this module ever writes means that the clock was set back.
+changes nothing. A post that is found `sending` when its channel is claimed was left by a process that died: its outcome
+is unknown, and while it is looked up the channel goes on with what does not follow it. A time further ahead than this
+module ever writes means that the clock was set back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,8 +20,10 @@ import sqlalchemy as sa
 
 from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
-from bot.store.db.schema import channel_leases, posts
-from bot.store.queue import slack_limits, uncertain
+from bot.store.db.schema import channel_leases, digests, posts, subscriptions
+from bot.store.queue import dead_letters, outbox, slack_state
+from bot.store.queue.dead_letters import NOT_INSTALLED, raise_dead
+from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, STORM, kind_of
 from bot.store.queue.posts import (
     UNCERTAIN,
@@ -33,7 +36,37 @@ from bot.store.queue.posts import (
     waiting_others,
     waiting_post,
 )
-from bot.store.queue.timings import LeaseTimings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTimings:
+    """How fast a channel may be posted to, and how long its lease lasts; seconds."""
+
+    period: float = 1.0
+    """Between messages of a channel (Slack, rate limits)."""
+    burst: int = 1
+    """Messages that a rested channel takes at once beyond the first; Slack itself allows a little more."""
+    lease: float = 10.0
+    """Longer than any call that is made under it."""
+    storm_at: int = 60
+    """More waiting than a channel takes in a minute."""
+    read_pause: float = 2.0
+    """Between look-ups of an uncertain message: what was accepted is in the history by then."""
+    doubt: float = 10.0
+    """How long after its lease an attempt that was never answered may still turn up."""
+
+    @property
+    def patience(self) -> float:
+        return 0.8 * self.lease
+
+    @property
+    def longest(self) -> float:
+        return self.lease + self.doubt
+
+    def opens_at(self, tat: float) -> float:
+        """When a channel whose next message is due at `tat` may have it, its burst considered."""
+        return tat - self.burst * self.period
+
 
 BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
@@ -76,7 +109,7 @@ class ChannelLeases(Repository):
     def claim(self, tx: Transaction, *, limit: int, besides: Collection[str] = ()) -> Claimed:
         """Lease up to `limit` channels that are due, `besides` those to which the caller is still posting."""
         timings = self.timings
-        paced = slack_limits.paced_teams(tx)
+        paced = slack_state.paced_teams(tx)
         values = {"now": tx.now, "seconds": timings.lease, "besides": [*besides]}
         unpaced = {**values, "paced": [*paced]}
         leased: list[sa.Row[Any]] = []
@@ -85,7 +118,7 @@ class ChannelLeases(Repository):
             leased += _lease(tx, _LEASE_TEAM, {**values, "team": team}, limit=most)
         leased += _lease(tx, _LEASE_OTHERS, unpaced, limit=limit - len(leased))
         turns = [turn for lease in leased if (turn := _turn(tx, lease, timings=timings))]
-        slack_limits.note_posts(tx, paced, [turn.channel for turn in turns])
+        slack_state.note_posts(tx, paced, [turn.channel for turn in turns])
         due = [(_next_in(tx, _NEXT_OF_OTHERS, unpaced), 0.0)]
         due += [
             (_next_in(tx, _NEXT_OF_TEAM, {**values, "team": team}), one.wait) for team, one in paced.items()
@@ -108,7 +141,7 @@ class ChannelLeases(Repository):
         tx.execute(sa.update(channel_leases).where(channel_leases.c.due_at > tx.now).values(due_at=tx.now))
         tx.execute(sa.update(channel_leases).where(channel_leases.c.tat > tx.now).values(tat=tx.now))
         tx.execute(sa.update(posts).where(posts.c.repaint_at > tx.now).values(repaint_at=tx.now))
-        uncertain.take_over(tx)
+        dead_letters.take_over(tx)
 
 
 def broken_channels(tx: Transaction) -> dict[str, str]:
@@ -123,7 +156,7 @@ _BROKEN = (
     .order_by(c.channel)
 )
 _BESIDES = c.channel.not_in(sa.bindparam("besides", expanding=True))
-_TEAM = slack_limits.team_column(c.channel)
+_TEAM = slack_state.team_column(c.channel)
 _OF_TEAM = _BESIDES & (sa.bindparam("team") == _TEAM)
 _OF_OTHERS = _BESIDES & _TEAM.not_in(sa.bindparam("paced", expanding=True))
 _IS_FREE = sa.or_(c.lease_until.is_(None), c.lease_until <= NOW, c.lease_until > NOW + SECONDS)
@@ -186,7 +219,7 @@ READY_IN = _IN & UNSENT & (posts.c.state == State.READY)
 LEASE = sa.update(channel_leases).where(c.channel == sa.bindparam("of"))
 """The lease `of` a channel; what is given besides is set."""
 _HELD_LEASE = LEASE.where(c.token == sa.bindparam("held"))
-_LEFT = uncertain.doubted(_IN & UNSENT & (posts.c.state == State.SENDING))
+_LEFT = dead_letters.doubted(_IN & UNSENT & (posts.c.state == State.SENDING))
 _UNCERTAIN = sa.select(posts.c.id).where(_IN, UNCERTAIN).limit(1)
 _WAITING = (
     sa.select(posts.c.id).where(READY_IN).order_by(posts.c.id).offset(sa.bindparam("more_than")).limit(1)
@@ -204,7 +237,7 @@ _THREAD = sa.select(sa.case((posts.c.thread_ts != "", posts.c.thread_ts), else_=
 
 def _doubt(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> None:
     """What was being sent when its lease ended may be in the channel, or still arrive."""
-    uncertain.look_for(tx, _LEFT, {"of": lease.channel}, after=timings.read_pause / 2)
+    dead_letters.look_for(tx, _LEFT, {"of": lease.channel}, after=timings.read_pause / 2)
 
 
 def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
@@ -353,3 +386,277 @@ def _thread_of(tx: Transaction, item: Post) -> str:
 def release(tx: Transaction, channel: str, token: int, *, due_at: float | None) -> None:
     """Give the channel back; it has its next turn at `due_at`, or when something is planned for it."""
     tx.execute(_HELD_LEASE, {"of": channel, "held": token, "lease_until": None, "due_at": due_at})
+
+
+RATE_LIMITED = "ratelimited"
+"""Slack's word for a call too many."""
+LONGEST_DOUBT = 30.0
+"""Seconds that a channel pauses at most after a post whose outcome is unknown."""
+FIRST_TRIAL = 30.0
+"""Seconds until a channel that refuses everything is tried again; the longer it has refused, the longer."""
+LONGEST_TRIAL = 600.0
+"""Seconds between two such tries, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """It is in the channel, as message `ts`."""
+
+    ts: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotSent:
+    """Nothing reached Slack, or it asked to wait; again after so many seconds."""
+
+    after: float
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """It may be there. `answered`: Slack has answered, so that nothing is under way any more."""
+
+    error: str = ""
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelRefused:
+    """Slack takes nothing for this channel, or nothing from this token."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpostable:
+    """Slack refuses this one message. `keyless`: it may be there, but has nothing by which it could be found."""
+
+    error: str
+    keyless: bool = False
+
+
+Outcome = Sent | NotSent | Unknown | ChannelRefused | Unpostable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """Whether the lease was still held, and whether its channel broke or recovered just now."""
+
+    held: bool
+    broke: bool = False
+    recovered: bool = False
+
+
+Report = Callable[[ChannelLease, Outcome, Settled], PlannedPost | None]
+"""Words the reports of an outcome to other places; planned in the transaction that records the outcome."""
+
+
+class Outcomes(Repository):
+    """The outcome of each lease."""
+
+    def __init__(self, database: Database, timings: LeaseTimings) -> None:
+        super().__init__(database)
+        self._timings = timings
+
+    @writes
+    def settle(
+        self, tx: Transaction, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None
+    ) -> Settled:
+        """Record an outcome and plan its reports."""
+        settled = _settle(tx, turn, outcome, timings=self._timings)
+        if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED:
+            slack_state.throttled_post(tx, turn.channel, outcome.after)
+        if report and (planned := report(turn, outcome, settled)):
+            outbox.plan(tx, planned, workspace=turn.posts[0].workspace)
+        return settled
+
+    @writes
+    def close_channel(self, tx: Transaction, channel: str, error: str, *, report: Report, used: bool) -> None:
+        """Slack says that a channel takes nothing any more, before anything was posted there.
+
+        One that is not `used` by the settings matters only where something was subscribed or posted.
+        """
+        if not (used or _is_used(tx, channel)):
+            return
+        tx.execute(tx.insert_once(channel_leases), {"channel": channel})
+        lease = tx.execute(_lease_of(channel)).one()
+        if lease.trouble:
+            return
+        tx.execute(_REFUSED, {"of": channel, "error": error})
+        due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(_unsent(channel).exists())) else None
+        changed = {"trouble": error, "trouble_since": tx.now, "due_at": due}
+        tx.execute(LEASE, {"of": channel, **changed})
+        turn = ChannelLease(channel=channel, token=lease.token, posts=())
+        if planned := report(turn, ChannelRefused(error=error), Settled(held=True, broke=True)):
+            outbox.plan(tx, planned, workspace="")
+
+    @writes
+    def forget_unused_channels(
+        self, tx: Transaction, used: Collection[str], *, errors: Collection[str]
+    ) -> None:
+        """Give up channels with one of these errors that neither the settings (`used`) nor a subscription names."""
+        c = channel_leases.c
+        named = sa.union(sa.select(subscriptions.c.channel), sa.select(digests.c.channel))
+        unused = c.trouble.in_(errors) & c.channel.not_in(named) & c.channel.not_in(used)
+        for channel in tx.scalars(sa.select(c.channel).where(unused).order_by(c.channel)).all():
+            outbox.give_up(tx, channel)
+
+    @writes
+    def open_channel(self, tx: Transaction, channel: str, *, report: Report) -> None:
+        """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
+        stale = (posts.c.channel == channel) & posts.c.repaint_at.is_not(None)
+        tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now))
+        lease = tx.execute(_lease_of(channel)).one_or_none()
+        if lease is None or not lease.trouble:
+            return
+        changed = {"trouble": "", "trouble_since": None, "due_at": tx.now}
+        tx.execute(LEASE, {"of": channel, **changed})
+        raise_dead(tx, posts.c.channel == channel)
+        turn = ChannelLease(channel=channel, token=lease.token, posts=())
+        if planned := report(turn, Sent(ts=""), Settled(held=True, recovered=True)):
+            outbox.plan(tx, planned, workspace="")
+
+
+def _is_used(tx: Transaction, channel: str) -> bool:
+    tables = (channel_leases, subscriptions, digests)
+    return any(tx.scalar(sa.select(sa.exists().where(table.c.channel == channel))) for table in tables)
+
+
+def _lease_of(channel: str) -> sa.Select[Any]:
+    return sa.select(channel_leases).where(channel_leases.c.channel == channel).with_for_update()
+
+
+def _unsent(channel: str) -> sa.Select[Any]:
+    return sa.select(posts.c.id).where(posts.c.channel == channel, UNSENT)
+
+
+_HELD = (
+    sa.select(channel_leases)
+    .where(channel_leases.c.channel == sa.bindparam("of"), channel_leases.c.token == sa.bindparam("held"))
+    .with_for_update()
+)
+_REFUSED = sa.update(posts).where(READY_IN).values(state=State.DEAD)
+
+
+def _settle(tx: Transaction, turn: ChannelLease, outcome: Outcome, *, timings: LeaseTimings) -> Settled:
+    """Write the outcome. A turn whose lease was lost changes only what it knows for sure: that it was sent."""
+    lease = tx.execute(_HELD, {"of": turn.channel, "held": turn.token}).one_or_none()
+    if isinstance(outcome, Sent):
+        _mark_sent(tx, turn, outcome.ts)
+    if lease is None:
+        outbox.wake(tx, [turn.channel])  # what waited because this was uncertain
+        return Settled(held=False)
+    if isinstance(outcome, ChannelRefused):
+        return _break(tx, turn, lease, outcome)
+    if not isinstance(outcome, Sent):
+        after = _keep(tx, turn, outcome, timings=timings)
+        if after is not None:
+            if lease.trouble and isinstance(outcome, Unknown):
+                after = _pause(lease, now=tx.now)
+            release(tx, turn.channel, turn.token, due_at=tx.now + min(after, FARTHEST))
+            return Settled(held=True)
+    return _go_on(tx, turn, lease, timings=timings, works=isinstance(outcome, Sent))
+
+
+def _keep(
+    tx: Transaction,
+    turn: ChannelLease,
+    outcome: NotSent | Unknown | Unpostable,
+    *,
+    timings: LeaseTimings,
+) -> float | None:
+    """Mark what is not sent; returns the channel's pause, None when it goes on as after a message."""
+    match outcome:
+        case NotSent():
+            _mark(tx, turn, state=State.READY, error=outcome.error)
+            return outcome.after
+        case Unknown():
+            over = {"tried_until": tx.now} if outcome.answered else {}
+            pause = timings.read_pause / 2
+            dead_letters.look_for(tx, _DOUBTED, {**_ours(turn), "error": outcome.error, **over}, after=pause)
+            return min(LONGEST_DOUBT, pause * 2.0 ** (_uncertain(tx, turn.channel) - 1))
+        case Unpostable():
+            keyless = {"unsure": True, "keyless": True} if outcome.keyless else {}
+            _mark(tx, turn, state=State.DEAD, error=outcome.error, **keyless)
+            return 0.0 if outcome.keyless else None
+
+
+def _uncertain(tx: Transaction, channel: str) -> int:
+    """How many posts are uncertain, up to ten: with each of them it is likelier that Slack is down."""
+    which = sa.select(posts.c.id).where(posts.c.channel == channel, UNCERTAIN).limit(10)
+    return len(tx.scalars(which).all())
+
+
+_MINE = posts.c.id.in_(sa.bindparam("ids", expanding=True)) & (posts.c.token == sa.bindparam("held"))
+_TRIED = _MINE & posts.c.state.in_([State.SENDING, State.UNCERTAIN])
+_MARK, _DOUBTED = sa.update(posts).where(_TRIED), dead_letters.doubted(_TRIED)
+# Also when another process has given it up meanwhile, as long as none has tried it again.
+_MARK_SENT = sa.update(posts).where(
+    _MINE, posts.c.state.in_([State.SENDING, State.UNCERTAIN, State.READY, State.DEAD])
+)
+_DRAWN = (
+    sa.update(posts)
+    .where(posts.c.id == sa.bindparam("post"), posts.c.state == State.SENT)
+    .values(repaint_at=sa.case((posts.c.version != sa.bindparam("drawn"), NOW), else_=None))
+)
+
+
+def _ours(turn: ChannelLease) -> dict[str, Any]:
+    return {"ids": [post.id for post in turn.posts], "held": turn.token}
+
+
+def _mark(tx: Transaction, turn: ChannelLease, **values: Any) -> None:
+    tx.execute(_MARK, {**_ours(turn), **values})
+
+
+def _mark_sent(tx: Transaction, turn: ChannelLease, ts: str) -> None:
+    values = {"state": State.SENT, "ts": ts, "sent_at": tx.now, "unsure": False, "error": ""}
+    tx.execute(_MARK_SENT, {**_ours(turn), **values})
+    drawn = [{"post": post.id, "drawn": post.version, "now": tx.now} for post in turn.posts]
+    tx.execute(_DRAWN, drawn)
+
+
+def _go_on(
+    tx: Transaction,
+    turn: ChannelLease,
+    lease: sa.Row[Any],
+    *,
+    timings: LeaseTimings,
+    works: bool,
+) -> Settled:
+    """After an answer: pace the lease, and raise its dead letters when it `works` again."""
+    tat = tx.now + timings.period
+    if lease.tat is not None and lease.tat - tx.now < SET_BACK:
+        tat = max(lease.tat, tx.now) + timings.period
+    values: dict[str, Any] = {"tat": tat}
+    if lease.storm:
+        values["storm"] = storm_after(tx, lease)
+    recovered = bool(lease.trouble) and works
+    if recovered:
+        values |= {"trouble": "", "trouble_since": None}
+        raise_dead(tx, posts.c.channel == turn.channel)
+    tx.execute(LEASE, {"of": turn.channel, **values})
+    due: float | None = max(tx.now, timings.opens_at(tat))
+    if lease.trouble and not recovered:
+        due = tx.now + _pause(lease, now=tx.now)
+    elif not waits(tx, turn.channel, more_than=0):
+        due = None
+    release(tx, turn.channel, turn.token, due_at=due)
+    return Settled(held=True, recovered=recovered)
+
+
+def _pause(lease: sa.Row[Any], *, now: float) -> float:
+    since = now if lease.trouble_since is None else lease.trouble_since
+    return min(LONGEST_TRIAL, max(FIRST_TRIAL, now - since))
+
+
+def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: ChannelRefused) -> Settled:
+    _mark(tx, turn, state=State.READY, error=outcome.error)
+    tx.execute(_REFUSED, {"of": turn.channel, "error": outcome.error})
+    since = lease.trouble_since if lease.trouble else tx.now
+    tx.execute(LEASE, {"of": turn.channel, "trouble": outcome.error, "trouble_since": since})
+    # Nothing is tried for a Slack workspace that is gone: dead_letters opens the channel when it is back.
+    due = None if outcome.error == NOT_INSTALLED else tx.now + _pause(lease, now=tx.now)
+    release(tx, turn.channel, turn.token, due_at=due)
+    return Settled(held=True, broke=not lease.trouble)

@@ -20,12 +20,10 @@ import sqlalchemy as sa
 from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import Database, Repository, Transaction, probes, writes
 from bot.store.db.schema import channel_leases, lookups, posts
-from bot.store.queue import outbox, renewals, slack_limits
+from bot.store.queue import outbox, slack_state
 from bot.store.queue.dead_letters import raise_dead
-from bot.store.queue.leases import ChannelLease, storm_after
-from bot.store.queue.outcomes import Report, Sent, Settled
+from bot.store.queue.leases import ChannelLease, LeaseTimings, Report, Sent, Settled, storm_after
 from bot.store.queue.posts import UNCERTAIN, Post, State, drawable, read_posts
-from bot.store.queue.timings import LeaseTimings
 
 READS = 2
 """Readings that must find nothing before an uncertain post is tried again."""
@@ -121,7 +119,7 @@ class Lookups(Repository):
                 _give_up(tx, missing, look.error)
             elif _is_failure(look):
                 _count_failure(tx, missing, look.error)
-            renewals.renew_unsure(tx, missing)
+            outbox.renew_unsure(tx, missing)
             _put_off(tx, lookup, look, timings=self._timings)
         recovered = bool(found) and _go_on(tx, lookup, found, timings=self._timings)
         settled = Settled(held=row is not None, recovered=recovered)
@@ -198,19 +196,19 @@ def _group(tx: Transaction, mine: sa.ColumnElement[bool], around: float) -> tupl
 
 
 def _method(thread_ts: str) -> str:
-    return slack_limits.REPLIES if thread_ts else slack_limits.HISTORY
+    return slack_state.REPLIES if thread_ts else slack_state.HISTORY
 
 
 def _wait(tx: Transaction, row: sa.Row[Any]) -> float:
     """Seconds that a place must wait: Slack closed the method, or has throttled it, and another place is being read."""
-    limit = slack_limits.read_limit(tx, slack_limits.key_of(_method(row.thread_ts), row.channel))
+    limit = slack_state.read_limit(tx, slack_state.key_of(_method(row.thread_ts), row.channel))
     if limit is None:
         return 0.0
-    if closed := slack_limits.closed_for(limit, now=tx.now):
+    if closed := slack_state.closed_for(limit, now=tx.now):
         return min(closed, FARTHEST)
-    if not slack_limits.is_slow(limit, now=tx.now):
+    if not slack_state.is_slow(limit, now=tx.now):
         return 0.0
-    team = slack_limits.team_column(c.channel) == slack_limits.team_of(row.channel)
+    team = slack_state.team_column(c.channel) == slack_state.team_of(row.channel)
     same = team & ((c.thread_ts != "") if row.thread_ts else (c.thread_ts == ""))
     leased = sa.select(sa.func.max(c.lease_until)).where(same, c.lease_until > tx.now)
     until = tx.scalar(leased)
@@ -273,7 +271,7 @@ def _put_off(tx: Transaction, lookup: Lookup, look: Look, *, timings: LeaseTimin
     pause = 0.0 if look.position else timings.read_pause
     if look.after is not None:
         pause = look.after
-        slack_limits.throttled_read(tx, _method(lookup.thread_ts), lookup.channel, look.after)
+        slack_state.throttled_read(tx, _method(lookup.thread_ts), lookup.channel, look.after)
     elif _is_failure(look):
         pause = min(LONGEST_PAUSE, timings.read_pause * 2.0**failed)
     position = "" if look.hidden else look.position

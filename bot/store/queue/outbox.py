@@ -1,8 +1,16 @@
-"""The outbox: messages planned once each, held during quiet hours, and updated when their content changes."""
+"""The outbox: messages planned once each, held during quiet hours, updated when their content changes, and posted anew.
+
+What Slack refuses to edit (`edit_window_closed`, a deleted message, and the like) is posted anew: a card that a less
+specific event of its reply posted never said what it should now, so it comes again, in the channel. What a person
+changed is said in the card's thread, on a card that is repainted from then on, for a second card in the channel would
+look like a second reply. The rest is dropped: counts, the summary of a storm (its thread has every alert), settled
+reminders (the card says it), an Undo (a click on it is answered), the end of a spike, and the recovery of a domain,
+which has a message of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,9 +21,9 @@ from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
-from bot.store.queue.post_kinds import ALERT, POSTS, names
+from bot.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
 from bot.store.queue.posts import UNSENT, State
-from bot.store.queue.slack_events import present_ids
+from bot.store.queue.slack_state import present_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,3 +160,60 @@ class Outbox(Repository):
         sent = sa.select(posts.c.id).where(posts.c.channel == channel, posts.c.ts != "").limit(1)
         trouble = sa.select(channel_leases.c.trouble).where(channel_leases.c.channel == channel)
         return tx.execute(sent).first() is not None and not tx.scalar(trouble)
+
+
+def renew_refused(tx: Transaction, ids: Collection[int]) -> bool:
+    """Plan what is to be posted instead of these posts of a message; each is replaced once. Whether there is any."""
+    mine = sa.select(posts).where(posts.c.id.in_(ids)).order_by(posts.c.id).with_for_update()
+    rows = tx.execute(mine).all()
+    tx.execute(sa.update(posts).where(posts.c.id.in_(ids)).values(repaint_at=None, clicked=sa.false()))
+    renewed = [_renew(tx, row) for row in rows]  # each, also after the first
+    return any(renewed)
+
+
+def renew_unsure(tx: Transaction, ids: Collection[int]) -> None:
+    """Post anew what may be in Slack as the card of a less specific event, and can't be looked up."""
+    unsure = (posts.c.state == State.DEAD) & posts.c.unsure & posts.c.turned
+    rows = tx.execute(sa.select(posts).where(posts.c.id.in_(ids), unsure).with_for_update()).all()
+    for row in rows:  # it stays, for repeats of its event
+        done = {"kind": REPLACED, "state": State.SENT, "unsure": False, "repaint_at": None}
+        tx.execute(sa.update(posts).where(posts.c.id == row.id).values(**done))
+        _plan_card(tx, row)
+
+
+def _renew(tx: Transaction, row: sa.Row[Any]) -> bool:
+    if row.turned and row.kind == ALERT:
+        tx.execute(sa.update(posts).where(posts.c.id == row.id).values(kind=REPLACED, turned=False))
+        _plan_card(tx, row)
+        return True
+    if not row.clicked or row.frozen or row.kind not in {ALERT, CURRENT}:
+        return False
+    # The card stays the head of its thread, which is where its successor and all follow-ups go.
+    frozen = {"frozen": True} if row.kind == ALERT else {"kind": REPLACED}
+    tx.execute(sa.update(posts).where(posts.c.id == row.id).values(**frozen))
+    successor = PlannedPost(
+        dedupe=f"{row.dedupe}:{CURRENT}",
+        channel=row.channel,
+        kind=CURRENT,
+        urgency=row.urgency,
+        alert_id=row.alert_id,
+    )
+    plan(tx, successor, workspace=row.workspace)
+    return True
+
+
+def _plan_card(tx: Transaction, row: sa.Row[Any]) -> None:
+    """The card itself, which also says what a note in the thread of the old one would; one of both mentions people."""
+    note = (posts.c.alert_id == row.alert_id) & (posts.c.channel == row.channel) & (posts.c.kind == TURNED)
+    tx.execute(sa.delete(posts).where(note, posts.c.state.in_([State.READY, State.HELD])))
+    noted = tx.scalar(sa.select(sa.exists().where(note)))
+    card = PlannedPost(
+        dedupe=f"{row.dedupe}:anew",
+        channel=row.channel,
+        urgency=row.urgency,
+        condensed=row.condensed,
+        mention="" if noted else row.mention,
+        held_until=row.held_until if row.held_until and row.held_until > tx.now else None,
+        alert_id=row.alert_id,
+    )
+    plan(tx, card, workspace=row.workspace)

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, probes, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
-from bot.store.queue import renewals
+from bot.store.queue import outbox
 from bot.store.queue.post_kinds import REPLACED, STORM
 from bot.store.queue.posts import IS_INCIDENT, UNSENT, Post, State, drawable, read_posts
-from bot.store.queue.slack_limits import (
+from bot.store.queue.slack_state import (
     BACKGROUND,
     UPDATE,
     UPDATES,
@@ -84,7 +84,7 @@ class Repaints(Repository):
     def refused(self, tx: Transaction, message: Sequence[Post]) -> bool:
         """Slack lets nobody edit this message: whether something is posted instead."""
         succeed(tx, key_of(UPDATE, message[0].channel))  # it does answer
-        return renewals.renew_refused(tx, [post.id for post in message])
+        return outbox.renew_refused(tx, [post.id for post in message])
 
     @writes
     def throttled(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:

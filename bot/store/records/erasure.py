@@ -21,8 +21,8 @@ from bot.store.db.schema import (
     questions,
     timers,
 )
-from bot.store.queue.adopt import address, lead_key
-from bot.store.queue.dedupe import ERASED
+from bot.store.queue.intake import address, lead_key
+from bot.store.queue.routing import ERASED
 
 REDACTED = "(erased)"
 K = TypeVar("K", int, str)

@@ -9,11 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from bot.store.alerts import changes, undo
-from bot.store.alerts import timers as timer_rows
+from bot.store.alerts import changes
+from bot.store.alerts import sequence_changes as timer_rows
 from bot.store.alerts.guardrails import Guardrails
-from bot.store.alerts.sequence_changes import SequenceChanges
-from bot.store.alerts.timers import read_timer
+from bot.store.alerts.sequence_changes import SequenceChanges, read_timer
 from bot.store.db.engine import Repository, Transaction, probes, reads, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
 from bot.store.instance import last_seen
@@ -268,7 +267,7 @@ class CommandRecords(Repository):
     def record(self, tx: Transaction, entry: AuditEntry) -> None:
         """Write down who changed what."""
         tx.execute(sa.insert(audit).values(changes.audit_row(entry)))
-        undo.overtake(tx, entry)
+        changes.overtake(tx, entry)
 
     @writes
     def set_timer(self, tx: Transaction, workspace: str, timer: Timer) -> None:

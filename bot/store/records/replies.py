@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts
-from bot.store.queue.adopt import address
 from bot.store.queue.alert_row import ALERT_ROWS, AlertRow, read_alerts
+from bot.store.queue.intake import address
 from shared.domain.records import LeadReply
 
 REPLIES = ("reply.interested", "lead.replied")

@@ -13,8 +13,8 @@ from bot.alerts import rendering
 from bot.interactions import forms
 from bot.interactions.forms import FormRequest
 from bot.store import Store, open_store
+from bot.store.queue.leases import Sent
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import Sent
 from bot.store.queue.posts import Post
 from shared.commands import parse
 from shared.commands.channels import Subscribe

@@ -25,8 +25,8 @@ from bot.jobs.auto_resume import Tally as Resumed
 from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
+from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.alerts.spikes import Subject
-from bot.store.alerts.timers import DueTimer
 from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally

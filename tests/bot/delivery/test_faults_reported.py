@@ -17,10 +17,9 @@ from bot.delivery.worker import isolated
 from bot.store import Store, open_store
 from bot.store.db import schema
 from bot.store.db.engine import Transaction
-from bot.store.queue.dedupe import PendingDelivery
-from bot.store.queue.deliveries import Decision
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.routing import Decision, PendingDelivery
 from sandbox.slack.state import seed
 from shared.domain.records import AlertsSummary
 from shared.storage.database import parse_url

@@ -11,7 +11,7 @@ from bot.blockkit.card_blocks import Message
 from bot.slack.messages import MessageSender
 from bot.slack.web_api import open_web_api
 from bot.store.db.schema import posts
-from bot.store.queue.outcomes import Sent
+from bot.store.queue.leases import Sent
 from sandbox.slack.state import seed
 from shared.api.http.rate_wait import boot_time
 from tests.bot.harness import CHANNEL, BotHarness, interested

@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 
 from bot.store import Store, open_store
 from bot.store.db import schema
-from bot.store.queue.adopt import LONGEST_ADDRESS, address
-from bot.store.queue.dedupe import PendingDelivery
-from bot.store.queue.deliveries import Decision
-from bot.store.queue.insert import Arrival, alert_id
+from bot.store.queue.intake import LONGEST_ADDRESS, Arrival, address, alert_id
+from bot.store.queue.routing import Decision, PendingDelivery
 from sandbox.slack.state import seed
 from shared.api.models import EVENT_KINDS
 from shared.domain.records import RecordsUnavailable

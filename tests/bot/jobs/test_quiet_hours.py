@@ -8,8 +8,8 @@ from datetime import UTC, datetime, time
 import pytest
 
 from bot.alerts.routing import Routes
-from bot.store.queue.dedupe import PendingDelivery
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.routing import PendingDelivery
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.domain.records import Subscription
 from tests.bot.harness import interested

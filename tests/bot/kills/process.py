@@ -20,7 +20,7 @@ from sqlalchemy.engine.default import DefaultDialect
 
 from bot.jobs import late_requests, register, scheduler
 from bot.server import run
-from bot.store.alerts import sequence_changes, timers
+from bot.store.alerts import sequence_changes
 from shared.operations import pauses
 from shared.settings import load
 from shared.storage.budget_rows import RowWithFallback
@@ -89,7 +89,7 @@ def _hurry() -> None:
         (register, "TIMER_SECONDS", 0.2),
         (scheduler, "RETRY_SECONDS", 2.0),
         (late_requests, "EVERY", 0.5),
-        (timers, "LEASE", 3.0),
+        (sequence_changes, "LEASE", 3.0),
         (sequence_changes, "LOCK_SECONDS", 2.0),
         (pauses, "LOCK_SECONDS", 2.0),
     ):

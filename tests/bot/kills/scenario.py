@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 import sqlalchemy as sa
 
-from bot.store.alerts.timers import LEASE
+from bot.store.alerts.sequence_changes import LEASE
 from bot.store.db.schema import deliveries, posts, timers
 from bot.store.queue.posts import State
 from sandbox.slack.state import seed

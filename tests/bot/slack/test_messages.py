@@ -13,8 +13,8 @@ from bot.blockkit import card_blocks
 from bot.blockkit.card_blocks import Message
 from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
+from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import Look
-from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent, Unknown, Unpostable
 from sandbox.slack.state import seed
 from shared.api.http.rate_wait import boot_time
 from shared.domain.card import Card

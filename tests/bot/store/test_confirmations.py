@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from bot.store import Store
+from bot.store.alerts.changes import Question
 from bot.store.alerts.confirmations import Verdict
-from bot.store.alerts.undo import Question
 from tests.bot.manual_clock import ManualClock
 
 QUESTION = Question(line="remove ld_1 --yes", person="U1ANN", workspace="default")

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from bot.alerts.routing import AGAIN_AFTER
 from bot.store import Store, open_store
 from bot.store.db import schema
-from bot.store.queue import dedupe
-from bot.store.queue.dedupe import PendingDelivery
-from bot.store.queue.insert import Arrival
+from bot.store.queue import routing
+from bot.store.queue.intake import Arrival
+from bot.store.queue.routing import PendingDelivery
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, post_all, routes
 
@@ -41,7 +41,7 @@ async def test_a_look_passes_over_what_was_looked_at(store: Store, index: str) -
     await arrive(store, *(interested(number) for number in range(60)))
     await look(store)
     came = index.endswith("pending")
-    query = dedupe.CAME.params(limit=50) if came else dedupe.THERE.params(keys=[b"1", b"2"])
+    query = routing.CAME.params(limit=50) if came else routing.THERE.params(keys=[b"1", b"2"])
 
     def plan(connection: sa.Connection) -> str:
         text = query.compile(connection, compile_kwargs={"literal_binds": True})

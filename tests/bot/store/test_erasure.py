@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store import Store, open_store
-from bot.store.alerts.undo import Question
+from bot.store.alerts.changes import Question
 from bot.store.db.columns import metadata
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
 from bot.store.queue.outbox import PlannedPost
 from bot.store.records.erasure import REDACTED
 from shared.domain.records import AuditEntry, Timer

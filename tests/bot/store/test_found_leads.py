@@ -12,9 +12,8 @@ import sqlalchemy as sa
 
 from bot.store import Store, open_store
 from bot.store.db.engine import Transaction
-from bot.store.queue.found_leads import FoundLeads
-from bot.store.queue.insert import Arrival
-from bot.store.queue.outcomes import Sent
+from bot.store.queue.intake import Arrival, FoundLeads
+from bot.store.queue.leases import Sent
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
 from tests.waiting import until

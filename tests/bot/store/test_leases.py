@@ -6,12 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.store import Store, open_store
-from bot.store.alerts.incidents import Claim
-from bot.store.queue.insert import Arrival
-from bot.store.queue.leases import ChannelLease
-from bot.store.queue.lookups import Look, Lookup
-from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import (
+from bot.store.alerts.guardrails import Claim
+from bot.store.queue.intake import Arrival
+from bot.store.queue.leases import (
+    ChannelLease,
     ChannelRefused,
     NotSent,
     Outcome,
@@ -20,6 +18,8 @@ from bot.store.queue.outcomes import (
     Unknown,
     Unpostable,
 )
+from bot.store.queue.lookups import Look, Lookup
+from bot.store.queue.outbox import PlannedPost
 from shared.domain.records import Timer
 from shared.storage.database import parse_url
 from tests.bot.harness import interested

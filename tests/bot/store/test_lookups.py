@@ -9,10 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store import LeaseTimings, Store, open_store
-from bot.store.queue.leases import ChannelLease
+from bot.store.queue.leases import LONGEST_DOUBT, ChannelLease, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import MOST_FAILED, Look, Lookup
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import LONGEST_DOUBT, Sent, Unknown, Unpostable
 from bot.store.queue.posts import Post
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive

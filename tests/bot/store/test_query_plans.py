@@ -12,13 +12,13 @@ import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
 from bot.store import Store, open_store
-from bot.store.alerts.undo import Question
+from bot.store.alerts.changes import Question
 from bot.store.db.columns import metadata
 from bot.store.queue import retention
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
+from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent, Unknown
 from shared.domain.records import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from bot.store import LeaseTimings, Store, open_store
 from bot.store.db.schema import posts
+from bot.store.queue.leases import Sent, Unknown
 from bot.store.queue.lookups import MOST_FAILED, Look
-from bot.store.queue.outcomes import Sent, Unknown
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Rule
 from shared.domain.records import Actor, Subscription

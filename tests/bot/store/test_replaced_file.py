@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from bot.store import Store, open_store
 from bot.store.db.engine import DatabaseReplaced
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
 from shared.storage.database import parse_url
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness
 from tests.bot.migrated import migrated_file

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store import Store, open_store
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Rule
 from shared.domain.records import Subscription

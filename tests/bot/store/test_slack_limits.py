@@ -9,10 +9,9 @@ import sqlalchemy as sa
 
 from bot.store import Store, open_store
 from bot.store.db.schema import posts
-from bot.store.queue import slack_limits
-from bot.store.queue.leases import ChannelLease
+from bot.store.queue import slack_state
+from bot.store.queue.leases import ChannelLease, NotSent, Outcome, Sent, Settled
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import NotSent, Outcome, Sent, Settled
 from bot.store.queue.posts import Post
 from shared.domain.records import Actor, Subscription
 from tests.bot.harness import interested
@@ -50,7 +49,7 @@ async def test_updates_stay_within_slacks_limits(store: Store, clock: ManualCloc
     await cards(store, clock, 50)
     for _ in range(2):
         await make_stale(store)
-        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_limits.UPDATES.period + 1
+        assert len(await repaint_for(store, clock, 30)) <= 20 + 30 / slack_state.UPDATES.period + 1
 
 
 async def test_updates_put_off_before_the_clock_was_set_back_are_due(
@@ -158,7 +157,7 @@ async def test_a_throttled_slack_workspace_does_not_slow_the_posts_of_another(
     assert claimed.next_in == 25.0
     clock.now += 26
     claimed = await store.leases.claim(limit=16)
-    assert len(claimed.turns) == slack_limits.POSTS.burst
+    assert len(claimed.turns) == slack_state.POSTS.burst
 
 
 async def test_repaints_of_one_slack_workspace_leave_those_of_another_their_own_limit(

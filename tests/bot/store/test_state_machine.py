@@ -33,10 +33,9 @@ from bot.slack.messages import CLOCKS_APART
 from bot.store import LeaseTimings, open_store
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import deliveries, posts
-from bot.store.queue.insert import Arrival
-from bot.store.queue.leases import ChannelLease
+from bot.store.queue.intake import Arrival
+from bot.store.queue.leases import ChannelLease, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import Look, Lookup
-from bot.store.queue.outcomes import ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.migrated import migrated_file

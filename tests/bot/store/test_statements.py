@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
 from bot.store import Store
-from bot.store.queue.insert import Arrival
-from bot.store.queue.outcomes import Sent
+from bot.store.queue.intake import Arrival
+from bot.store.queue.leases import Sent
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
 

@@ -22,10 +22,10 @@ from bot.store.db import migrate, schema
 from bot.store.db.engine import SteadyClock, Transaction
 from bot.store.db.schema import posts
 from bot.store.queue import retention
-from bot.store.queue.insert import Arrival
+from bot.store.queue.intake import Arrival
+from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.outcomes import ChannelRefused, NotSent, Sent, Unknown
 from shared.domain.records import Actor, Subscription, Timer
 from shared.storage import database
 from shared.storage.database import parse_url

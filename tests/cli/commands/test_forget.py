@@ -10,8 +10,8 @@ import pytest
 
 from bot.alerts.routing import Routes
 from bot.store import Store, open_store
-from bot.store.queue.insert import Arrival
-from bot.store.queue.outcomes import Sent
+from bot.store.queue.intake import Arrival
+from bot.store.queue.leases import Sent
 from cli.commands import forget
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed

@@ -1,0 +1,469 @@
+"""Stored deliveries, processed once by the router: repeats are merged, and one reply has one card in each channel.
+
+An arrival's row is itself the outbox of the next step: it is stored `pending`, which is lowered in the transaction
+that finds out which delivery it is and writes the alert and its posts, so that no crash comes between.
+
+The service reports a reply as `lead.replied`, and again with its classification, in whatever order. The most specific
+event gets the card: a less specific one adds nothing, and a more specific one takes over the existing card.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.columns import NOW
+from bot.store.db.engine import Repository, Transaction, ValuesRefused, blames_values, probes
+from bot.store.db.schema import alerts, answers, arrivals, deliveries, posts, sightings, subscriptions
+from bot.store.queue import intake, outbox
+from bot.store.queue.intake import alert_id
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.post_kinds import ALERT, REPLACED, TURNED
+from bot.store.queue.posts import State
+from shared.api.event_kinds import REPLIES
+from shared.domain.records import Subscription
+
+ERASED = "erased"
+"""The problem of a delivery whose person was erased: sent again, it must not bring them back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PendingDelivery:
+    """A delivery with news: it is new, or it came again."""
+
+    id: int
+    alert_id: str
+    workspace: str
+    body: bytes
+    found: bool
+    received_at: float
+    last_at: float
+    before_at: float
+    """When the arrival before the newest came."""
+    seen: int
+    is_new: bool
+    acknowledged_before: bool
+    """Whether the sender got 200 for the arrival before this one."""
+    batch: int = 0
+    batch_before: int = 0
+    alert: str | None = None
+    """The alert that shows it already."""
+    subscriptions: Sequence[Subscription] = ()
+    """Those of its workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Same:
+    """One delivery: the row that stays, and the arrivals that came after it."""
+
+    first: sa.Row[Any]
+    later: Sequence[sa.Row[Any]]
+    there: bool
+    """The router has looked at it before."""
+
+    @property
+    def moments(self) -> Sequence[tuple[float, int]]:
+        row = self.first
+        known = [(row.before_at, row.batch_before), (row.last_at, row.batch)]
+        return [*known, *((one.received_at, one.batch) for one in self.later)]
+
+
+def gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
+    """Take up to `limit` unrouted arrivals, merged into deliveries, in the order they came."""
+    arrived = tx.execute(CAME, {"limit": limit}).all()
+    if not arrived:
+        return ()
+    by_key: defaultdict[bytes, list[sa.Row[Any]]] = defaultdict(list)
+    for row in arrived:
+        by_key[row.dkey].append(row)
+    known = {row.dkey: row for row in tx.execute(THERE, {"keys": [*by_key]})}
+    found = [_same(rows, known.get(key)) for key, rows in by_key.items()]
+    _put_away(tx, found, surplus={row.id for row in arrived} - {one.first.id for one in found})
+    answered_batches = _answered(tx, {one.moments[-2][1] for one in found if one.later})
+    erased = {row.dkey for row in known.values() if row.problem == ERASED}
+    return [
+        _merged(one, by_key[one.first.dkey][-1].body, answered_batches)
+        for one in found
+        if (one.later or not one.there) and one.first.dkey not in erased
+    ]
+
+
+_BEFORE = ("found", "received_at", "last_at", "before_at", "seen", "batch", "batch_before")
+_ARRIVED = [deliveries.c[name] for name in ("id", "dkey", "workspace", *_BEFORE)]
+
+
+CAME: sa.Select[Any] = (
+    sa.select(*_ARRIVED, deliveries.c.body, sa.null().label("known"))
+    .where(deliveries.c.pending)
+    .order_by(deliveries.c.received_at, deliveries.c.id)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+    .with_for_update(skip_locked=True)
+)
+"""Unrouted arrivals that no other process has locked."""
+THERE: sa.Select[Any] = (
+    sa.select(*_ARRIVED, deliveries.c.problem, alerts.c.id.label("known"))
+    .outerjoin(alerts, alerts.c.delivery_id == deliveries.c.id)
+    .where(deliveries.c.dkey.in_(sa.bindparam("keys", expanding=True)), sa.not_(deliveries.c.pending))
+    .order_by(deliveries.c.dkey)
+    .with_for_update(of=deliveries)
+)
+"""Those that were looked at before, locked in one order for all processes."""
+_ANSWERED = sa.select(answers.c.batch).where(answers.c.batch.in_(sa.bindparam("batches", expanding=True)))
+
+
+def _same(rows: Sequence[sa.Row[Any]], known: sa.Row[Any] | None) -> _Same:
+    first, rest = (rows[0], rows[1:]) if known is None else (known, rows)
+    return _Same(first=first, later=[row for row in rest if not row.found], there=known is not None)
+
+
+def _put_away(tx: Transaction, found: Sequence[_Same], *, surplus: Collection[int]) -> None:
+    """Of an arrival after the first remains when it came, and in which commit."""
+    if not surplus:
+        return
+    later = [
+        {"dkey": row.dkey, "at": row.received_at, "batch": row.batch} for one in found for row in one.later
+    ]
+    if later:
+        tx.execute(sa.insert(arrivals), later)
+    tx.execute(sa.delete(deliveries).where(deliveries.c.id.in_(surplus)))
+
+
+def _answered(tx: Transaction, batches: Collection[int]) -> Collection[int]:
+    """Of these commits, those whose senders were answered 200."""
+    if not batches:
+        return ()
+    return set(tx.scalars(_ANSWERED, {"batches": [*batches]}))
+
+
+def _merged(one: _Same, body: bytes, answered: Collection[int]) -> PendingDelivery:
+    row = one.first
+    (before_at, batch_before), (last_at, batch) = one.moments[-2:]
+    return PendingDelivery(
+        id=row.id,
+        alert_id=alert_id(row.dkey),
+        workspace=row.workspace,
+        body=body,
+        found=row.found,
+        received_at=row.received_at,
+        last_at=last_at,
+        before_at=before_at,
+        seen=row.seen + len(one.later),
+        is_new=not one.there,
+        acknowledged_before=batch_before in answered,
+        batch=batch,
+        batch_before=batch_before,
+        alert=row.known,
+    )
+
+
+WITHIN = 3600.0
+"""Seconds between two events of one reply, at most."""
+UNNOTICED = 60.0
+"""Seconds after which a card that turns into another one is announced in its thread: updates don't notify anyone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyCard:
+    """A card that shows a reply, planned or posted."""
+
+    workspace: str
+    channel: str
+    email: str
+    kind: str
+    reply: str
+    """A hash of its text; empty where the event has none."""
+    id: int = 0
+    state: str = ""
+    sent_at: float | None = None
+
+    def shows(self, other: ReplyCard) -> bool:
+        """Whether both are of the same reply, in the same channel."""
+        here = (self.workspace, self.channel, self.email) == (other.workspace, other.channel, other.email)
+        return here and (self.reply == other.reply or not (self.reply and other.reply))
+
+    @property
+    def says(self) -> int:
+        return REPLIES[self.kind]
+
+
+def lock(tx: Transaction, leads: Collection[tuple[str, str]]) -> None:
+    """Let one process at a time decide on a lead's replies; SQLite has one writer in any case."""
+    if not tx.is_postgresql:
+        return
+    names = (hashlib.sha256(f"{workspace}\0{email}".encode()).digest()[:8] for workspace, email in leads)
+    for key in sorted(int.from_bytes(name, signed=True) for name in names):
+        tx.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
+
+
+def merge(
+    tx: Transaction, rows: Sequence[dict[str, Any]], replies: Mapping[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The posts that are still to be planned; `replies` has workspace, kind, email and reply by alert."""
+    mine = [row for row in rows if row["alert_id"] in replies and row["kind"] == ALERT]
+    if not mine:
+        return list(rows)
+    known = _cards(tx, {replies[row["alert_id"]]["email"] for row in mine})
+    # A repeat of what took over a card: the card has the name of the event that it was planned for.
+    shown = _shown(tx, {row["alert_id"] for row in mine})
+    merged = {row["dedupe"] for row in mine if (row["alert_id"], row["channel"]) in shown}
+    for row in sorted(mine, key=lambda row: -REPLIES[replies[row["alert_id"]]["kind"]]):
+        if row["dedupe"] in merged:
+            continue
+        card = ReplyCard(channel=row["channel"], **replies[row["alert_id"]])
+        same = [one for one in known if one.says != card.says and one.shows(card)]
+        if any(one.says > card.says for one in same):
+            merged.add(row["dedupe"])
+        elif same:
+            _take_over(tx, same[-1], row)
+            merged.add(row["dedupe"])
+        known.append(card)
+    return [row for row in rows if row["dedupe"] not in merged]
+
+
+_SHOWN = sa.select(posts.c.alert_id, posts.c.channel).where(
+    posts.c.alert_id.in_(sa.bindparam("names", expanding=True)), posts.c.kind.in_([ALERT, REPLACED])
+)
+_CARDS = (
+    sa.select(
+        *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
+        *(alerts.c[name] for name in ("email", "kind", "reply")),
+    )
+    .join(alerts, alerts.c.id == posts.c.alert_id)
+    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), alerts.c.kind.in_(REPLIES))
+    .where(posts.c.kind == ALERT, alerts.c.received_at > NOW - WITHIN)
+    .order_by(posts.c.id)
+)
+
+
+def _shown(tx: Transaction, names: Collection[str]) -> set[tuple[str, str]]:
+    """Alerts with the channels that have a card of them, planned or posted."""
+    return {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
+
+
+def _cards(tx: Transaction, emails: Collection[str]) -> list[ReplyCard]:
+    rows = tx.execute(_CARDS, {"emails": [*emails], "now": tx.now})
+    return [ReplyCard(**row._asdict()) for row in rows]
+
+
+def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None:
+    """Have a card show another event of its reply, and announce it if it would go unnoticed."""
+    values = {name: row[name] for name in ("alert_id", "urgency", "condensed", "mention")}
+    if card.state == State.HELD and row["held_until"] is None:
+        values |= {"state": State.READY, "held_until": None}
+        outbox.wake(tx, [card.channel])
+    if card.state not in {State.READY, State.HELD}:  # Slack may have it as it was
+        values |= {"turned": True, "held_until": row["held_until"]}
+    repainted = sa.update(posts).where(posts.c.id == card.id)
+    tx.execute(repainted.values(**values, version=posts.c.version + 1, repaint_at=tx.now))
+    seen = card.sent_at is not None and (row["mention"] or tx.now - card.sent_at > UNNOTICED)
+    if seen:
+        note = PlannedPost(
+            dedupe=f"{row['dedupe']}:turned",
+            channel=card.channel,
+            kind=TURNED,
+            urgency=row["urgency"],
+            mention=row["mention"],
+            alert_id=row["alert_id"],
+        )
+        outbox.plan(tx, note, workspace=card.workspace)
+    outbox.renew_unsure(tx, [card.id])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """How a pending delivery was routed. `problem` says why it isn't a known event."""
+
+    kind: str = ""
+    problem: str = ""
+    email: str = ""
+    domain: str = ""
+    sequence: str = ""
+    detail: str = ""
+    """What a count of them may ask: hard or soft, the day of a return."""
+    reply: str = ""
+    """A hash of what the lead wrote."""
+    remind_at: float | None = None
+    """When to remind of it unless it is acknowledged."""
+    inbox: str = ""
+    waits: bool = False
+    """It can be claimed."""
+    posts: tuple[PlannedPost, ...] = ()
+
+
+Decide = Callable[[PendingDelivery], Decision]
+
+
+class Deliveries(Repository):
+    """Deliveries on their way to being alerts."""
+
+    async def route(self, decide: Decide, *, limit: int = 50) -> Sequence[tuple[PendingDelivery, Decision]]:
+        """Turn pending deliveries into alerts and posts; returns what was decided on each.
+
+        Where the database refuses a value, they are routed one by one, and the culprit is set aside.
+        """
+        try:
+            return await self.database.write(lambda tx: _route(tx, decide, limit=limit))
+        except ValuesRefused:
+            return await self.database.write(lambda tx: _route_singly(tx, decide, limit=limit))
+
+    @probes
+    def oldest_unrouted_age(self, tx: Transaction) -> float:
+        """Seconds that the oldest delivery has waited for the router; 0 when none waits."""
+        at = tx.scalar(_OLDEST)
+        return 0.0 if at is None else max(0.0, self.database.clock() - at)
+
+
+def _route(tx: Transaction, decide: Decide, *, limit: int) -> Sequence[tuple[PendingDelivery, Decision]]:
+    """Decide on up to `limit` pending deliveries and write what follows; returns what was decided."""
+    decided = [(one, decide(one)) for one in _news(tx, limit=limit)]
+    _settle(tx, decided)
+    return decided
+
+
+def _route_singly(
+    tx: Transaction,
+    decide: Decide,
+    *,
+    limit: int,
+) -> Sequence[tuple[PendingDelivery, Decision]]:
+    """Like `route`, but a delivery that the database refuses is set aside with its body, and the others go on."""
+    decided: list[tuple[PendingDelivery, Decision]] = []
+    for pending in _news(tx, limit=limit):
+        decision = decide(pending)
+        try:
+            with tx.connection.begin_nested():
+                _settle(tx, [(pending, decision)])
+        except Exception as error:
+            if not blames_values(error):
+                raise
+            decision = Decision(problem=f"the database refuses it: {type(error).__name__}")
+            _settle(tx, [(pending, decision)])
+        decided.append((pending, decision))
+    return decided
+
+
+def _news(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
+    found = gather(tx, limit=limit)
+    subscribed: defaultdict[str, list[Subscription]] = defaultdict(list)
+    if found:
+        workspaces = sorted({one.workspace for one in found})
+        for workspace, *values in tx.execute(_SUBSCRIBED, {"workspaces": workspaces}):
+            subscribed[workspace].append(Subscription(**dict(zip(_NAMES, values, strict=True))))
+    return [replace(one, subscriptions=subscribed[one.workspace]) for one in found]
+
+
+_NAMES = [field.name for field in fields(Subscription)]
+_SUBSCRIPTION = [subscriptions.c[name] for name in _NAMES]
+_SUBSCRIBED = (
+    sa.select(subscriptions.c.workspace, *_SUBSCRIPTION)
+    .where(subscriptions.c.workspace.in_(sa.bindparam("workspaces", expanding=True)))
+    .order_by(*_SUBSCRIPTION)
+)
+_OLDEST = (
+    sa.select(deliveries.c.received_at)
+    .where(deliveries.c.pending)
+    .order_by(deliveries.c.received_at, deliveries.c.id)
+    .limit(1)
+)
+
+
+def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]) -> None:
+    if not decided:
+        return
+    in_one_order = sorted(
+        decided, key=lambda pair: pair[0].alert_id
+    )  # lest two processes lock each other out
+    lock(tx, {(row.workspace, intake.address(d.email)) for row, d in decided if _is_reply(d)})
+    tx.execute(_SETTLED, [_settled(row, d) for row, d in in_one_order])
+    _count_events(tx, decided)
+    adopted, late = intake.join(tx, _leads(decided))
+    shown = {row.id: row.alert or adopted.get(row.id) for row, _ in decided}
+    outbox.repaint(tx, [name for name in shown.values() if name])
+    raised = [_alert(row, d) for row, d in decided if not shown[row.id] and d.posts and row.id not in late]
+    if raised:
+        tx.execute(tx.insert_once(alerts), raised)
+    own = [(row, d) for row, d in decided if shown[row.id] in {None, row.alert_id}]
+    news = [(row, d) for row, d in own if row.id not in late]
+    rows = [
+        outbox.post_row(p, workspace=r.workspace, alert=r.alert_id, now=tx.now)
+        for r, d in news
+        for p in d.posts
+    ]
+    replies = {row.alert_id: _reply(row, d) for row, d in news if _is_reply(d)}
+    outbox.plan_rows(tx, merge(tx, rows, replies))
+
+
+def _is_reply(decision: Decision) -> bool:
+    return decision.kind in REPLIES and bool(decision.email and decision.posts)
+
+
+def _reply(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
+    email = intake.address(decision.email)
+    return {"workspace": row.workspace, "kind": decision.kind, "email": email, "reply": decision.reply}
+
+
+def _count_events(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]) -> None:
+    """Record each new delivery for the counts."""
+    seen = [
+        {
+            "delivery_id": row.id,
+            "workspace": row.workspace,
+            "kind": d.kind,
+            "domain": d.domain,
+            "sequence": d.sequence,
+            "detail": d.detail,
+            "inbox": d.inbox,
+            "at": row.received_at,
+        }
+        for row, d in decided
+        if d.kind and not row.found
+    ]
+    if seen:
+        tx.execute(tx.insert_once(sightings), seen)
+
+
+def _leads(decided: Sequence[tuple[PendingDelivery, Decision]]) -> Sequence[intake.Mention]:
+    return [
+        intake.Mention(
+            delivery=row.id,
+            found=row.found,
+            lead=(row.workspace, d.kind, intake.address(d.email)),
+            shown=bool(d.posts),
+        )
+        for row, d in decided
+        if d.email and row.alert is None
+    ]
+
+
+def _alert(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
+    return {
+        "id": row.alert_id,
+        "delivery_id": row.id,
+        "workspace": row.workspace,
+        "kind": decision.kind,
+        "email": intake.address(decision.email),
+        "received_at": row.received_at,
+        "sequence": decision.sequence,
+        "domain": decision.domain,
+        "reply": decision.reply,
+        "ack_due_at": decision.remind_at,
+        "waiting_since": row.received_at if decision.waits else None,
+    }
+
+
+_COUNTED = ("seen", "last_at", "before_at", "batch", "batch_before")
+_SETTLED = (
+    sa.update(deliveries)
+    .where(deliveries.c.id == sa.bindparam("row"))
+    .values(pending=False, **{name: sa.bindparam(f"new_{name}") for name in ("kind", "problem", *_COUNTED)})
+)
+
+
+def _settled(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
+    counted = {f"new_{name}": getattr(row, name) for name in _COUNTED}
+    return {"row": row.id, "new_kind": decision.kind, "new_problem": decision.problem, **counted}
