@@ -67,6 +67,9 @@ class GuardrailWatch:
         self._routed: dict[int, float] = {}
         self._loaded_at, self._read_until = float("-inf"), 0.0
         self._rules: dict[str, tuple[Sequence[StoredRule], dict[str, NamedRule]]] = {}
+        catalog(
+            {}, ()
+        )  # now, while nobody waits: the first sentence loads the grammar, for a tenth of a second
 
     def learn(self, workspace: str, samples: Sequence[CountSample]) -> None:
         """Add counts that this process has just stored."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import platformdirs
 from pydantic import (
     Field,
     PrivateAttr,
@@ -35,7 +34,7 @@ from shared.settings.sections import (
     quiet_hours,
     setting,
 )
-from shared.storage.config_file import APPLICATION
+from shared.storage.config_file import user_state_folder
 from shared.storage.database import parse_url, sibling_url
 from shared.storage.webhook_file import FILE_NAME
 
@@ -303,7 +302,3 @@ class Settings(WorkspaceSection):
     def dashboard(self) -> Mapping[str, Any]:
         """What `[dashboard]` sets, and nothing else."""
         return self.dashboard_section.model_dump(exclude_unset=True)
-
-
-def user_state_folder() -> Path:
-    return Path(platformdirs.user_state_dir(APPLICATION, appauthor=False))

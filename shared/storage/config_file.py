@@ -23,6 +23,11 @@ LONGEST_CHAIN = 40
 """Links that Linux follows before it gives up (https://man7.org/linux/man-pages/man7/path_resolution.7.html)."""
 
 
+def user_state_folder() -> Path:
+    """Where the program's files are, unless the settings say otherwise."""
+    return Path(platformdirs.user_state_dir(APPLICATION, appauthor=False))
+
+
 class UntrustedFile(Exception):
     """A file was found that somebody else could have written."""
 

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from shared.domain.health import DEFAULT as THRESHOLDS
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Snapshot
 from shared.domain.snapshot_json import from_text, with_delta
-from shared.storage.config_file import APPLICATION, UntrustedFile, find_config
+from shared.storage.config_file import UntrustedFile, find_config, user_state_folder
 
 DEFAULT = "default"
 SQLITE = "sqlite:///"
@@ -105,12 +103,8 @@ def _places(database: str, folder: str) -> tuple[Path, Path]:
     """The history's file and the folder for everything else."""
     chosen = Path(folder).expanduser().absolute() if folder else None
     if not database:
-        database = f"{SQLITE}{(chosen or _own(platformdirs.user_state_dir)) / 'outreach.db'}"
+        database = f"{SQLITE}{(chosen or user_state_folder()) / 'outreach.db'}"
     path = Path(database.removeprefix(SQLITE))
     if not database.startswith(SQLITE) or not path.name or "?" in database or path.name == ":memory:":
         raise ValueError(database.partition(":")[0])
     return path.with_name(f"{path.stem}-history{path.suffix}"), chosen or path.resolve().parent
-
-
-def _own(place: Callable[..., str]) -> Path:
-    return Path(place(APPLICATION, appauthor=False))
