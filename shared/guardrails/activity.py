@@ -6,10 +6,10 @@ service day, so that a reading that was missed costs precision and never a send.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample, Happening
@@ -19,53 +19,79 @@ DAY = 86_400.0
 HORIZON = 32 * DAY
 """Seconds of the past that any window can reach, with a day to spare."""
 WORKSPACE_KEY = "workspace"
+COUNTED = ("sends", Metric.REPLIES, Metric.POSITIVE)
+"""What the readings count."""
 
 
-@dataclass(slots=True)
+LARGEST = 2**32 - 1
+"""The largest count that is kept."""
+
+
 class Daily:
-    """A count over time; within a day it only grows, and begins again at zero with the next."""
+    """Counts over time; within a day they only grow, and begin again at zero with the next.
 
-    days: dict[int, tuple[list[float], list[int]]] = field(default_factory=dict)
+    In arrays, 24 bytes a reading: a large account has millions.
+    """
 
-    def add(self, day: int, at: float, value: int) -> None:
-        times, values = self.days.setdefault(day, ([], []))
-        place = bisect_left(times, at)
-        if place < len(times) and times[place] == at:
-            values[place] = value
-            return
-        times.insert(place, at)
-        values.insert(place, value)
+    __slots__ = ("at", "days", "values")
 
-    def between(self, start: float, end: float, *, generous: bool) -> int:
+    def __init__(self) -> None:
+        self.days, self.at = array("I"), array("d")
+        self.values = {name: array("I") for name in COUNTED}
+
+    def add(self, day: int, at: float, values: Iterable[int]) -> None:
+        """Take in a reading, the counts in the order of `COUNTED`; usually it is the newest."""
+        if not self.days or (day, at) > (self.days[-1], self.at[-1]):
+            place = len(self.days)
+        else:
+            first, end = bisect_left(self.days, day), bisect_right(self.days, day)
+            place = bisect_left(self.at, at, first, end)
+            if place < end and self.at[place] == at:
+                for column, value in zip(self.values.values(), values, strict=True):
+                    column[place] = _kept(value)
+                return
+        self.days.insert(place, day)
+        self.at.insert(place, at)
+        for column, value in zip(self.values.values(), values, strict=True):
+            column.insert(place, _kept(value))
+
+    def between(self, metric: Metric | str, start: float, end: float, *, generous: bool) -> int:
         """The count within a window; where the readings are sparse the largest that can be true, or the smallest."""
-        total = 0
-        for day, found in self.days.items():
-            times, values = found
-            on_its_day = day * DAY <= times[0] <= (day + 1) * DAY
-            begins = day * DAY if on_its_day else times[0]  # a service in a test has its own clock
-            if begins > end or times[-1] <= start:
-                continue
-            upper = values[-1] if times[-1] <= end else _at(found, end, late=generous)
-            lower = _at(found, start, late=not generous) if begins < start else 0
-            total += max(0, upper - lower)
+        days, at, values = self.days, self.at, self.values[metric]
+        total = first = 0
+        while first < len(days):
+            day = days[first]
+            after = bisect_right(days, day, first)
+            on_its_day = day * DAY <= at[first] <= (day + 1) * DAY
+            begins = day * DAY if on_its_day else at[first]  # a service in a test has its own clock
+            if begins <= end and at[after - 1] > start:
+                upper = values[after - 1]
+                if at[after - 1] > end:
+                    upper = self._at(values, first, after, end, late=generous)
+                lower = self._at(values, first, after, start, late=not generous) if begins < start else 0
+                total += max(0, upper - lower)
+            first = after
         return total
 
-
-def _at(found: tuple[list[float], list[int]], when: float, *, late: bool) -> int:
-    """The value at the last reading until then, or at the first one after it."""
-    times, values = found
-    place = bisect_right(times, when)
-    if late and not (place and times[place - 1] == when):
-        return values[min(place, len(values) - 1)]
-    return values[place - 1] if place else 0
+    def _at(self, values: array[int], first: int, after: int, when: float, *, late: bool) -> int:
+        """The value of a day at the last reading until then, or at the first one after it."""
+        place = bisect_right(self.at, when, first, after)
+        if late and not (place > first and self.at[place - 1] == when):
+            return values[min(place, after - 1)]
+        return values[place - 1] if place > first else 0
 
 
-@dataclass(slots=True)
+def _kept(value: int) -> int:
+    return min(max(value, 0), LARGEST)
+
+
 class Scores:
     """A health score over time: it holds from one reading to the next."""
 
-    times: list[float] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
+    __slots__ = ("times", "values")
+
+    def __init__(self) -> None:
+        self.times, self.values = array("d"), array("d")
 
     def add(self, at: float, value: float) -> None:
         place = bisect_right(self.times, at)
@@ -87,8 +113,9 @@ class Activity:
 
     def __init__(self) -> None:
         self._times: defaultdict[tuple[str, Scope], dict[str, list[float]]] = defaultdict(dict)
-        self._counts: dict[tuple[Metric | str, Scope], dict[str, Daily]] = defaultdict(dict)
+        self._counts: dict[Scope, dict[str, Daily]] = defaultdict(dict)
         self._scores: dict[str, Scores] = {}
+        self._keys: dict[str, str] = {}
         self._cache: dict[object, object] = {}
         self._now = 0.0
         self.polls: list[float] = []
@@ -131,19 +158,19 @@ class Activity:
         if sample.scope == HEALTH:
             if sample.health is not None:
                 key = self._key(Scope.INBOX, sample.key)
-                self._scores.setdefault(key, Scores()).add(sample.at, sample.health)
+                if (scores := self._scores.get(key)) is None:
+                    scores = self._scores[key] = Scores()
+                scores.add(sample.at, sample.health)
             return
         scope = Scope(sample.scope)
-        key = self._key(scope, sample.key)
-        for name, value in (
-            ("sends", sample.sends),
-            (Metric.REPLIES, sample.replies),
-            (Metric.POSITIVE, sample.positive),
-        ):
-            self._counts[name, scope].setdefault(key, Daily()).add(sample.day, sample.at, value)
+        key, by_key = self._key(scope, sample.key), self._counts[scope]
+        if (daily := by_key.get(key)) is None:
+            daily = by_key[key] = Daily()
+        daily.add(sample.day, sample.at, (sample.sends, sample.replies, sample.positive))
 
     def _key(self, scope: Scope, name: str) -> str:
-        key = subject_key(name)
+        if (key := self._keys.get(name)) is None:
+            key = self._keys[name] = subject_key(name)
         self.labels.setdefault((scope, key), name)
         return key
 
@@ -179,8 +206,8 @@ class Activity:
             for key, count in self.counted(metric, finer, start=start, end=end, generous=generous).items():
                 summed[domain_of(key) if scope is Scope.DOMAIN else WORKSPACE_KEY] += count
             return dict(summed)
-        known = self._counts.get((metric, scope), {})
-        return {key: one.between(start, end, generous=generous) for key, one in known.items()}
+        known = self._counts.get(scope, {}) if metric in COUNTED else {}
+        return {key: one.between(metric, start, end, generous=generous) for key, one in known.items()}
 
     def health(self, scope: Scope, *, at: float) -> Mapping[str, float]:
         """The score of each inbox, or the lowest of each domain, or of all."""
@@ -207,7 +234,7 @@ class Activity:
     def begins_at(self) -> float | None:
         """The time of the oldest thing that is known; None: nothing is."""
         firsts = [times[0] for by_key in self._times.values() for times in by_key.values()]
-        firsts += [min(one.days) * DAY for by_key in self._counts.values() for one in by_key.values()]
+        firsts += [one.days[0] * DAY for by_key in self._counts.values() for one in by_key.values()]
         return min(firsts, default=None)
 
     def last_poll(self, *, at: float) -> float | None:
