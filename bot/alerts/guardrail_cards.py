@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from bot.alerts.wording import show_time
 from bot.blockkit.actions import Confirm
@@ -12,6 +11,7 @@ from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.guard_records import Incident
+from shared.domain.wall_clock import moment
 from shared.guardrails.activity import WORKSPACE_KEY
 from shared.guardrails.rule import Rule, Scope
 from shared.text.formats import show_number
@@ -41,7 +41,7 @@ def paused(
     what = clip(done[0]) if len(done) == 1 else show_number(len(done), "sequence")
     until = ""
     if incident.resumes_at is not None:
-        until = f" until {show_time(datetime.fromtimestamp(incident.resumes_at, UTC))}"
+        until = f" until {show_time(moment(incident.resumes_at))}"
     about = f" of {clip(incident.label)}" if len(done) > 1 and incident.subject != WORKSPACE_KEY else ""
     facts = [Fact(label="Sequences", value=_listed(names))] if len(names) > 1 else []
     text = [_sentence(incident.note)]

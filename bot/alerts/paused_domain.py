@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from bot.alerts.model import Alert, domain_of
@@ -17,6 +17,7 @@ from shared.commands.arguments import DOMAIN, Inboxes, Status, clip
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.evidence import rate_of
+from shared.domain.wall_clock import moment
 from shared.text.formats import UNKNOWN, show_exact_span, show_number, show_rate
 
 COLUMNS = columns("Inbox", number("Health"), number("Limit"), "Status")
@@ -64,7 +65,7 @@ def name_of(alert: Alert) -> str:
 
 def _back(alert: Alert) -> tuple[Fact, ...]:
     since = alert.standing.get("sending_at")
-    sending = (when("Sending again since", datetime.fromtimestamp(since, UTC)),) if since else ()
+    sending = (when("Sending again since", moment(since)),) if since else ()
     return (*sending, *((when("Recovered", alert.recovered_at),) if alert.recovered_at else ()))
 
 

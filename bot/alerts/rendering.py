@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from bot.alerts import answers, kinds
@@ -20,6 +19,7 @@ from bot.store.queue.repaints import StormTally
 from shared.api.event_kinds import kind_of
 from shared.commands.arguments import Open, Status
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
+from shared.domain.wall_clock import moment
 from shared.text.formats import plural
 from shared.text.links import lead_link
 from shared.text.slack_ids import bare, split_id
@@ -40,7 +40,7 @@ def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
         snooze=_mark(row.snoozed_name, row.snoozed_until),
         nudges=row.nudges if row.waiting_since is not None else 0,
         standing=json.loads(row.standing) if row.standing else {},
-        recovered_at=None if row.recovered_at is None else moment(row.recovered_at),
+        recovered_at=moment(row.recovered_at),
         acknowledged=_mark(row.acked_name, row.acked_at),
         workspace=post.workspace if several else "",
         lead_link=lead_link(link, row.event.lead.email),
@@ -49,11 +49,6 @@ def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
 
 def _mark(name: str, at: float | None) -> Mark | None:
     return None if at is None else Mark(name=name, at=moment(at))
-
-
-def moment(at: float) -> datetime:
-    """Unix seconds as an aware time."""
-    return datetime.fromtimestamp(at, UTC)
 
 
 def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | None = None) -> Card:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from bot.alerts.wording import facts_of, show_counts, when
 from bot.store.alerts.spikes import Subject
@@ -15,6 +15,7 @@ from shared.commands.periods import Period, Stats
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.evidence import Rate
+from shared.domain.wall_clock import moment
 from shared.text.formats import plural, show_exact_span, show_number
 
 
@@ -56,7 +57,7 @@ def spike_card(
             ),
             Fact(label="Share of sends since yesterday", value=_shares(figures)),
             *facts_of(("Sequences", show_counts(sequences))),
-            when("Since", datetime.fromtimestamp(since, UTC)),
+            when("Since", moment(since)),
         ),
         buttons=_buttons(subject),
         footer=" · ".join(filter(None, (workspace, "Updates automatically"))),
@@ -73,7 +74,7 @@ def over_card(subject: Subject, kinds: Sequence[str], *, since: float, now: floa
     return Card(
         title=f"Ended: many {_nouns(kinds)} from {subject.label}",
         text=(f"Lasted {show_exact_span(timedelta(seconds=now - since))}.",),
-        facts=(when("Since", datetime.fromtimestamp(since, UTC)),),
+        facts=(when("Since", moment(since)),),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC
 
 from bot.blockkit.actions import ACK
 from bot.commands.alert_actions import GONE, ActionResult
@@ -11,6 +11,7 @@ from bot.store import Store
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
+from shared.domain.wall_clock import moment
 from shared.text.formats import show_time
 
 
@@ -18,7 +19,7 @@ async def acknowledge(
     store: Store, alert: str, actor: Actor, *, zone: str, changed: Callable[[], None]
 ) -> ActionResult:
     """Put the person's name on the card, unless it has one."""
-    now = datetime.fromtimestamp(store.database.clock(), UTC)
+    now = moment(store.database.clock())
     acknowledged = await store.acknowledgements.acknowledge(alert, actor)
     if acknowledged is None:
         return ActionResult(card=GONE)
@@ -32,5 +33,5 @@ async def acknowledge(
         return ActionResult(card=Card(title=f"You acknowledged {row.domain}", tone=Tone.GOOD), shown=True)
     if row.acked_at is None:
         return ActionResult(card=Card(title=f"{row.domain} has recovered", tone=Tone.GOOD))
-    at = show_time(datetime.fromtimestamp(row.acked_at, UTC), now=now, zone=find_zone(zone) or UTC)
+    at = show_time(moment(row.acked_at), now=now, zone=find_zone(zone) or UTC)
     return ActionResult(card=Card(title=f"@{row.acked_name} acknowledged {row.domain} at {at}"))

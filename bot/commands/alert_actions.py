@@ -24,7 +24,7 @@ from shared.commands.arguments import Lead, clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.recurrence import find_zone
-from shared.domain.wall_clock import instant
+from shared.domain.wall_clock import instant, moment
 from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user
@@ -58,7 +58,7 @@ class AlertActions:
         verb, alert, when = asked.verb, asked.alert, asked.detail
         if permissions.role_of(person) is Role.READER:
             return ActionResult(card=permissions.refusal(person, f"“{verb}”"))
-        now, zone = datetime.fromtimestamp(self._store.database.clock(), UTC), self._zone_of(person)
+        now, zone = moment(self._store.database.clock()), self._zone_of(person)
         if not when and verb in {"snooze", "dismiss"}:
             choices = snooze_choices(alert, now=now, zone=zone) if verb == "snooze" else reason_choices(alert)
             return ActionResult(card=choices)
@@ -184,7 +184,7 @@ def unchanged_card(alert: AlertRow, person: Person, *, now: datetime, zone: tzin
     """The answer to a click that changed nothing: who was faster."""
 
     def clock(at: float) -> str:
-        return show_time(datetime.fromtimestamp(at, UTC), now=now, zone=zone)
+        return show_time(moment(at), now=now, zone=zone)
 
     if alert.handled_at is not None:
         who = "You" if alert.handled_name == person.name else f"@{alert.handled_name}"
@@ -214,7 +214,7 @@ def snoozed_until(given: str, *, now: datetime, zone: tzinfo) -> datetime | None
     if until is None and (length := parse_duration(given)):
         until = now + length
     if until is None and given.isdecimal() and len(given) < 12:
-        until = datetime.fromtimestamp(int(given), UTC)
+        until = moment(int(given))
     return until if until is not None and now < until <= now + LONGEST else None
 
 

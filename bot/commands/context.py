@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
 from bot.store import Store
@@ -13,6 +13,7 @@ from shared.api.client import OutreachClient
 from shared.api.http.transport import Transport
 from shared.commands import Role
 from shared.domain.records import Actor
+from shared.domain.wall_clock import moment
 from shared.operations.context import CommandContext, open_client
 from shared.settings import Settings, Workspace
 from shared.settings.channels import OldId
@@ -49,7 +50,7 @@ class CommandContexts:
 
     def now(self) -> datetime:
         """The time by the store's clock, which decides when timers are due."""
-        return datetime.fromtimestamp(self.store.database.clock(), UTC)
+        return moment(self.store.database.clock())
 
     def _problems(self, team: str) -> Sequence[str]:
         """The problems that a team may see."""

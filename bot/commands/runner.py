@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from bot.blockkit.actions import Cancel, Confirm
 from bot.commands import sharing
@@ -25,6 +24,7 @@ from shared.commands.guard_arguments import Guard
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import RecordsUnavailable
+from shared.domain.wall_clock import moment
 from shared.operations.context import CommandContext
 from shared.operations.sequences import UNDO
 from shared.text.formats import show_time
@@ -130,7 +130,7 @@ class CommandRunner:
         switch = await self._store.incidents.undone(nonce, person.name)
         if switch is None or switch.until is None:
             return answer
-        end = datetime.fromtimestamp(switch.until, UTC)
+        end = moment(switch.until)
         until = show_time(end, now=context.now(), zone=context.zone)
         text = (*answer.card.text, f"Guardrail {switch.rule} is snoozed until {until}.")
         return replace(answer, card=replace(answer.card, text=text))

@@ -26,12 +26,13 @@ from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
 from shared.domain.records import RecordsUnavailable
+from shared.domain.wall_clock import DAY
 
 EVERY = 10.0
 """Seconds between two checks."""
 LEAST = 0.2
 """Seconds between two requested checks."""
-WEEK = 7 * 86_400.0
+WEEK = 7 * DAY
 
 Yesterday = Callable[[str, datetime], Awaitable[Mapping[str, tuple[float | None, float | None]]]]
 """Workspace and moment to health and limit by address, as far as the history has them."""

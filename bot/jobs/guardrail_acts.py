@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from types import MappingProxyType
 
 import structlog
@@ -24,6 +23,7 @@ from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.domain.guard_records import Incident
 from shared.domain.records import Actor, AuditEntry
+from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
 from shared.guardrails.rule import Rule, Scope, subject_key
 from shared.operations import with_workspace
@@ -237,7 +237,7 @@ class GuardrailActs:
     async def _resumed_since(self, incident: Incident) -> frozenset[str]:
         """The sequences that somebody has resumed since the incident began: the rule doesn't insist."""
         changes = await self._store.records.last_changes(incident.workspace, incident.sequences)
-        began = datetime.fromtimestamp(incident.began_at, UTC)
+        began = moment(incident.began_at)
         return frozenset(name for name, one in changes.items() if one.effect == "resumed" and one.at > began)
 
     async def _pause_one(
@@ -251,7 +251,7 @@ class GuardrailActs:
     ) -> None:
         """Pause one, or make its pause longer; `asked` are those that were asked of the service before it."""
         resumes_at, rule = progress.incident.resumes_at, progress.incident.rule
-        due = None if resumes_at is None else datetime.fromtimestamp(resumes_at, UTC)
+        due = moment(resumes_at)
         before = replace(progress.incident, requested=tuple(asked))
         try:
             done = await pause_one(
@@ -308,7 +308,7 @@ class GuardrailActs:
 
         result = f"{', '.join(f'{label} ({name})' for name, label in done.items())} paused"
         entry = AuditEntry(
-            at=datetime.fromtimestamp(self._store.database.clock(), UTC),
+            at=moment(self._store.database.clock()),
             actor=actor_of(incident),
             workspace=incident.workspace,
             command=f"pause: {incident.sentence}",

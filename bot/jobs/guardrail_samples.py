@@ -17,6 +17,7 @@ from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
 from shared.domain.snapshot import service_day
+from shared.domain.wall_clock import DAY, moment
 from shared.history import History, HistoryUnavailable
 
 EVERY = 300.0
@@ -25,7 +26,6 @@ BACKFILL = 30
 """Days whose whole counts are read once, so that rules and backtests know a past."""
 AT_ONCE = 10
 """Days that one reading fills in: two requests each."""
-DAY = 86_400.0
 
 log = structlog.get_logger("guardrails")
 Learn = Callable[[str, Sequence[CountSample]], None]
@@ -57,7 +57,7 @@ class GuardrailSampler:
         try:
             sequences, inboxes = await asyncio.gather(client.list_sequences(), client.list_inboxes())
             now = self._store.database.clock()
-            today = service_day(client, now=datetime.fromtimestamp(now, UTC))
+            today = service_day(client, now=moment(now))
             found = await self._day(client, today, sequences, inboxes, at=now)
             found += [_health(one, day=today, at=now) for one in inboxes if one.health_score is not None]
             found.append(CountSample(scope=POLL, key="", day=number_of(today), at=now))

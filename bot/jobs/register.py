@@ -35,13 +35,13 @@ from bot.jobs.spikes import SpikeWatch
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import DeliverySignals
 from bot.store import Store
+from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings
 
 REVIVE_SECONDS = 60.0
 PRUNE_SECONDS = 3600.0
 MOST_PORTIONS = 1000
-DAY = 86_400.0
 
 log = structlog.get_logger("jobs")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cli.bulk.checkpoint import Journal, Report, Tally, outcomes
 from cli.bulk.csv_format import Survey
-from cli.bulk.row_reader import Batch, Candidate, Outcome, Reader
+from cli.bulk.row_reader import Batch, Candidate, Reader, RowResult
 from cli.console import exit_codes
 from cli.console.progress import ProgressCallback, ProgressUpdate
 from shared.api.errors import InvalidRequest
@@ -19,8 +19,8 @@ UNDER_WAY = 8
 """Enough for 10 requests a second while each takes up to 0.8 s."""
 
 Add = Callable[[Sequence[dict[str, str]]], Awaitable[AddResult]]
-Settle = Callable[[Batch, Sequence[Outcome]], None]
-_UnderWay = tuple[Batch, asyncio.Task[list[Outcome]]]
+Settle = Callable[[Batch, Sequence[RowResult]], None]
+_UnderWay = tuple[Batch, asyncio.Task[list[RowResult]]]
 
 
 async def send_all(
@@ -63,14 +63,14 @@ async def _settle_oldest(under_way: deque[_UnderWay], settle: Settle) -> None:
     settle(batch, settled)
 
 
-async def _outcomes(batch: Batch, *, add: Add, sent_before: int) -> list[Outcome]:
+async def _outcomes(batch: Batch, *, add: Add, sent_before: int) -> list[RowResult]:
     if not batch.leads:
         return list(batch.refusals)
     added = await _added(batch.leads, add=add, again=batch.leads[0].row <= sent_before)
     return sorted([*batch.refusals, *added])
 
 
-async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[Outcome]:
+async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[RowResult]:
     """One bad lead fails a whole request: then each half is tried alone, until it stands alone."""
     try:
         result = await add([candidate.lead for candidate in leads])
@@ -78,7 +78,7 @@ async def _added(leads: Sequence[Candidate], *, add: Add, again: bool) -> list[O
         if (refusal.field or "").startswith("sequence"):  # it concerns them all
             raise
         if len(leads) == 1:
-            return [Outcome(leads[0].row, leads[0].email, "refused", f"by the service: {refusal.message}")]
+            return [RowResult(leads[0].row, leads[0].email, "refused", f"by the service: {refusal.message}")]
         middle = len(leads) // 2
         first = await _added(leads[:middle], add=add, again=again)
         return first + await _added(leads[middle:], add=add, again=again)
@@ -119,7 +119,7 @@ class Run:
         if batch.last_row > self._journal.progress.sent:
             self._journal.write(sent=batch.last_row)
 
-    def _settle(self, batch: Batch, outcomes: Sequence[Outcome]) -> None:
+    def _settle(self, batch: Batch, outcomes: Sequence[RowResult]) -> None:
         """The outcome of the rows is known, and not requested again."""
         self._report.append(outcomes)
         tally = self.tally.with_(outcomes)

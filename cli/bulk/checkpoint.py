@@ -21,7 +21,7 @@ from typing import Self
 
 from cli.bulk.columns import Assignment
 from cli.bulk.csv_format import Survey
-from cli.bulk.row_reader import Candidate, Outcome
+from cli.bulk.row_reader import Candidate, RowResult
 from cli.console.resources import write_private
 from shared.api.models import AddResult, Skipped
 from shared.text.csv_cells import guarded
@@ -42,18 +42,18 @@ class Tally:
     def rows(self) -> int:
         return self.added + self.skipped + self.refused + self.unknown
 
-    def with_(self, outcomes: Iterable[Outcome]) -> Self:
+    def with_(self, outcomes: Iterable[RowResult]) -> Self:
         counts = Counter(outcome.kind for outcome in outcomes)
         return type(self)(**{word: count + counts[word] for word, count in asdict(self).items()})  # type: ignore[index] # the fields are the words
 
 
-def outcomes(leads: Sequence[Candidate], result: AddResult, *, again: bool = False) -> Iterator[Outcome]:
+def outcomes(leads: Sequence[Candidate], result: AddResult, *, again: bool = False) -> Iterator[RowResult]:
     """What became of each lead of one request.
 
     `again`: the rows may have been sent before an interruption, so what is skipped may be our own doing.
     """
     if result.added is not None and result.added == len(leads):
-        yield from (Outcome(c.row, c.email, "added") for c in leads)
+        yield from (RowResult(c.row, c.email, "added") for c in leads)
         return
     named: dict[str, list[Skipped]] = {}
     for skipped in result.skipped:
@@ -65,9 +65,9 @@ def outcomes(leads: Sequence[Candidate], result: AddResult, *, again: bool = Fal
         reasons = named.get(candidate.email.casefold())
         if reasons:
             reason = (reasons.pop().reason or "no reason given") + note
-            found.append(Outcome(candidate.row, candidate.email, "skipped", reason))
+            found.append(RowResult(candidate.row, candidate.email, "skipped", reason))
         else:
-            found.append(Outcome(candidate.row, candidate.email, "added" if all_named else "unknown"))
+            found.append(RowResult(candidate.row, candidate.email, "added" if all_named else "unknown"))
     yield from reversed(found)
 
 
@@ -151,7 +151,7 @@ class Report:
         """In bytes, all of them on disk."""
         return self._file.tell()
 
-    def append(self, outcomes: Iterable[Outcome]) -> None:
+    def append(self, outcomes: Iterable[RowResult]) -> None:
         self._write((o.row, guarded(o.email), o.kind, guarded(o.reason)) for o in outcomes)
 
     def close(self) -> None:

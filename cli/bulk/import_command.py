@@ -20,7 +20,7 @@ from cli.bulk import checkpoint
 from cli.bulk.checkpoint import Tally
 from cli.bulk.columns import Assignment, Unclear, assign
 from cli.bulk.csv_format import Survey, Unusable, survey
-from cli.bulk.row_reader import Outcome, Reader
+from cli.bulk.row_reader import Reader, RowResult
 from cli.console import card_output, exit_codes
 from cli.console.progress import ProgressUpdate, progress_bar
 from shared.commands.result import Result
@@ -67,7 +67,7 @@ def _run(options: Namespace) -> int:
 def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool) -> int:
     """Read every row as an import would; the service is not asked."""
     reader, sendable, refused = Reader(found, assignments), 0, 0
-    shown: list[Outcome] = []
+    shown: list[RowResult] = []
     digests = [
         array("Q") for _ in range(256)
     ]  # by their first byte: one set of all would take 64 bytes a row
@@ -157,7 +157,7 @@ def _show_columns(survey: Survey, assignments: Sequence[Assignment]) -> None:
     card_output.show(card, stream=sys.stderr)
 
 
-def _trial_card(sendable: int, refused: int, shown: Sequence[Outcome], *, repeated: int) -> Result:
+def _trial_card(sendable: int, refused: int, shown: Sequence[RowResult], *, repeated: int) -> Result:
     twice = f"{show_number(repeated, 'row')} with the address of an earlier row, which the service skips."
     return Result(
         card=Card(
@@ -193,7 +193,7 @@ def _result_card(tally: Tally, *, sequence: str, report: str) -> Result:
     )
 
 
-def _refusals(shown: Sequence[Outcome], *, total: int) -> Table | None:
+def _refusals(shown: Sequence[RowResult], *, total: int) -> Table | None:
     if not shown:
         return None
     rows = tuple(Row(cells=(o.row, o.email, o.reason)) for o in shown)

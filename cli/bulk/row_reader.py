@@ -36,7 +36,7 @@ class Candidate:
         return self.lead["email"]
 
 
-class Outcome(NamedTuple):
+class RowResult(NamedTuple):
     """The outcome of one row."""
 
     row: int
@@ -50,7 +50,7 @@ class Batch:
     """Up to 1,000 leads, the refusals among and after them, and where the file was then."""
 
     leads: tuple[Candidate, ...]
-    refusals: tuple[Outcome, ...]
+    refusals: tuple[RowResult, ...]
     last_row: int
     position: int
     """In bytes, for the progress."""
@@ -69,7 +69,7 @@ class Reader:
     def batches(self, *, after: int = 0, size: int = BATCH) -> Iterator[Batch]:
         """Batches of the rows after row `after`; raises `Unusable` where the file is broken."""
         leads: list[Candidate] = []
-        refusals: list[Outcome] = []
+        refusals: list[RowResult] = []
         row = after
         for row, found in self._judged(after):
             if isinstance(found, Candidate):
@@ -82,12 +82,12 @@ class Reader:
         if leads or refusals:
             yield self._batch(leads, refusals, last_row=row)
 
-    def _batch(self, leads: Iterable[Candidate], refusals: Iterable[Outcome], *, last_row: int) -> Batch:
+    def _batch(self, leads: Iterable[Candidate], refusals: Iterable[RowResult], *, last_row: int) -> Batch:
         file = self._file
         position = file.tell() if file and not file.closed else self._survey.size
         return Batch(leads=tuple(leads), refusals=tuple(refusals), last_row=last_row, position=position)
 
-    def _judged(self, after: int) -> Iterator[tuple[int, Candidate | Outcome]]:
+    def _judged(self, after: int) -> Iterator[tuple[int, Candidate | RowResult]]:
         for row, cells in self._records():
             if row > max(after, self._survey.before) and any(cells):
                 yield row, self._judge(row, cells)
@@ -111,10 +111,10 @@ class Reader:
             except UnicodeDecodeError:
                 raise Unusable(f"{survey.path}, row {row + 1}: the text is not {encoding}") from None
 
-    def _judge(self, row: int, cells: list[str]) -> Candidate | Outcome:
+    def _judge(self, row: int, cells: list[str]) -> Candidate | RowResult:
         address = _address_of(cells[self._address]) if self._address < len(cells) else ""
         if reason := self._fault(cells) or address_fault(address):
-            return Outcome(row, address, "refused", reason)
+            return RowResult(row, address, "refused", reason)
         lead = {
             field: value
             for place, field in self._fields

@@ -11,7 +11,7 @@ import re
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 
 from bot.store import Store
 from bot.store.slack_teams import SlackTeam, SlackTeams
@@ -20,6 +20,7 @@ from cli.console import card_output, exit_codes
 from cli.console.resources import audit_entry, open_bot_store
 from shared.commands.result import Result
 from shared.domain.card import Card, Row, Table, Tone, columns
+from shared.domain.wall_clock import moment
 from shared.settings import Settings, load
 from shared.text.formats import show_number
 from shared.text.slack_ids import TEAM
@@ -109,7 +110,7 @@ async def _installed(teams: SlackTeams, team: str) -> SlackTeam:
 
 
 def _when(team: SlackTeam) -> datetime:
-    return datetime.fromtimestamp(team.installed_at, UTC)
+    return moment(team.installed_at)
 
 
 def _shown(team: SlackTeam) -> str:

@@ -24,6 +24,7 @@ from shared.api.models import EVENT_KINDS, EventKind, Subscription
 from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.records import RecordsUnavailable
+from shared.domain.wall_clock import moment
 from shared.operations.context import open_client
 from shared.settings import Need, Settings, Workspace, load
 from shared.storage.webhook_file import WebhookFileUnreadable
@@ -108,11 +109,11 @@ def _last(ends: Mapping[str, float], name: str) -> tuple[str, ...]:
 
 
 def _end(at: float | None) -> str:
-    return "" if at is None else show_time(datetime.fromtimestamp(at, UTC), now=datetime.now(UTC), zone=UTC)
+    return "" if at is None else show_time(moment(at), now=datetime.now(UTC), zone=UTC)
 
 
 def _iso(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat()
+    return None if at is None else moment(at).isoformat()
 
 
 async def _create(workspace: Workspace, settings: Settings, options: Namespace) -> int:

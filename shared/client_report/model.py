@@ -12,7 +12,7 @@ from typing import Any
 from shared.api.models import COUNTS, StatsRow
 from shared.domain.card import Tone
 from shared.domain.evidence import rates_data
-from shared.domain.records import Incident, PositiveReply
+from shared.domain.records import DomainIncident, PositiveReply
 from shared.domain.totals import totals
 
 ADDRESS = re.compile(r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+")
@@ -80,7 +80,7 @@ class ClientReport:
     buckets: tuple[Bucket, ...] = ()
     positive: tuple[PositiveReply, ...] | None = None
     domains: tuple[DomainReport, ...] | None = None
-    incidents: tuple[Incident, ...] | None = None
+    incidents: tuple[DomainIncident, ...] | None = None
     changes: tuple[Change, ...] | None = None
     gaps: tuple[str, ...] = ()
 

@@ -14,7 +14,7 @@ from shared.client_report import charts
 from shared.client_report.model import REPLY_WINDOW, Brand, ClientReport, DomainReport
 from shared.client_report.style import style_sheet
 from shared.domain import evidence
-from shared.domain.records import Incident
+from shared.domain.records import DomainIncident
 from shared.text.formats import UNKNOWN, show_count, show_days, show_number, show_rate, show_span
 from shared.text.sanitize import visible
 
@@ -226,7 +226,7 @@ def _events(report: ClientReport) -> str:
     events += [(one.at, "", f"{_text(one.who)}: {_text(one.text)}") for one in report.changes]
     events.sort(key=lambda event: event[0])
     rows = [(_moment(at), what, done) for at, what, done in events[:MOST_EVENTS]]
-    table = _table(("When", "Incident", "Action"), rows)
+    table = _table(("When", "DomainIncident", "Action"), rows)
     return (
         head
         + (table or "<p>The bot recorded no incidents or changes in this period.</p>")
@@ -234,7 +234,7 @@ def _events(report: ClientReport) -> str:
     )
 
 
-def _handled(one: Incident) -> str:
+def _handled(one: DomainIncident) -> str:
     parts = []
     if one.handled_at is not None:
         who = f" by {_text(one.handled_by)}" if one.handled_by else ""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from shared.domain.records import Subscription
 from shared.domain.recurrence import find_zone
-from shared.domain.wall_clock import instant, last_instant
+from shared.domain.wall_clock import instant, last_instant, moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class ChannelPolicy:
 
     def quiet_until(self, now: float) -> float | None:
         """The end of the quiet hours that `now` falls into; None outside of them. Unix seconds."""
-        ends = self.quiet.ends_after(datetime.fromtimestamp(now, UTC)) if self.quiet else None
+        ends = self.quiet.ends_after(moment(now)) if self.quiet else None
         return None if ends is None else ends.timestamp()
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE, which_failed
 from shared.domain.guard_records import Incident
 from shared.domain.health import DomainHealth
 from shared.domain.snapshot import SOURCES, Snapshot
+from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import WorkspaceVerdict
 
 SERVICE = "service"
@@ -68,7 +69,7 @@ def _of_domain(domain: DomainHealth) -> Condition | None:
 
 
 def _of_guardrail(one: Incident) -> Condition:
-    since = datetime.fromtimestamp(one.began_at, UTC)
+    since = moment(one.began_at)
     text = f"guardrail {one.rule}: {one.note}"
     return Condition(kind=GUARDRAIL, where=one.label, text=text, since=since, rule=one.rule)
 

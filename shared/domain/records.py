@@ -123,7 +123,7 @@ class PositiveReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Incident:
+class DomainIncident:
     """A domain that the service paused, or a spike of bounces or opt-outs: who acknowledged it, when it was over."""
 
     at: datetime
@@ -138,7 +138,7 @@ class PeriodRecords:
     """What the bot recorded from one moment until before another, each the first first."""
 
     positive: Sequence[PositiveReply] = ()
-    incidents: Sequence[Incident] = ()
+    incidents: Sequence[DomainIncident] = ()
     changes: Sequence[AuditEntry] = ()
     """Sequences that were paused and resumed."""
 

@@ -9,8 +9,20 @@ Instants are in UTC: datetimes of one zone are compared by their wall times, wha
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import overload
 
+HOUR, DAY = 3600.0, 86_400.0
+"""In seconds."""
 _SECOND = timedelta(seconds=1)
+
+
+@overload
+def moment(at: float) -> datetime: ...
+@overload
+def moment(at: float | None) -> datetime | None: ...
+def moment(at: float | None) -> datetime | None:
+    """Unix seconds as an aware time; None stays unknown."""
+    return None if at is None else datetime.fromtimestamp(at, UTC)
 
 
 def instant(day: date, at: time, zone: tzinfo) -> datetime:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample, Happening
+from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import Metric, Scope, subject_key
 
-DAY = 86_400.0
 HORIZON = 32 * DAY
 """Seconds of the past that any window can reach, with a day to spare."""
 WORKSPACE_KEY = "workspace"

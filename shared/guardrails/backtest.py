@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from shared.domain.card import Chart
-from shared.guardrails.activity import DAY, Activity
+from shared.domain.wall_clock import DAY, moment
+from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import Finding, holding, measured
 from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope
 
@@ -111,7 +111,7 @@ def charts(rule: Rule, activity: Activity, result: Backtest) -> tuple[Chart, ...
         for subject in subjects:
             values[subject].append(float(counts.get(subject, 0)))
     word = next((metric for metric, event in EVENT_OF.items() if event == kind), Metric.BOUNCES)
-    labels = tuple(f"{datetime.fromtimestamp(day * DAY, UTC):%-d %b}" for day in days)
+    labels = tuple(f"{moment(day * DAY):%-d %b}" for day in days)
     series = tuple((activity.label(rule.scope, name), tuple(values[name])) for name in subjects)
     return (Chart(title=f"{word.capitalize()} a day", labels=labels, series=series),)
 

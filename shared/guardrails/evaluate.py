@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from shared.domain.evidence import chance_of_so_few, rate_of
 from shared.domain.guard_records import ALL, Incident, Switch
+from shared.domain.wall_clock import moment
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import (
     EVENT_OF,
@@ -81,7 +81,7 @@ def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
 
 def holding(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     """The subjects for which the rule holds."""
-    if rule.except_hours and rule.except_hours.ends_after(datetime.fromtimestamp(now, UTC)):
+    if rule.except_hours and rule.except_hours.ends_after(moment(now)):
         return []
     return [one for one in evaluate(rule, activity, now=now) if one.holds]
 
@@ -181,7 +181,7 @@ def doubt(rule: Rule, activity: Activity, *, now: float) -> str:
 
 
 def _clock(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%-d %b %H:%M} UTC"
+    return f"{moment(at):%-d %b %H:%M} UTC"
 
 
 def show_value(condition: Condition, one: Finding) -> str:

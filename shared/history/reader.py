@@ -10,7 +10,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from sys import intern
@@ -20,6 +20,7 @@ import sqlalchemy as sa
 
 from shared.domain.snapshot import Snapshot
 from shared.domain.snapshot_json import from_text, with_delta
+from shared.domain.wall_clock import moment
 from shared.history.engine import covered, deltas, samples, series, snapshots, transitions
 
 
@@ -48,7 +49,7 @@ class Transition:
 
 def aware(seconds: int) -> datetime:
     """Unix seconds as an aware time in UTC."""
-    return datetime.fromtimestamp(seconds, UTC)
+    return moment(seconds)
 
 
 class Which(TypedDict):

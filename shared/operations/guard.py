@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from shared.commands import COMMANDS
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import ALL, StoredRule, Switch
+from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
 from shared.guardrails.catalog import NamedRule, catalog, free_name
 from shared.guardrails.evaluate import Standing, is_on, show_value, standing
@@ -96,7 +96,7 @@ def _row(one: Standing, context: CommandContext) -> Row:
     fired = (
         None
         if one.last_fired is None
-        else show_time(_moment(one.last_fired), now=context.now(), zone=context.zone)
+        else show_time(moment(one.last_fired), now=context.now(), zone=context.zone)
     )
     closest = one.closest
     near = f"{closest.label}: {show_value(one.rule.condition, closest)}" if closest else None
@@ -111,7 +111,7 @@ def _data(one: Standing, named: NamedRule) -> dict[str, object]:
         "source": named.source,
         "state": one.state,
         "why": one.why,
-        "last_fired": None if one.last_fired is None else _moment(one.last_fired).isoformat(),
+        "last_fired": None if one.last_fired is None else moment(one.last_fired).isoformat(),
         "closest": one.closest.label if one.closest else None,
         "value": one.closest.value if one.closest else None,
         "count": one.closest.count if one.closest else None,
@@ -272,8 +272,4 @@ def _not_for_all() -> Result:
 
 
 def _off_text(switch: Switch, context: CommandContext) -> str:
-    return f"@{switch.by} turned all guardrails off at {show_time(_moment(switch.at), now=context.now(), zone=context.zone)}."
-
-
-def _moment(at: float) -> datetime:
-    return datetime.fromtimestamp(at, UTC)
+    return f"@{switch.by} turned all guardrails off at {show_time(moment(switch.at), now=context.now(), zone=context.zone)}."

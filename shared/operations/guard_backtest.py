@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from shared.api.errors import OutreachError
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.guard_records import GuardRecords
+from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.backtest import Backtest, backtest, charts
 from shared.guardrails.rule import Action, Rule, Scope, subject_key
@@ -56,7 +57,7 @@ async def backtest_rule(name: str, rule: Rule, context: CommandContext, *, is_ne
         ),
         rows=tuple(
             {
-                "at": _moment(one.at).isoformat(),
+                "at": moment(one.at).isoformat(),
                 rule.scope.value: one.label,
                 "measured": one.note,
                 "held_back": one.held_back,
@@ -107,7 +108,7 @@ def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
     rows = tuple(
         Row(
             cells=(
-                show_time(_moment(one.at), now=now, zone=context.zone),
+                show_time(moment(one.at), now=now, zone=context.zone),
                 one.label,
                 one.note + (" (limit reached)" if one.held_back else ""),
                 one.sends if rule.action is not Action.TELL else None,
@@ -131,9 +132,5 @@ def _reach(activity: Activity, *, start: float, context: CommandContext) -> str:
     if first is None:
         return "This workspace has no history yet."
     if first > start + 86_400:
-        return f"The history starts at {show_time(_moment(first), now=context.now(), zone=context.zone)}."
+        return f"The history starts at {show_time(moment(first), now=context.now(), zone=context.zone)}."
     return "Checked hour by hour over the last 30 days."
-
-
-def _moment(at: float) -> datetime:
-    return datetime.fromtimestamp(at, UTC)

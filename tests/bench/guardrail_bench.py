@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from bot.jobs.guardrails import EVERY
 from shared.domain.guard_records import CountSample, Happening
-from shared.guardrails.activity import DAY, Activity
+from shared.domain.wall_clock import DAY
+from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, holding
 from shared.guardrails.rule import Rule
 from shared.guardrails.sentence import parse

@@ -35,7 +35,8 @@ from sandbox.service.campaign import simulation
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.domain.guard_records import StoredRule
-from shared.guardrails.activity import DAY, Activity
+from shared.domain.wall_clock import DAY
+from shared.guardrails.activity import Activity
 from shared.guardrails.backtest import backtest
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.rule import Scope

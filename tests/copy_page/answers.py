@@ -21,7 +21,7 @@ from shared.domain.records import (
     OpenReply,
     Subscription,
 )
-from shared.guardrails.activity import DAY
+from shared.domain.wall_clock import DAY
 from shared.operations import error_card
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, open_harness
 

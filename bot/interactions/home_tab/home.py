@@ -31,6 +31,7 @@ from shared.api.errors import OutreachError
 from shared.api.event_kinds import PAUSED
 from shared.commands import COMMANDS
 from shared.domain.records import RecordsUnavailable
+from shared.domain.wall_clock import moment
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.links import lead_link
 
@@ -185,7 +186,7 @@ def _claimed(one: AlertRow, *, link: str, page: str) -> Waiting:
         workspace=one.workspace,
         lead=" at ".join(filter(None, (lead.name, lead.company))),
         sequence=one.event.sequence or "",
-        since=datetime.fromtimestamp(one.claimed_at or one.received_at, UTC),
+        since=moment(one.claimed_at or one.received_at),
         link=link,
         page=lead_link(page, lead.email),
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,12 +15,13 @@ import sqlalchemy as sa
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import audit, posts, questions
 from shared.domain.records import Actor, AuditEntry
+from shared.domain.wall_clock import moment
 
 
 def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
     """A row of the audit."""
     return AuditEntry(
-        at=datetime.fromtimestamp(row.at, UTC),
+        at=moment(row.at),
         actor=Actor(name=row.actor_name, id=row.actor_id, face=row.face, channel=row.channel),
         workspace=row.workspace,
         command=row.command,

@@ -25,6 +25,7 @@ from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 from shared.domain.guard_records import ALL, CLOSED, CountSample, Happening, Incident, StoredRule, Switch
 from shared.domain.records import AuditEntry
+from shared.domain.wall_clock import DAY, HOUR
 from shared.guardrails.activity import domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
 
@@ -32,8 +33,7 @@ SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
 LAST_SLOT = int(86_399 // SLOT)
 SLOTS_OF_HOUR = 4
-HOUR = 3600.0
-THINNED, KEPT = 3 * 86_400.0, 40 * 86_400.0
+THINNED, KEPT = 3 * DAY, 40 * DAY
 AT_ONCE = 250
 """Rows that one transaction writes or deletes, so that the intake never waits long."""
 MARK = {"workspace": ALL, "day": 0, "slot": 0, "scope": "thinned", "key": ""}
@@ -274,7 +274,6 @@ def read_incident(row: sa.Row[Any]) -> Incident:
 
 LEASE = 60.0
 """Seconds that an act may take; afterwards another process goes on with it."""
-DAY = 86_400.0
 HELD_EVERY = 300.0
 """Seconds between two notes that a condition still holds."""
 LOOK_BACK = 30 * DAY

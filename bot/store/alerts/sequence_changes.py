@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, cast
 
 import sqlalchemy as sa
@@ -25,6 +24,7 @@ from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 from shared.domain.records import AuditEntry, Timer
 from shared.domain.sequence_changes import LOCK_SECONDS, UNDER_WAY, ChangeResult, SequenceChange, Status
+from shared.domain.wall_clock import moment
 
 RESUME = "resume"
 """The kind of timer that ends a pause; its key is the sequence's id."""
@@ -192,7 +192,7 @@ def read_timer(row: sa.Row[tuple[object, ...]]) -> Timer:
     return Timer(
         kind=row.kind,
         key=row.key,
-        due_at=datetime.fromtimestamp(row.due_at, UTC),
+        due_at=moment(row.due_at),
         payload=_payload(row.payload),
     )
 

@@ -47,7 +47,7 @@ def flag(name: str) -> sa.Column[bool]:
     return sa.Column(name, sa.Boolean, nullable=False, server_default=sa.false())
 
 
-def moment(name: str, *, nullable: bool = True) -> sa.Column[float]:
+def timestamp(name: str, *, nullable: bool = True) -> sa.Column[float]:
     return sa.Column(name, sa.Double, nullable=nullable)
 
 

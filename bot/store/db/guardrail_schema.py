@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import count, metadata, moment, partial_index, serial, text
+from bot.store.db.columns import count, metadata, partial_index, serial, text, timestamp
 
 rules = sa.Table(  # those that were added by a command
     "guardrails",
@@ -14,7 +14,7 @@ rules = sa.Table(  # those that were added by a command
     text("sentence"),
     text("added_by"),
     text("added_name"),
-    moment("added_at", nullable=False),
+    timestamp("added_at", nullable=False),
 )
 
 switches = sa.Table(  # rules that are off or snoozed; workspace and rule are empty for all rules
@@ -23,8 +23,8 @@ switches = sa.Table(  # rules that are off or snoozed; workspace and rule are em
     text("workspace", primary_key=True),
     text("rule", primary_key=True),
     text("by"),
-    moment("at", nullable=False),
-    moment("until"),  # NULL: until a person turns it on
+    timestamp("at", nullable=False),
+    timestamp("until"),  # NULL: until a person turns it on
 )
 
 turns = sa.Table(  # one row per rule, locked while an incident begins, so that limits hold over processes
@@ -32,7 +32,7 @@ turns = sa.Table(  # one row per rule, locked while an incident begins, so that 
     metadata,
     text("workspace", primary_key=True),
     text("rule", primary_key=True),
-    moment("at", nullable=False),
+    timestamp("at", nullable=False),
 )
 
 incidents = (
@@ -50,11 +50,11 @@ incidents = (
         sa.Column("sequences", sa.Text, nullable=False, server_default="[]"),  # ids, as JSON
         sa.Column("requested", sa.Text, nullable=False, server_default="[]"),  # those asked of the service
         text("state"),
-        moment("began_at", nullable=False),
-        moment("held_at", nullable=False),  # when its condition held last
-        moment("ended_at"),
-        moment("resumes_at"),
-        moment("lease_until"),
+        timestamp("began_at", nullable=False),
+        timestamp("held_at", nullable=False),  # when its condition held last
+        timestamp("ended_at"),
+        timestamp("resumes_at"),
+        timestamp("lease_until"),
         count("token"),
         count("attempts"),
         text("undo"),  # the nonce of its Undo
@@ -80,10 +80,10 @@ samples = sa.Table(  # how far the counts of a service day stood, at most one ro
     sa.Column("slot", sa.BigInteger, primary_key=True, autoincrement=False),
     text("scope", primary_key=True),
     text("key", primary_key=True),
-    moment("at", nullable=False),
+    timestamp("at", nullable=False),
     count("sends"),
     count("replies"),
     count("positive"),
-    moment("health"),
+    timestamp("health"),
 )
 sa.Index("ix_guardrail_samples_at", samples.c.at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import metadata, moment, text
+from bot.store.db.columns import metadata, text, timestamp
 
 webhook_subscriptions = sa.Table(  # those made by `webhooks create`; the service shows a secret only once
     "webhook_subscriptions",
@@ -14,8 +14,8 @@ webhook_subscriptions = sa.Table(  # those made by `webhooks create`; the servic
     text("url"),
     text("events"),  # JSON
     text("secret"),  # as it is, or encrypted with the key of the settings
-    moment("created_at", nullable=False),
-    moment("ends_at"),  # from when on its deliveries are refused; NULL: never
+    timestamp("created_at", nullable=False),
+    timestamp("ends_at"),  # from when on its deliveries are refused; NULL: never
 )
 
 
@@ -31,7 +31,7 @@ bot_processes = sa.Table(  # the running bots, by their heartbeat
     metadata,
     text("id", primary_key=True),
     text("host"),
-    moment("seen_at", nullable=False),
+    timestamp("seen_at", nullable=False),
 )
 
 alembic_version = sa.Table(  # one row: the newest migration that was applied, or that the tables were created with
@@ -44,5 +44,5 @@ releases = sa.Table(  # which version of the program brought the schema to a rev
     metadata,
     text("revision", primary_key=True),
     text("version"),
-    moment("at", nullable=False),
+    timestamp("at", nullable=False),
 )

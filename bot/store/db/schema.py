@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import Serial, count, flag, metadata, moment, partial_index, serial, text
+from bot.store.db.columns import Serial, count, flag, metadata, partial_index, serial, text, timestamp
 
 deliveries = sa.Table(
     "deliveries",
@@ -19,9 +19,9 @@ deliveries = sa.Table(
     text("problem"),  # why it isn't a known event
     sa.Column("body", sa.LargeBinary),  # NULL once pruned
     flag("found"),  # found through the API, without a delivery
-    moment("received_at", nullable=False),
-    moment("last_at", nullable=False),
-    moment("before_at", nullable=False),  # of the arrival before the newest
+    timestamp("received_at", nullable=False),
+    timestamp("last_at", nullable=False),
+    timestamp("before_at", nullable=False),  # of the arrival before the newest
     count("seen"),
     count("batch_first"),  # of the first arrival
     count("batch"),  # of the newest
@@ -48,7 +48,7 @@ arrivals = sa.Table(  # those after the first, which has the delivery's own row
     metadata,
     serial(),
     sa.Column("dkey", sa.LargeBinary, nullable=False),
-    moment("at", nullable=False),
+    timestamp("at", nullable=False),
     count("batch"),
 )
 
@@ -56,7 +56,7 @@ answers = sa.Table(  # the batches whose every arrival was answered 200
     "answers",
     metadata,
     sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
-    moment("at", nullable=False),
+    timestamp("at", nullable=False),
 )
 sa.Index("ix_answers_at", answers.c.at)
 
@@ -68,27 +68,27 @@ alerts = sa.Table(
     text("workspace"),
     text("kind"),
     text("email"),
-    moment("received_at", nullable=False),
+    timestamp("received_at", nullable=False),
     text("claimed_by"),
     text("claimed_name"),
-    moment("claimed_at"),
+    timestamp("claimed_at"),
     text("sequence"),
     text("domain"),
-    moment("waiting_since"),  # since when it can be claimed; NULL: it need not be
+    timestamp("waiting_since"),  # since when it can be claimed; NULL: it need not be
     count("nudges"),  # how often it was pointed out: 1 reminded, 2 escalated
-    moment("snoozed_until"),
+    timestamp("snoozed_until"),
     text("snoozed_name"),
     text("handled_name"),
-    moment("handled_at"),
+    timestamp("handled_at"),
     text("closed_reason"),  # the reason why it was closed as not interested
     count("claim_nudges"),  # how often its claimer was reminded
     text("standing"),  # the state of its sequence or domain, as JSON
-    moment("looked_at"),  # when that was last asked
-    moment("recovered_at"),
+    timestamp("looked_at"),  # when that was last asked
+    timestamp("recovered_at"),
     text("reply"),  # a hash of what the lead wrote: the same reply may arrive as several kinds of event
     text("acked_name"),  # who takes care of a paused domain
-    moment("acked_at"),
-    moment("ack_due_at"),  # when to remind of it next; NULL: it need not be
+    timestamp("acked_at"),
+    timestamp("ack_due_at"),  # when to remind of it next; NULL: it need not be
     count("ack_reminders"),
 )
 partial_index("ix_alerts_ack_due_at", alerts.c.ack_due_at, where=alerts.c.ack_due_at.is_not(None))
@@ -130,20 +130,20 @@ posts = sa.Table(
     flag("condensed"),
     text("mention"),  # whom Slack is to call: U…, S… or here
     text("undo"),  # the question that its Undo button answers
-    moment("held_until"),  # of a post that is held over a quiet time
+    timestamp("held_until"),  # of a post that is held over a quiet time
     count("attempts"),
     count(
         "lookups"
     ),  # readings in a row that did not find it; -1: it must wait for the end of one that began before
     count("failed_lookups"),  # those that did not get to an end
-    moment("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
+    timestamp("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
     count("version"),
-    moment("repaint_at"),
+    timestamp("repaint_at"),
     flag("clicked"),  # a person waits for the repaint
     flag("turned"),  # it shows another event than the message in Slack, which is not repainted yet
     flag("frozen"),  # Slack lets nobody edit it: another message shows the state of its alert
-    moment("created_at", nullable=False),
-    moment("sent_at"),
+    timestamp("created_at", nullable=False),
+    timestamp("sent_at"),
 )
 partial_index("ix_posts_waiting", posts.c.channel, posts.c.id, where=posts.c.state != "sent")
 partial_index(  # what is posted before everything else: the urgency is `posts.INCIDENT`
@@ -164,12 +164,12 @@ channel_leases = sa.Table(  # one per channel: who posts there, how fast it may 
     "channel_leases",
     metadata,
     text("channel", primary_key=True),
-    moment("due_at"),
-    moment("lease_until"),
+    timestamp("due_at"),
+    timestamp("lease_until"),
     count("token"),
-    moment("tat"),  # theoretical arrival time of GCRA: when the next message would be on schedule
+    timestamp("tat"),  # theoretical arrival time of GCRA: when the next message would be on schedule
     text("trouble"),
-    moment("trouble_since"),
+    timestamp("trouble_since"),
     count("storm"),  # the post that heads the storm, 0: calm
 )
 partial_index("ix_channel_leases_due_at", channel_leases.c.due_at, where=channel_leases.c.due_at.is_not(None))
@@ -181,12 +181,12 @@ lookups = (
         metadata,
         text("channel", primary_key=True),
         text("thread_ts", primary_key=True),
-        moment("due_at", nullable=False),
-        moment("lease_until"),
+        timestamp("due_at", nullable=False),
+        timestamp("lease_until"),
         count("token"),
         text("position"),  # where the reading goes on; empty: at the newest message
-        moment("began_at"),  # when it began: what was posted since, it may have missed
-        moment("around"),  # the attempt whose time it reads
+        timestamp("began_at"),  # when it began: what was posted since, it may have missed
+        timestamp("around"),  # the attempt whose time it reads
     )
 )
 
@@ -208,7 +208,7 @@ digests = sa.Table(
     text("channel", primary_key=True),
     text("every", primary_key=True),  # day or week
     text("at"),  # a rhythm: `09:00 Europe/Berlin`, `mondays 09:00`
-    moment("done_until", nullable=False),  # the last time it was due and given
+    timestamp("done_until", nullable=False),  # the last time it was due and given
     sa.Column("due_at", sa.Double, nullable=False, server_default="0"),  # when to look at it next
 )
 sa.Index("ix_digests_due_at", digests.c.due_at)
@@ -222,7 +222,7 @@ sightings = sa.Table(  # one row per delivery, without its text: for counts, cau
     text("domain"),
     text("sequence"),
     text("detail"),
-    moment("at", nullable=False),
+    timestamp("at", nullable=False),
     text("inbox"),
 )
 sa.Index("ix_sightings_at", sightings.c.at)
@@ -235,8 +235,8 @@ spikes = sa.Table(  # many events of one kind at once; one card each, until it i
     text("kind", primary_key=True),
     text("scope", primary_key=True),
     text("name", primary_key=True),
-    moment("since", nullable=False),
-    moment("last_at", nullable=False),
+    timestamp("since", nullable=False),
+    timestamp("last_at", nullable=False),
     text("dedupe"),
 )
 
@@ -248,8 +248,8 @@ questions = sa.Table(  # confirmations and Undos that can still be answered
     text("person"),
     text("line"),
     text("names"),
-    moment("ends_at", nullable=False),
-    moment("given_at"),
+    timestamp("ends_at", nullable=False),
+    timestamp("given_at"),
     text("given_name"),  # who answered
     text("overtaken_by"),  # who changed all that an Undo would take back
 )
@@ -263,8 +263,8 @@ timers = sa.Table(
     text("kind"),
     text("key"),
     text("payload"),
-    moment("due_at", nullable=False),
-    moment("lease_until"),
+    timestamp("due_at", nullable=False),
+    timestamp("lease_until"),
     count("token"),
     count("attempts"),
     sa.UniqueConstraint("workspace", "kind", "key"),
@@ -279,11 +279,13 @@ sequence_changes = (
         text("sequence", primary_key=True),
         count("token"),
         count("revision"),  # how often it was changed, or may have been
-        moment("locked_until"),
+        timestamp("locked_until"),
         text("asked"),  # the status that the change under way, or the last one, asks for
         text("confirmed"),  # the status that the service confirmed last; empty: unknown
-        moment("pause_late_until"),  # until then the service may carry out an unanswered request to pause it
-        moment("resume_late_until"),
+        timestamp(
+            "pause_late_until"
+        ),  # until then the service may carry out an unanswered request to pause it
+        timestamp("resume_late_until"),
     )
 )
 
@@ -291,7 +293,7 @@ audit = sa.Table(
     "audit",
     metadata,
     serial(),
-    moment("at", nullable=False),
+    timestamp("at", nullable=False),
     text("workspace"),
     text("actor_name"),
     text("actor_id"),
@@ -310,8 +312,8 @@ known_leads = (
         metadata,
         text("workspace", primary_key=True),
         text("lead", primary_key=True),  # sha256 of the address; empty: the first look has been taken
-        moment("candidate_since"),  # without an alert since then; NULL: no news
-        moment("seen_at"),  # when the service last listed it, to about a day; NULL: kept
+        timestamp("candidate_since"),  # without an alert since then; NULL: no news
+        timestamp("seen_at"),  # when the service last listed it, to about a day; NULL: kept
     )
 )
 partial_index("ix_known_leads_seen_at", known_leads.c.seen_at, where=known_leads.c.seen_at.is_not(None))

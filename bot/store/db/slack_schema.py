@@ -6,13 +6,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import count, metadata, moment, text
+from bot.store.db.columns import count, metadata, text, timestamp
 
 slack_events = sa.Table(  # those that were taken, by Slack's own id: it sends one again that it thinks lost
     "slack_events",
     metadata,
     text("id", primary_key=True),
-    moment("at", nullable=False),
+    timestamp("at", nullable=False),
 )
 sa.Index("ix_slack_events_at", slack_events.c.at)
 
@@ -77,7 +77,7 @@ slack_oauth_states = sa.Table(  # those of installations that are done, as long 
     "slack_oauth_states",
     metadata,
     sa.Column("state", sa.LargeBinary, primary_key=True),  # sha256 of what the browser holds
-    moment("expires_at", nullable=False),
+    timestamp("expires_at", nullable=False),
 )
 
 slack_team_workspaces = sa.Table(  # the outreach workspaces that each Slack workspace may see

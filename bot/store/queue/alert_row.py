@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries
 from shared.api.events import Event, read_event
+from shared.domain.wall_clock import moment
 
 PRUNED = Event(kind="pruned")
 """The event of a delivery whose body is deleted."""
@@ -66,7 +67,7 @@ class AlertRow:
 
     @property
     def received(self) -> datetime:
-        return datetime.fromtimestamp(self.received_at, UTC)
+        return moment(self.received_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
@@ -14,6 +13,7 @@ from bot.store.db.schema import digests
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 from bot.store.records.records import next_digest, recurrence_of
+from shared.domain.wall_clock import moment
 
 LATEST = 6 * 3600.0
 """Seconds after its time that a digest is still given: a bot that was away overnight does not begin with old ones."""
@@ -40,7 +40,7 @@ class Digests(Repository):
         """Those whose time has come since they were given last."""
         found = []
         for row in tx.execute(_DUE, {"now": tx.now}).all():
-            at = recurrence_of(row.at).last_before(datetime.fromtimestamp(tx.now, UTC)).timestamp()
+            at = recurrence_of(row.at).last_before(moment(tx.now)).timestamp()
             one = DueDigest(workspace=row.workspace, channel=row.channel, every=row.every, due_at=at)
             if row.done_until < at and tx.now - at < LATEST:
                 found.append(one)

@@ -1,41 +1,135 @@
-"""Data that commands read and change: alerts, subscriptions, digests, timed pauses, the audit."""
+"""The newest reply of a lead, for `lead`.
+
+What the bot recorded over a range of days, for the client report: positive replies, incidents, changes.
+
+Data that commands read and change: alerts, subscriptions, digests, timed pauses, the audit.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
 from bot.store.alerts import changes
 from bot.store.alerts import sequence_changes as timer_rows
+from bot.store.alerts.changes import changes_between
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.sequence_changes import SequenceChanges, read_timer
 from bot.store.db.engine import Repository, Transaction, probes, reads, writes
-from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
+from bot.store.db.schema import alerts, audit, deliveries, digests, posts, sightings, subscriptions, timers
 from bot.store.instance import last_seen
-from bot.store.queue.alert_row import ALERT_ROWS, AlertRow, read_alerts
+from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
+from bot.store.queue.intake import address
 from bot.store.queue.outbox import give_up
+from bot.store.queue.post_kinds import SPIKE
 from bot.store.queue.posts import State
-from bot.store.records import counts, replies
-from bot.store.records.report_period import read_period
-from shared.api.event_kinds import INTERESTED
+from bot.store.records import counts
+from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.domain.records import (
     AlertsSummary,
     AuditEntry,
     ClaimTime,
+    DomainIncident,
     InterestedReply,
     LeadReply,
     OpenReply,
     PeriodRecords,
+    PositiveReply,
     Subscription,
     Timer,
 )
 from shared.domain.recurrence import MORNING, Recurrence, parse_recurrence
+from shared.domain.wall_clock import DAY, moment
 
-DAY = 86_400.0
+REPLIES = ("reply.interested", "lead.replied")
+
+
+def last_reply(tx: Transaction, workspace: str, email: str) -> LeadReply | None:
+    """None where no reply of this address came, or its words are deleted."""
+    query = (
+        ALERT_ROWS.where(alerts.c.email == address(email), alerts.c.workspace == workspace)
+        .where(alerts.c.kind.in_(REPLIES))
+        .order_by(alerts.c.received_at.desc())
+        .limit(1)
+    )
+    alert = next(iter(read_alerts(tx, query)), None)
+    if alert is None or alert.is_pruned:
+        return None
+    event = alert.event
+    return LeadReply(
+        alert_id=alert.id,
+        received_at=alert.received,
+        sequence=event.sequence or "",
+        step=event.step,
+        text=event.reply or "",
+        lead=event.lead.name,
+        company=event.lead.company or "",
+        status=_status(alert),
+    )
+
+
+def _status(alert: AlertRow) -> str:
+    if alert.handled_at is not None:
+        return (
+            f"closed by @{alert.handled_name}: {alert.closed_reason}"
+            if alert.closed_reason
+            else f"done by @{alert.handled_name}"
+        )
+    return f"claimed by @{alert.claimed_name}" if alert.claimed_name else "unclaimed"
+
+
+def read_period(tx: Transaction, workspace: str, since: float, until: float) -> PeriodRecords:
+    """From one moment until before another."""
+    c = alerts.c
+    within = (c.workspace == workspace) & (c.received_at >= since) & (c.received_at < until)
+    replies = ALERT_ROWS.where(within, c.kind == INTERESTED).order_by(c.received_at)
+    paused = sa.select(*OWN).where(within, c.kind == PAUSED).order_by(c.received_at)
+    spikes = (
+        sa.select(posts.c.created_at, posts.c.note)
+        .where(posts.c.workspace == workspace, posts.c.kind == SPIKE)
+        .where(posts.c.created_at >= since, posts.c.created_at < until)
+    )
+    incidents = [_paused_domain(row) for row in read_alerts(tx, paused)]
+    incidents += [_spike(at, note) for at, note in tx.execute(spikes)]
+    return PeriodRecords(
+        positive=[_positive_reply(row) for row in read_alerts(tx, replies)],
+        incidents=sorted(incidents, key=lambda one: one.at),
+        changes=changes_between(tx, workspace, since, until),
+    )
+
+
+def _positive_reply(alert: AlertRow) -> PositiveReply:
+    """Its texts are unknown once the body of the delivery is pruned."""
+    touched = min(filter(None, (alert.claimed_at, alert.handled_at)), default=None)
+    return PositiveReply(
+        at=alert.received,
+        sequence=alert.sequence,
+        touched_after=None if touched is None else timedelta(seconds=max(0.0, touched - alert.received_at)),
+        lead=alert.event.lead.name,
+        company=alert.event.lead.company or "",
+        email=alert.email,
+    )
+
+
+def _paused_domain(alert: AlertRow) -> DomainIncident:
+    return DomainIncident(
+        at=alert.received,
+        text=f"The service paused {alert.domain}" if alert.domain else "The service paused a domain",
+        handled_by=alert.acked_name,
+        handled_at=moment(alert.acked_at),
+        recovered_at=moment(alert.recovered_at),
+    )
+
+
+def _spike(at: float, note: str) -> DomainIncident:
+    return DomainIncident(at=moment(at), text=str(json.loads(note).get("title", "")))
+
+
 MOST_OPEN = 5_000
 LOOKED_BACK = 5_000
 """Entries of the audit in which the last change of a sequence is looked for."""
@@ -116,7 +210,7 @@ class CommandRecords(Repository):
         return [
             InterestedReply(
                 email=row.email,
-                received_at=datetime.fromtimestamp(row.received_at, UTC),
+                received_at=moment(row.received_at),
                 sequence=row.sequence,
                 claimed_by=row.claimed_name or row.handled_name,
             )
@@ -125,7 +219,7 @@ class CommandRecords(Repository):
 
     @reads
     def last_reply(self, tx: Transaction, workspace: str, email: str) -> LeadReply | None:
-        return replies.last_reply(tx, workspace, email)
+        return last_reply(tx, workspace, email)
 
     @reads
     def claim_times(self, tx: Transaction, workspace: str, since: datetime) -> Sequence[ClaimTime]:
@@ -141,7 +235,7 @@ class CommandRecords(Repository):
                 name=row.claimed_name,
                 sequence=row.sequence,
                 waited=timedelta(seconds=max(0.0, row.claimed_at - row.received_at)),
-                at=datetime.fromtimestamp(row.claimed_at, UTC),
+                at=moment(row.claimed_at),
             )
             for row in tx.execute(query)
         ]
@@ -155,7 +249,7 @@ class CommandRecords(Repository):
             .where(alerts.c.handled_at >= since.timestamp())
             .order_by(alerts.c.handled_at)
         )
-        return [(name, datetime.fromtimestamp(at, UTC)) for name, at in tx.execute(query)]
+        return [(name, moment(at)) for name, at in tx.execute(query)]
 
     @reads
     def domain_sequences(
@@ -285,18 +379,13 @@ class CommandRecords(Repository):
         return [read_timer(row) for row in tx.execute(query.order_by(timers.c.due_at))]
 
 
-def moment(at: float | None) -> datetime | None:
-    """Unix seconds as an aware time."""
-    return None if at is None else datetime.fromtimestamp(at, UTC)
-
-
 def recurrence_of(at: str) -> Recurrence:
     found = parse_recurrence(at.split())
     return found if isinstance(found, Recurrence) else Recurrence(at=MORNING)
 
 
 def next_digest(at: str, now: float) -> float:
-    return recurrence_of(at).next_after(datetime.fromtimestamp(now, UTC)).timestamp()
+    return recurrence_of(at).next_after(moment(now)).timestamp()
 
 
 def _open_reply(alert: AlertRow) -> OpenReply:

@@ -46,7 +46,7 @@ NORMAL = Conditions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Reaction:
     """The response to one send, and its delay in seconds; mostly `silence`."""
 
     kind: str
@@ -119,16 +119,16 @@ def outcome(
     health: float,
     appeal: float,
     conditions: Conditions = NORMAL,
-) -> Outcome:
+) -> Reaction:
     """The response of a lead to a step's variant, on a day, from an inbox with a health score."""
     what, when = two_rolls(seed, "outcome", lead, step, variant, day)
     for kind, share in shares(
         step=step, variant=variant, health=round(health), appeal=round(appeal, 2), conditions=conditions
     ):
         if what < share:
-            return Outcome(kind=kind, delay=delay_of(kind, when))
+            return Reaction(kind=kind, delay=delay_of(kind, when))
         what -= share
-    return Outcome(kind="silence", delay=0.0)
+    return Reaction(kind="silence", delay=0.0)
 
 
 @lru_cache(maxsize=8_192)
@@ -172,13 +172,13 @@ def books_meeting(*, seed: int, lead: int, step: int) -> float | None:
     return between(2 * HOUR, 3 * DAY, when) if whether < 0.38 else None
 
 
-def writes_again(kind: str, *, seed: int, lead: int, step: int) -> Outcome | None:
+def writes_again(kind: str, *, seed: int, lead: int, step: int) -> Reaction | None:
     """What a lead writes after a first answer, unasked: more of the same, or that it is interested after all."""
     what, when = two_rolls(seed, "again", lead, step)
     chances = {"interested": (("again", 0.3),), "reply": (("again", 0.14), ("turned", 0.05))}
     for again, share in chances.get(kind, ()):
         if what < share:
-            return Outcome(kind=again, delay=between(HOUR, 3 * DAY, when))
+            return Reaction(kind=again, delay=between(HOUR, 3 * DAY, when))
         what -= share
     return None
 

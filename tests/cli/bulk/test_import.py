@@ -19,7 +19,7 @@ import pytest
 
 from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, send_all
 from cli.bulk.checkpoint import opened, outcomes
-from cli.bulk.row_reader import Batch, Candidate, Outcome
+from cli.bulk.row_reader import Batch, Candidate, RowResult
 from shared.api.client import OutreachClient
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult, Skipped
@@ -222,7 +222,7 @@ def test_a_lost_connection_adds_no_lead_twice(shell: Shell, control: Control) ->
 
 
 async def test_a_lead_that_the_service_refuses_does_not_take_the_others_along() -> None:
-    settled: list[Outcome] = []
+    settled: list[RowResult] = []
 
     async def add(leads: Sequence[dict[str, str]]) -> AddResult:
         if any(lead["email"].startswith("bad") for lead in leads):

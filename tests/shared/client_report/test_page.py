@@ -24,7 +24,7 @@ from shared.client_report.model import (
 from shared.client_report.page import page
 from shared.client_report.style import DARK, LEAST_CONTRAST, LIGHT, _parts, contrast, legible
 from shared.domain.card import Tone
-from shared.domain.records import Incident, PositiveReply
+from shared.domain.records import DomainIncident, PositiveReply
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m'
@@ -57,7 +57,7 @@ REPORT = ClientReport(
         ),
     ),
     incidents=(
-        Incident(
+        DomainIncident(
             at=NOON, text="The service paused mail.example", handled_by="ann",
             handled_at=NOON + timedelta(minutes=9), recovered_at=NOON + timedelta(hours=26),
         ),

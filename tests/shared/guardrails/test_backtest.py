@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from shared.domain.guard_records import CountSample, Happening
-from shared.guardrails.activity import DAY, Activity
+from shared.domain.wall_clock import DAY
+from shared.guardrails.activity import Activity
 from shared.guardrails.backtest import backtest, charts
 from shared.guardrails.sentence import parse
 

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from shared.domain.guard_records import ALL, CountSample, Happening, Incident, Switch
-from shared.guardrails.activity import DAY, Activity
+from shared.domain.wall_clock import DAY
+from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, evaluate, holding, standing
 from shared.guardrails.sentence import parse
 

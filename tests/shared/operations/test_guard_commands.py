@@ -8,7 +8,7 @@ import pytest
 
 from shared.commands import Role, UsageError, parse, render
 from shared.domain.guard_records import CountSample, Happening, Incident
-from shared.guardrails.activity import DAY
+from shared.domain.wall_clock import DAY
 from shared.operations import run
 from shared.settings import Settings
 from tests.shared.doubles import (

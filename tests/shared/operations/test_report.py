@@ -12,7 +12,7 @@ import pytest
 
 from shared.commands import UsageError, parse
 from shared.domain.card import Card
-from shared.domain.records import Actor, AuditEntry, Incident, PeriodRecords, PositiveReply
+from shared.domain.records import Actor, AuditEntry, DomainIncident, PeriodRecords, PositiveReply
 from shared.operations import run
 from shared.settings import load
 from tests.shared.doubles import NOW, CommandHarness, facts, said
@@ -23,7 +23,7 @@ RECORDED = PeriodRecords(
         PositiveReply(at=AT, sequence="Spring", touched_after=timedelta(minutes=4), lead="Ada", email="ada@x.example"),
         PositiveReply(at=AT, sequence="Spring", lead="Bob", email="bob@x.example"),
     ],
-    incidents=[Incident(at=AT, text="The service paused poor.com")],
+    incidents=[DomainIncident(at=AT, text="The service paused poor.com")],
     changes=[
         AuditEntry(
             at=AT, actor=Actor(name="ann"), workspace="default", command="pause sq_1", result="Spring (sq_3) paused"

@@ -12,7 +12,7 @@ from shared.commands.result import Problem, Result
 from shared.domain.guard_records import CountSample, Happening, Incident
 from shared.domain.records import RecordsUnavailable
 from shared.domain.snapshot import Snapshot
-from shared.guardrails.activity import DAY
+from shared.domain.wall_clock import DAY
 from shared.operations import error_card
 from tests.shared.doubles import NOW as OFFICE_NOW
 from tests.shared.doubles import CommandHarness, open_harness
