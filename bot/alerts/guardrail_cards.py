@@ -10,7 +10,7 @@ from shared.commands.arguments import clip
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.guard_records import Incident
+from shared.domain.records import Incident
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import WORKSPACE_KEY
 from shared.guardrails.rule import Rule, Scope

@@ -16,7 +16,7 @@ from shared.commands import Command, Invocation, Role, UsageError
 from shared.commands.channels import HERE, InChannel
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry
-from shared.domain.recurrence import find_zone
+from shared.domain.wall_clock import find_zone
 from shared.operations import subscription_sources
 from shared.operations.context import CommandContext
 from shared.settings import UnknownWorkspace

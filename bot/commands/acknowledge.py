@@ -10,8 +10,7 @@ from bot.commands.alert_actions import GONE, ActionResult
 from bot.store import Store
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry
-from shared.domain.recurrence import find_zone
-from shared.domain.wall_clock import moment
+from shared.domain.wall_clock import find_zone, moment
 from shared.text.formats import show_time
 
 

@@ -23,8 +23,7 @@ from shared.commands import Invocation, Role, invocation
 from shared.commands.arguments import Lead, clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import Actor, AuditEntry
-from shared.domain.recurrence import find_zone
-from shared.domain.wall_clock import instant, moment
+from shared.domain.wall_clock import find_zone, instant, moment
 from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user

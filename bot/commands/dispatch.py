@@ -31,7 +31,7 @@ from shared.commands import COMMANDS, Invocation, Role, UsageError
 from shared.commands.arguments import Doctor, Open
 from shared.commands.table import Help
 from shared.domain.card import Action, Card
-from shared.domain.recurrence import find_zone
+from shared.domain.wall_clock import find_zone
 from shared.operations.context import CommandContext
 from shared.settings import CLAIM
 

@@ -21,8 +21,7 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
-from shared.domain.guard_records import Incident
-from shared.domain.records import Actor, AuditEntry
+from shared.domain.records import Actor, AuditEntry, Incident
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
 from shared.guardrails.rule import Rule, Scope, subject_key

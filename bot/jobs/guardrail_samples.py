@@ -15,7 +15,7 @@ from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
+from shared.domain.records import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
 from shared.domain.snapshot import service_day
 from shared.domain.wall_clock import DAY, moment
 from shared.history import History, HistoryUnavailable

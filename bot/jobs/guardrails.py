@@ -17,7 +17,7 @@ from bot.store.alerts.guardrails import HELD_EVERY, Claim
 from bot.store.queue.outbox import PlannedPost
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
-from shared.domain.guard_records import ALL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.domain.records import ALL, CountSample, Happening, Incident, StoredRule, Switch
 from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog

@@ -9,7 +9,7 @@ from typing import Literal, Self
 from shared.api.models import EVENT_KINDS
 from shared.commands import times
 from shared.commands.arguments import ArgumentError, Arguments, Words, clip, did_you_mean, none_left
-from shared.domain.recurrence import Recurrence, parse_recurrence
+from shared.domain.wall_clock import Recurrence, parse_recurrence
 from shared.text.tokenize import Word, parse_channel, quote
 
 HERE = ""

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from shared.domain.recurrence import MORNING, WEEKDAYS, parse_time, parse_weekday
-from shared.domain.wall_clock import occurrences
+from shared.domain.wall_clock import MORNING, WEEKDAYS, occurrences, parse_time, parse_weekday
 
 TODAY, TOMORROW, YESTERDAY = "today", "tomorrow", "yesterday"
 NEAR_DAYS = {YESTERDAY: -1, TODAY: 0, TOMORROW: 1}

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 
 from shared.domain.records import Subscription
-from shared.domain.recurrence import find_zone
-from shared.domain.wall_clock import instant, last_instant, moment
+from shared.domain.wall_clock import find_zone, instant, last_instant, moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

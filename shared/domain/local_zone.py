@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from shared.domain.recurrence import find_zone
+from shared.domain.wall_clock import find_zone
 
 _LOCALTIME = Path("/etc/localtime")
 _USUAL_RULES = ",M3.2.0,M11.1.0"

@@ -1,18 +1,180 @@
-"""The bot's records as a protocol, because the commands are below the bot and can't import it.
+"""The bot's records as protocols, because the commands are below the bot and can't import it.
 
-The bot's store implements it; `cli` passes the store to the shell's commands and the dashboard.
-All times are aware datetimes in UTC.
+The bot's store implements them; `cli` passes the store to the shell's commands and the dashboard.
+All times of `Records` are aware datetimes in UTC.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal, Protocol
 
-from shared.domain.guard_records import GuardRecords
-from shared.domain.sequence_changes import SequenceChanges
+POLL, HEALTH, CLOSED = "poll", "health", "closed"
+"""Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""
+ALL = ""
+"""In place of a workspace and a rule: the switch of all guardrails."""
+
+
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def number_of(day: date) -> int:
+    """Days since 1970-01-01, by which samples name a day."""
+    return day.toordinal() - _EPOCH
+
+
+def day_of(number: int) -> date:
+    return date.fromordinal(number + _EPOCH)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """A delivery, without its words."""
+
+    at: float
+    kind: str
+    sequence: str = ""
+    inbox: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountSample:
+    """How far the counts of one service day stood at a moment, for a sequence's name or an inbox's address."""
+
+    scope: str
+    key: str
+    day: int
+    """Days since 1970-01-01."""
+    at: float
+    sends: int = 0
+    replies: int = 0
+    positive: int = 0
+    health: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRule:
+    """A rule that was added by a command."""
+
+    name: str
+    sentence: str
+    added_by: str = ""
+    """The Slack id of who added it; empty for a shell."""
+    added_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A rule that is off or snoozed; `ALL` for all of them. `until` None: until a person turns it on."""
+
+    rule: str
+    by: str
+    at: float
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """A rule that fired about one subject: acted on and told once, and open until its condition is long over."""
+
+    id: int
+    workspace: str
+    rule: str
+    sentence: str
+    action: str
+    subject: str
+    label: str
+    began_at: float
+    held_at: float
+    ended_at: float | None = None
+    state: str = "done"
+    """decided, acting, done or failed."""
+    sequences: Sequence[str] = ()
+    """The ids of the sequences that it pauses."""
+    requested: Sequence[str] = ()
+    """Those of them whose pause was asked of the service: only these can be paused by the rule."""
+    note: str = ""
+    """What was measured, in words."""
+    token: int = 0
+    attempts: int = 0
+    resumes_at: float | None = None
+
+
+class GuardRecords(Protocol):
+    """The durable side of guardrails. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def rules(self, workspace: str) -> Sequence[StoredRule]: ...
+    async def add_rule(self, workspace: str, rule: StoredRule) -> bool: ...
+    async def remove_rule(self, workspace: str, name: str) -> bool: ...
+    async def switches(self, workspace: str) -> Sequence[Switch]: ...
+    async def switch_off(self, workspace: str, switch: Switch) -> None: ...
+    async def switch_on(self, workspace: str, rule: str) -> bool: ...
+    async def incidents(self, workspace: str, since: float) -> Sequence[Incident]: ...
+    async def happenings(self, workspace: str, since: float) -> Sequence[Happening]: ...
+    async def samples(self, workspace: str, since: float) -> Sequence[CountSample]: ...
+    async def sends_of_days(self, workspace: str, days: Sequence[int]) -> Mapping[int, int]: ...
+
+
+Status = Literal["paused", "active"]
+LOCK_SECONDS = 15.0
+"""How long a dead process delays the next change at most; a living one renews its lock."""
+UNDER_WAY = -1
+"""In place of a revision: somebody is changing the sequence, or died while doing so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceChange:
+    """A change under way, locked by `token`."""
+
+    workspace: str
+    sequence: str
+    status: Status
+    """What the service is asked for."""
+    token: int
+    revision: int
+    """The number of changes before this one; `UNDER_WAY` if a dead process may have sent a request."""
+    timer: Timer | None = None
+    """The timer as it was before the change."""
+
+    def undisturbed(self, revisions: Mapping[str, int] | None) -> bool:
+        """Whether nobody has changed the sequence since these revisions were read; None: they weren't."""
+        return revisions is not None and self.revision == revisions.get(self.sequence, 0) != UNDER_WAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeResult:
+    """The end of a change, written together with its timer."""
+
+    outcome: Literal["confirmed", "unchanged", "uncertain"]
+    """`unchanged`: surely nothing was done. `uncertain`: the service may have done it, or may still do it."""
+    late: bool = False
+    """An attempt was never answered: the service may still carry it out."""
+    timer: Timer | None = None
+    keep_timer: bool = False
+    """Leave the timer as it is; else it becomes `timer`, or none."""
+
+
+class SequenceChanges(Protocol):
+    """The locks of the sequences. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def revisions(self, workspace: str) -> Mapping[str, int]:
+        """The number of changes of each sequence that ever was changed, or `UNDER_WAY`."""
+        ...
+
+    async def begin(self, workspace: str, sequence: str, *, status: Status) -> SequenceChange | None:
+        """Lock a sequence; None while another change is under way."""
+        ...
+
+    async def renew(self, change: SequenceChange) -> bool:
+        """Keep the lock; False: it expired, and another change has begun."""
+        ...
+
+    async def end(self, change: SequenceChange, result: ChangeResult) -> bool:
+        """Unlock, and write down the result; False: as in `renew`, and no timer was touched."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

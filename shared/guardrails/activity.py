@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from shared.domain.guard_records import CLOSED, HEALTH, POLL, CountSample, Happening
+from shared.domain.records import CLOSED, HEALTH, POLL, CountSample, Happening
 from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import Metric, Scope, subject_key
 

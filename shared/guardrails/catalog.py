@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shared.domain.guard_records import StoredRule
+from shared.domain.records import StoredRule
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.rule import Rule, default_name
 from shared.guardrails.sentence import Misunderstood, parse

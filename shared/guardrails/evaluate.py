@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shared.domain.evidence import chance_of_so_few, rate_of
-from shared.domain.guard_records import ALL, Incident, Switch
+from shared.domain.records import ALL, Incident, Switch
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import (

@@ -12,7 +12,7 @@ from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput
 from lark.exceptions import VisitError
 
 from shared.domain.alert_settings import QuietHours
-from shared.domain.recurrence import find_zone, parse_time
+from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.rule import QUOTES, Action, Comparison, Condition, Metric, Rule, Scope
 from shared.guardrails.sentence import Misunderstood, Part
 from shared.guardrails.words import (

@@ -18,8 +18,7 @@ from typing import Any, NotRequired, TypedDict
 
 import sqlalchemy as sa
 
-from shared.domain.snapshot import Snapshot
-from shared.domain.snapshot_json import from_text, with_delta
+from shared.domain.snapshot import Snapshot, from_text, with_delta
 from shared.domain.wall_clock import moment
 from shared.history.engine import covered, deltas, samples, series, snapshots, transitions
 

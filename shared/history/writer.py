@@ -17,8 +17,7 @@ import sqlalchemy as sa
 
 from shared.api.models import Inbox
 from shared.domain.health import Thresholds
-from shared.domain.snapshot import Reading, Snapshot
-from shared.domain.snapshot_json import delta_text, to_text
+from shared.domain.snapshot import Reading, Snapshot, delta_text, to_text
 from shared.history import measurements
 from shared.history.engine import (
     covered,

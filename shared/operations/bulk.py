@@ -15,8 +15,7 @@ from shared.commands.arguments import ALL, DOMAIN, OnSequences, Resume, clip
 from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import Effect, RecordsUnavailable, Timer
-from shared.domain.sequence_changes import UNDER_WAY
+from shared.domain.records import UNDER_WAY, Effect, RecordsUnavailable, Timer
 from shared.operations import sequences
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records

@@ -10,7 +10,7 @@ from shared.commands import COMMANDS
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
-from shared.domain.guard_records import ALL, StoredRule, Switch
+from shared.domain.records import ALL, StoredRule, Switch
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
 from shared.guardrails.catalog import NamedRule, catalog, free_name

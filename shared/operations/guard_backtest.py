@@ -9,7 +9,7 @@ from shared.api.errors import OutreachError
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
-from shared.domain.guard_records import GuardRecords
+from shared.domain.records import GuardRecords
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.backtest import Backtest, backtest, charts

@@ -17,8 +17,15 @@ from shared.api.errors import OutreachError, Unavailable, Uncertain, Unreadable
 from shared.api.http.pipeline import failed_attempts
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
-from shared.domain.records import RecordsUnavailable, Timer
-from shared.domain.sequence_changes import LOCK_SECONDS, ChangeResult, SequenceChange, SequenceChanges, Status
+from shared.domain.records import (
+    LOCK_SECONDS,
+    ChangeResult,
+    RecordsUnavailable,
+    SequenceChange,
+    SequenceChanges,
+    Status,
+    Timer,
+)
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 

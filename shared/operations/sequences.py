@@ -15,8 +15,7 @@ from shared.commands.resolve import Resolved
 from shared.commands.result import Result
 from shared.commands.times import LEAP_DAY
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
-from shared.domain.records import AuditEntry, RecordsUnavailable, Timer
-from shared.domain.sequence_changes import Status
+from shared.domain.records import AuditEntry, RecordsUnavailable, Status, Timer
 from shared.operations.context import CommandContext
 from shared.operations.outcome import NO_RECORDS, find_sequence, need_records, refused, which_sequence
 from shared.operations.pauses import FORGOTTEN, RESUME_TIMER, pause_one, read_revisions, resume_one

@@ -14,8 +14,8 @@ from pydantic_core import PydanticCustomError
 
 from shared.api.models import EVENT_KINDS
 from shared.commands.table import COMMANDS, Role
-from shared.domain.recurrence import find_zone, parse_time
 from shared.domain.themes import THEMES
+from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.catalog import NAME
 from shared.guardrails.sentence import Misunderstood, parse
 from shared.storage.database import DatabaseUnusable, parse_url

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 
 from bot.jobs.guardrails import EVERY
-from shared.domain.guard_records import CountSample, Happening
+from shared.domain.records import CountSample, Happening
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, holding

@@ -34,7 +34,7 @@ from sandbox.service import Service
 from sandbox.service.campaign import simulation
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
-from shared.domain.guard_records import StoredRule
+from shared.domain.records import StoredRule
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.backtest import backtest

@@ -11,15 +11,17 @@ import httpx
 
 from shared.commands import Role, UsageError
 from shared.domain.card import Card
-from shared.domain.guard_records import Happening, Incident, Switch
 from shared.domain.records import (
     Actor,
     AlertsSummary,
     AuditEntry,
     ClaimTime,
+    Happening,
+    Incident,
     LeadReply,
     OpenReply,
     Subscription,
+    Switch,
 )
 from shared.domain.wall_clock import DAY
 from shared.operations import error_card

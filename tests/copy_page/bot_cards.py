@@ -26,8 +26,7 @@ from shared.commands import Role, help_card
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Card
 from shared.domain.evidence import Rate
-from shared.domain.guard_records import Incident
-from shared.domain.records import Actor, AuditEntry, Timer
+from shared.domain.records import Actor, AuditEntry, Incident, Timer
 from shared.guardrails import sentence
 
 NOW = datetime(2026, 11, 22, 14, 5, tzinfo=UTC)

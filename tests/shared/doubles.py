@@ -20,19 +20,22 @@ from shared.commands import Invocation, Role, parse
 from shared.commands.result import Result
 from shared.domain.card import Card
 from shared.domain.records import (
+    UNDER_WAY,
     Actor,
     AlertsSummary,
     AuditEntry,
+    ChangeResult,
     ClaimTime,
     InterestedReply,
     LeadReply,
     OpenReply,
     PeriodRecords,
     RecordsUnavailable,
+    SequenceChange,
+    Status,
     Subscription,
     Timer,
 )
-from shared.domain.sequence_changes import UNDER_WAY, ChangeResult, SequenceChange, Status
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.settings import Workspace

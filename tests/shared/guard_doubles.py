@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shared.domain.guard_records import ALL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.domain.records import ALL, CountSample, Happening, Incident, StoredRule, Switch
 
 
 @dataclass
 class MemoryGuardrails:
-    """Implements `shared.domain.guard_records.GuardRecords` for one workspace."""
+    """Implements `shared.domain.records.GuardRecords` for one workspace."""
 
     added: dict[str, StoredRule] = field(default_factory=dict)
     off: dict[str, Switch] = field(default_factory=dict)

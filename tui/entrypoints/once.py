@@ -13,8 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from shared.domain import evidence
-from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot
-from shared.domain.snapshot_json import to_json
+from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot, to_json
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json

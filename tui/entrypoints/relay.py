@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shared.domain.records import LeadReply
-from shared.domain.snapshot import Snapshot
-from shared.domain.snapshot_json import record_to_json, to_json
+from shared.domain.snapshot import Snapshot, record_to_json, to_json
 from tui.feed.poller import Tick
 
 MOST_BYTES = 64 * 1024 * 1024

@@ -16,8 +16,7 @@ from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds
 from shared.domain.records import LeadReply
-from shared.domain.snapshot import Snapshot
-from shared.domain.snapshot_json import from_json, record_from_json
+from shared.domain.snapshot import Snapshot, from_json, record_from_json
 from shared.history import History
 from shared.storage.database import parse_url
 from tui.app.dashboard import DashboardApp, utc_now

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
-from shared.domain.guard_records import Incident
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.records import InterestedReply
+from shared.domain.records import Incident, InterestedReply
 from shared.domain.snapshot import (
     SOURCES,
     DailyCounts,

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from shared.domain.card import Tone
-from shared.domain.conditions import DOMAIN_KINDS, GUARDRAIL, Condition
+from shared.domain.workspace_verdict import DOMAIN_KINDS, GUARDRAIL, Condition
 from shared.text.sanitize import visible
 from tui.model.changes import stops_sending
 from tui.model.lines import ChangeLine

@@ -14,10 +14,15 @@ from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
 from shared.domain import evidence, health, totals
 from shared.domain.card import Tone
-from shared.domain.conditions import Condition, conditions_of
 from shared.domain.failures import UNREACHABLE
 from shared.domain.snapshot import SOURCES, Snapshot
-from shared.domain.workspace_verdict import InboxCounts, WorkspaceVerdict, judge_reading
+from shared.domain.workspace_verdict import (
+    Condition,
+    InboxCounts,
+    WorkspaceVerdict,
+    conditions_of,
+    judge_reading,
+)
 from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
 from tui.theme import formatting
 

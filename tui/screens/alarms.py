@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from shared.domain.card import Card, Fact, Tone
-from shared.domain.conditions import DOMAIN_KINDS
+from shared.domain.workspace_verdict import DOMAIN_KINDS
 from shared.text.formats import show_count, show_exact_span
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import WorkspaceState

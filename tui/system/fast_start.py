@@ -16,8 +16,7 @@ from typing import Any
 
 from shared.domain.health import DEFAULT as THRESHOLDS
 from shared.domain.health import Thresholds
-from shared.domain.snapshot import Snapshot
-from shared.domain.snapshot_json import from_text, with_delta
+from shared.domain.snapshot import Snapshot, from_text, with_delta
 from shared.storage.config_file import UntrustedFile, find_config, user_state_folder
 
 DEFAULT = "default"

@@ -23,8 +23,16 @@ from bot.store.db.guardrail_schema import incidents, rules, samples, switches, t
 from bot.store.db.schema import audit, sightings
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.guard_records import ALL, CLOSED, CountSample, Happening, Incident, StoredRule, Switch
-from shared.domain.records import AuditEntry
+from shared.domain.records import (
+    ALL,
+    CLOSED,
+    AuditEntry,
+    CountSample,
+    Happening,
+    Incident,
+    StoredRule,
+    Switch,
+)
 from shared.domain.wall_clock import DAY, HOUR
 from shared.guardrails.activity import domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
@@ -46,7 +54,7 @@ _HAPPENING = [sightings.c[name] for name in ("at", "kind", "sequence", "inbox", 
 
 
 class Guardrails(Repository):
-    """Implements `shared.domain.guard_records.GuardRecords`."""
+    """Implements `shared.domain.records.GuardRecords`."""
 
     @reads
     def rules(self, tx: Transaction, workspace: str) -> Sequence[StoredRule]:

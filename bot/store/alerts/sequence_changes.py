@@ -22,8 +22,15 @@ from bot.store.db.engine import Repository, Transaction, probes, reads, writes
 from bot.store.db.schema import audit, sequence_changes, timers
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import AuditEntry, Timer
-from shared.domain.sequence_changes import LOCK_SECONDS, UNDER_WAY, ChangeResult, SequenceChange, Status
+from shared.domain.records import (
+    LOCK_SECONDS,
+    UNDER_WAY,
+    AuditEntry,
+    ChangeResult,
+    SequenceChange,
+    Status,
+    Timer,
+)
 from shared.domain.wall_clock import moment
 
 RESUME = "resume"
@@ -238,7 +245,7 @@ class Doubtful:
 
 
 class SequenceChanges(Repository):
-    """Implements `shared.domain.sequence_changes.SequenceChanges`."""
+    """Implements `shared.domain.records.SequenceChanges`."""
 
     @reads
     def revisions(self, tx: Transaction, workspace: str) -> Mapping[str, int]:

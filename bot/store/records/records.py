@@ -43,8 +43,7 @@ from shared.domain.records import (
     Subscription,
     Timer,
 )
-from shared.domain.recurrence import MORNING, Recurrence, parse_recurrence
-from shared.domain.wall_clock import DAY, moment
+from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
 
 REPLIES = ("reply.interested", "lead.replied")
 

@@ -17,9 +17,8 @@ from shared.commands.arguments import Inboxes, Open
 from shared.commands.periods import Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
-from shared.domain.known_days import is_known_from
 from shared.domain.records import ClaimTime, OpenReply
-from shared.domain.snapshot import service_day
+from shared.domain.snapshot import is_known_from, service_day
 from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations.context import CommandContext

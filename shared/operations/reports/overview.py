@@ -18,9 +18,8 @@ from shared.commands.periods import Stats
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.forecast import WEEKS, Span, day_total
-from shared.domain.guard_records import number_of
 from shared.domain.health import DomainHealth, count_by_kind, worst
-from shared.domain.records import AlertsSummary, RecordsUnavailable
+from shared.domain.records import AlertsSummary, RecordsUnavailable, number_of
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge

@@ -17,8 +17,7 @@ from shared.commands.periods import STATS_GROUPS, Period, Stats
 from shared.commands.result import Result
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, columns, number
-from shared.domain.known_days import is_known_from
-from shared.domain.snapshot import service_day
+from shared.domain.snapshot import is_known_from, service_day
 from shared.domain.totals import rate, totals
 from shared.operations.context import CommandContext
 from shared.operations.reports import people

@@ -15,7 +15,7 @@ from bot.store.alerts.guardrails import Claim
 from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
 from shared.commands.guard_arguments import Guard
-from shared.domain.guard_records import Incident
+from shared.domain.records import Incident
 from shared.guardrails.sentence import parse as parse_rule
 from tests.bot.harness import CHANNEL, BotHarness
 from tests.waiting import until

@@ -12,8 +12,7 @@ from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
 from bot.store import Store
 from shared.domain.card import Card
-from shared.domain.guard_records import StoredRule, Switch
-from shared.domain.records import AuditEntry
+from shared.domain.records import AuditEntry, StoredRule, Switch
 from shared.guardrails.defaults import SHIPPED
 from tests.bot.fake_service import Remote
 from tests.bot.manual_clock import MINUTE, ManualClock, arrive, post_all

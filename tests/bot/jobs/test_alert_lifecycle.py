@@ -21,7 +21,7 @@ from shared.api.models import Sequence
 from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
 from shared.domain.records import Subscription
-from shared.domain.recurrence import Recurrence, parse_recurrence
+from shared.domain.wall_clock import Recurrence, parse_recurrence
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (

@@ -14,8 +14,7 @@ from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import parse
 from shared.commands.arguments import OnSequences
-from shared.domain.guard_records import Switch, number_of
-from shared.domain.records import RecordsUnavailable
+from shared.domain.records import RecordsUnavailable, Switch, number_of
 from shared.guardrails.activity import Activity
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE

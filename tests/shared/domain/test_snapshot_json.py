@@ -7,10 +7,19 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from shared.api.models import Lead, StatsRow
-from shared.domain.guard_records import Incident
-from shared.domain.records import InterestedReply
-from shared.domain.snapshot import DailyCounts, InterestedCount, Reading, Snapshot
-from shared.domain.snapshot_json import delta_text, from_json, from_text, to_json, to_text, with_delta
+from shared.domain.records import Incident, InterestedReply
+from shared.domain.snapshot import (
+    DailyCounts,
+    InterestedCount,
+    Reading,
+    Snapshot,
+    delta_text,
+    from_json,
+    from_text,
+    to_json,
+    to_text,
+    with_delta,
+)
 
 NOW = datetime(2026, 3, 2, 14, 32, tzinfo=UTC)
 MAYA = Lead(id="ld_1", email="Maya@harbor.example", status="interested", first_name="Maya")

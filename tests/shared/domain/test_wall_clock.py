@@ -10,8 +10,7 @@ import pytest
 
 from shared.commands.times import DAYS, Moment
 from shared.domain.alert_settings import QuietHours
-from shared.domain.recurrence import Recurrence
-from shared.domain.wall_clock import instant, last_instant, occurrences
+from shared.domain.wall_clock import Recurrence, instant, last_instant, occurrences
 from tests.shared.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
 from tui.app.replay_control import parse_moment
 from tui.system.self_restart import is_due

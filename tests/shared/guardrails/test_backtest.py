@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.domain.guard_records import CountSample, Happening
+from shared.domain.records import CountSample, Happening
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.backtest import backtest, charts

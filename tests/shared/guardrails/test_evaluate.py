@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shared.domain.guard_records import ALL, CountSample, Happening, Incident, Switch
+from shared.domain.records import ALL, CountSample, Happening, Incident, Switch
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, evaluate, holding, standing

@@ -19,8 +19,7 @@ from sqlalchemy.engine import URL
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
-from shared.domain.snapshot import SOURCES, Reading, Snapshot
-from shared.domain.snapshot_json import from_json, to_json, to_text
+from shared.domain.snapshot import SOURCES, Reading, Snapshot, from_json, to_json, to_text
 from shared.history import History, HistoryUnavailable
 from shared.storage.database import parse_url, sibling_url
 from tests.shared.doubles import NOW

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from shared.commands import Role, UsageError, parse, render
-from shared.domain.guard_records import CountSample, Happening, Incident
+from shared.domain.records import CountSample, Happening, Incident
 from shared.domain.wall_clock import DAY
 from shared.operations import run
 from shared.settings import Settings

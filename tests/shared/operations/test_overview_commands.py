@@ -14,8 +14,7 @@ from shared.commands import COMMANDS, Role, parse
 from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.evidence import Contest, Rate
-from shared.domain.guard_records import number_of
-from shared.domain.records import AlertsSummary
+from shared.domain.records import AlertsSummary, number_of
 from shared.operations import run
 from shared.settings import load
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said, text

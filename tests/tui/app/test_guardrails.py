@@ -9,8 +9,7 @@ import pytest
 
 from shared.commands import Invocation
 from shared.commands.result import Problem, Result
-from shared.domain.guard_records import CountSample, Happening, Incident
-from shared.domain.records import RecordsUnavailable
+from shared.domain.records import CountSample, Happening, Incident, RecordsUnavailable
 from shared.domain.snapshot import Snapshot
 from shared.domain.wall_clock import DAY
 from shared.operations import error_card

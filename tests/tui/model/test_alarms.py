@@ -15,8 +15,8 @@ from shared.api.errors import (
     Unreachable,
     Unreadable,
 )
-from shared.domain.conditions import Condition
 from shared.domain.failures import RATE_LIMITED, REJECTED, UNREACHABLE, UNREADABLE, cause_of
+from shared.domain.workspace_verdict import Condition
 from tests.tui.accounts import NOW, account, board_of
 from tui.model.alarms import (
     MOST,
