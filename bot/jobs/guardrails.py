@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -18,11 +18,12 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.domain.records import ALL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog
-from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured
-from shared.guardrails.rule import Action, Rule, Scope, subject_key
+from shared.guardrails.evaluate import BASELINE_WINDOWS, Finding, doubt, holding, is_on, measured
+from shared.guardrails.rule import Action, Comparison, Rule, Scope, subject_key
 from shared.operations import with_workspace
 
 EVERY = 30.0
@@ -31,6 +32,7 @@ RELOAD_SECONDS = 3600.0
 """How often everything is read again, which also forgets what is old."""
 OVERLAP = 1800.0
 """Deliveries are read again for so long: some are routed later than they came."""
+HOURS = 24
 DATA = "(data)"
 """Used instead of a rule's name for the incident of incomplete data."""
 
@@ -66,14 +68,17 @@ class GuardrailWatch:
         self._accounts: dict[str, Account] = {name: Account() for name in contexts.clients}
         self._routed: dict[int, float] = {}
         self._loaded_at, self._read_until = float("-inf"), 0.0
+        self._spans: frozenset[float] = frozenset()
+        """The ages at which windows of the rules begin: around these, every reading was loaded."""
+        self._learned: list[tuple[str, Sequence[CountSample]]] = []
         self._rules: dict[str, tuple[Sequence[StoredRule], dict[str, NamedRule]]] = {}
         catalog(
             {}, ()
         )  # now, while nobody waits: the first sentence loads the grammar, for a tenth of a second
 
     def learn(self, workspace: str, samples: Sequence[CountSample]) -> None:
-        """Add counts that this process has just stored."""
-        self._accounts[workspace].activity.add((), samples)
+        """Take counts that this process has just stored into the next check."""
+        self._learned.append((workspace, samples))
 
     def saw(self, workspace: str, sequences: Sequence[Campaign], at: float) -> None:
         account = self._accounts[workspace]
@@ -81,11 +86,11 @@ class GuardrailWatch:
 
     async def check(self) -> None:
         """Continue interrupted acts, then evaluate every rule. Raises `RecordsUnavailable`."""
-        await self._read()
         stored, switches = (
             await self._store.guardrails.all_rules(),
             await self._store.guardrails.all_switches(),
         )
+        await self._read(self._spans_of(stored))
         all_off = any(is_on(one, now=self._now) for one in switches.get(ALL, ()))
         await self._acts.resume_interrupted(
             is_off=lambda one: all_off or _off(one.rule, switches.get(one.workspace, ()), now=self._now)
@@ -103,31 +108,59 @@ class GuardrailWatch:
     def _now(self) -> float:
         return self._store.database.clock()
 
-    async def _read(self) -> None:
-        """The events since the last check; once an hour, all events."""
+    async def _read(self, spans: frozenset[float]) -> None:
+        """The events since the last check; once an hour, or where a rule looks further back, all events."""
         now = self._now
-        guardrails = self._store.guardrails
-        if not 0 <= now - self._loaded_at < RELOAD_SECONDS:
-            happened = await guardrails.happened(now - HORIZON)
-            sampled = await guardrails.sampled(now - HORIZON)
-            # Of a large account this takes seconds, in which Slack and the service wait for nothing.
-            loaded = await asyncio.to_thread(_gather, self._accounts.keys(), happened, sampled)
-            for name, activity in loaded.items():
-                self._accounts[name].activity = activity
-            self._routed = {number: one.at for number, _, one in happened}
-            self._loaded_at = now
+        if not (0 <= now - self._loaded_at < RELOAD_SECONDS and spans <= self._spans):
+            await self._reload(now, spans)
         else:
-            happened = [row for row in await guardrails.happened(now - OVERLAP) if row[0] not in self._routed]
-            sampled = await guardrails.sampled(self._read_until - 60)
-            for number, workspace, one in happened:
-                if workspace in self._accounts:
-                    self._accounts[workspace].activity.add((one,))
-                    self._routed[number] = one.at
-            for workspace, sample in sampled:
-                if workspace in self._accounts:
-                    self._accounts[workspace].activity.add((), (sample,))
+            found = await self._store.guardrails.happened(now - OVERLAP)
+            happened = [row for row in found if row[0] not in self._routed]
+            sampled = await self._store.guardrails.sampled(self._read_until - 60)
+            await asyncio.to_thread(self._take, happened, sampled)
+            self._routed |= {number: one.at for number, _, one in happened}
+        learned, self._learned = self._learned, []
+        for workspace, samples in learned:
+            await asyncio.to_thread(self._accounts[workspace].activity.add, (), samples)
         self._read_until = now
         self._routed = {number: at for number, at in self._routed.items() if at > now - 2 * OVERLAP}
+
+    async def _reload(self, now: float, spans: frozenset[float]) -> None:
+        """Read everything again, in threads and in portions: of a large account it is millions of rows."""
+        self._loaded_at = float("-inf")  # one that fails is begun again before anything is evaluated
+        for account in self._accounts.values():
+            account.activity = Activity()  # before the new one, so that there is memory for one only
+        happened = await self._store.guardrails.happened(now - HORIZON)
+        await asyncio.to_thread(self._take, happened, ())
+        self._routed = {number: one.at for number, _, one in happened}
+        for start, end, is_edge in portions(now, spans):
+            sampled = await self._store.guardrails.sampled(start, end, last_of_day=not is_edge)
+            await asyncio.to_thread(self._take, (), sampled)
+        self._loaded_at, self._spans = now, spans
+
+    def _take(
+        self, happened: Iterable[tuple[int, str, Happening]], sampled: Iterable[tuple[str, CountSample]]
+    ) -> None:
+        for _, workspace, one in happened:
+            if workspace in self._accounts:
+                self._accounts[workspace].activity.add((one,))
+        for workspace, sample in sampled:
+            if workspace in self._accounts:
+                self._accounts[workspace].activity.add((), (sample,))
+
+    def _spans_of(self, stored: Mapping[str, Sequence[StoredRule]]) -> frozenset[float]:
+        conditions = [
+            named.rule.condition
+            for workspace in self._accounts
+            for named in self._catalog(workspace, stored.get(workspace, ())).values()
+        ]
+        spans = {one.window.total_seconds() for one in conditions}
+        spans |= {
+            one.window.total_seconds() * (1 + BASELINE_WINDOWS)
+            for one in conditions
+            if one.test is Comparison.BELOW_BASELINE
+        }
+        return frozenset(spans)
 
     def _catalog(self, workspace: str, stored: Sequence[StoredRule]) -> dict[str, NamedRule]:
         known = self._rules.get(workspace)
@@ -146,11 +179,11 @@ class GuardrailWatch:
         activity, now = self._accounts[workspace].activity, self._now
         held: set[tuple[str, str, str]] = set()
         doubts: dict[str, str] = {}
-        for name, named in rules.items():
-            why = doubt(named.rule, activity, now=now) if named.rule.action is Action.ACT else ""
+        for name, why, found in await asyncio.to_thread(_judge, rules, activity, now):
+            named = rules[name]
             if why:
                 doubts[name] = why
-            for one in holding(named.rule, activity, now=now):
+            for one in found:
                 place = (workspace, name, one.subject)
                 held.add(place)
                 if place not in open_ and not why:
@@ -279,20 +312,37 @@ class GuardrailWatch:
         await self._acts.release_timers(seen)
 
 
-def _gather(
-    workspaces: Iterable[str],
-    happened: Iterable[tuple[int, str, Happening]],
-    sampled: Iterable[tuple[str, CountSample]],
-) -> dict[str, Activity]:
-    """What is known of each workspace."""
-    found = {name: Activity() for name in workspaces}
-    for _, workspace, one in happened:
-        if workspace in found:
-            found[workspace].add((one,))
-    for workspace, sample in sampled:
-        if workspace in found:
-            found[workspace].add((), (sample,))
-    return found
+def _judge(
+    rules: Mapping[str, NamedRule], activity: Activity, now: float
+) -> list[tuple[str, str, list[Finding]]]:
+    """For each rule why it must not act, and the subjects for which it holds."""
+    return [
+        (
+            name,
+            doubt(named.rule, activity, now=now) if named.rule.action is Action.ACT else "",
+            holding(named.rule, activity, now=now),
+        )
+        for name, named in rules.items()
+    ]
+
+
+def portions(now: float, spans: Iterable[float]) -> Iterator[tuple[float, float, bool]]:
+    """The times that a reload reads one after another, and whether a window may begin there until the next one.
+
+    Of a day that is wholly within or before every window only its last counts matter.
+    """
+    ages = {0.0, *spans}
+    edges = {(now - age + later) // DAY for age in ages for later in (0.0, RELOAD_SECONDS + EVERY)}
+    today = now // DAY
+    day = (now - HORIZON) // DAY
+    while day < today:
+        parts = HOURS if day in edges else 1
+        for part in range(parts):
+            yield (day + part / parts) * DAY, (day + (part + 1) / parts) * DAY, day in edges
+        day += 1
+    for part in range(HOURS):
+        end = (today + (part + 1) / HOURS) * DAY if part < HOURS - 1 else float("inf")
+        yield (today + part / HOURS) * DAY, end, True
 
 
 def _off(rule: str, switches: Sequence[Switch], *, now: float) -> bool:

@@ -26,6 +26,7 @@ from bot.store.queue.outbox import PlannedPost
 from shared.domain.records import (
     ALL,
     CLOSED,
+    POLL,
     AuditEntry,
     CountSample,
     Happening,
@@ -158,12 +159,24 @@ class Guardrails(Repository):
         return [CountSample(**row._asdict()) for row in tx.execute(query)]
 
     @reads
-    def sampled(self, tx: Transaction, since: float) -> Sequence[tuple[str, CountSample]]:
-        """The counts of every workspace since then, each with its workspace."""
-        query = sa.select(samples.c.workspace, *_SAMPLE).where(samples.c.at >= since).order_by(samples.c.at)
+    def sampled(
+        self, tx: Transaction, since: float, until: float = float("inf"), *, last_of_day: bool = False
+    ) -> Sequence[tuple[str, CountSample]]:
+        """The counts of every workspace in this time, each with its workspace; or only the last of each day."""
+        c = samples.c
+        query = sa.select(c.workspace, *_SAMPLE).where(c.at >= since, c.at < until)
+        if last_of_day:
+            rank = sa.func.row_number().over(
+                partition_by=(c.workspace, c.day, c.scope, c.key), order_by=c.slot.desc()
+            )
+            ranked = query.add_columns(rank.label("rank")).subquery()
+            kept = (ranked.c.rank == 1) | (ranked.c.scope == POLL)  # between readings lie outages
+            query = sa.select(ranked.c.workspace, *(ranked.c[one.name] for one in _SAMPLE)).where(kept)
         return [
             (name, CountSample(scope=scope, key=key, day=day, at=at, sends=sends, replies=replies, positive=positive, health=health))
-            for name, scope, key, day, at, sends, replies, positive, health in tx.execute(query)
+            for name, scope, key, day, at, sends, replies, positive, health in tx.execute(
+                query.order_by(query.selected_columns.at)
+            )
         ]  # fmt: skip
 
     @reads

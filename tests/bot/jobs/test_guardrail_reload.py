@@ -1,0 +1,140 @@
+"""What guardrails keep in memory: every reading where a window begins, of other days the last, and nothing on the loop."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+from collections.abc import Iterable, Sequence
+
+import pytest
+import sqlalchemy as sa
+
+from bot.jobs.guardrails import RELOAD_SECONDS, portions
+from bot.store import Store, open_store
+from bot.store.alerts.guardrails import SLOT
+from bot.store.db.guardrail_schema import samples
+from shared.domain.records import CountSample, Happening
+from shared.guardrails.activity import HORIZON, Activity
+from shared.guardrails.rule import Metric, Scope
+from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
+from tests.bot.manual_clock import HOUR, ManualClock
+from tests.growth import LINEAR
+
+DAY = 24 * HOUR
+SPANS = (6 * HOUR, DAY, 7 * DAY, 30 * DAY)
+MOST_BYTES = 10_000
+"""Of an inbox, so that 10,000 take less than 100 MB."""
+
+
+def store_counts(store: Store, inboxes: int, *, now: float) -> None:
+    """Of 32 days, as often as they are stored: each quarter of an hour, and each hour when they are three days old."""
+    rows = []
+    for age in range(33):
+        day = int(now // DAY) - age
+        for slot in range(0, 96, 1 if age <= 3 else 4):
+            at = day * DAY + slot * SLOT + 7.25
+            if at < now:
+                rows += [
+                    {
+                        "workspace": "default", "day": day, "slot": slot, "scope": "inbox",
+                        "key": f"sam{n}@mail.example", "at": at, "sends": slot + n % 5, "replies": slot // 9,
+                        "positive": slot // 30, "health": None,
+                    }
+                    for n in range(inboxes)
+                ]  # fmt: skip
+    with store.database.engine.begin() as connection:
+        connection.execute(sa.delete(samples))
+        connection.execute(sa.insert(samples), rows)
+
+
+async def test_a_reload_counts_in_every_window_as_if_all_readings_were_there(
+    url: sa.URL, clock: ManualClock
+) -> None:
+    async with open_store(url, clock=clock) as store:
+        store_counts(store, 2, now=clock.now)
+        whole, reloaded, read = Activity(), Activity(), 0
+        whole.add((), await store.guardrails.samples("default", 0.0))
+        for start, end, is_edge in portions(clock.now, SPANS):
+            found = await store.guardrails.sampled(start, end, last_of_day=not is_edge)
+            reloaded.add((), (one for _, one in found))
+            read += len(found)
+    assert read < len(readings(whole)) / 2
+    for later in (0.0, 1234.0, RELOAD_SECONDS):
+        for span in SPANS:
+            end = clock.now + later
+            for metric in ("sends", Metric.REPLIES):
+                for generous in (True, False):
+                    counts = [
+                        one.counted(metric, Scope.INBOX, start=end - span, end=end, generous=generous)
+                        for one in (whole, reloaded)
+                    ]
+                    assert counts[0] == counts[1], (later, span, metric, generous)
+                    assert counts[0]
+
+
+def readings(activity: Activity) -> Sequence[float]:
+    return [at for daily in activity._counts[Scope.INBOX].values() for at in daily.at]
+
+
+async def test_memory_of_ten_times_as_many_inboxes_is_ten_times_as_much(guarded: GuardedWorkspace) -> None:
+    await guarded.rule(ACTS)
+    used: list[int] = []
+    for inboxes in (10, 100):
+        store_counts(guarded.store, inboxes, now=guarded.clock.now)
+        guarded.watch._loaded_at = float("-inf")
+        tracemalloc.start()
+        await guarded.watch.check()
+        account = guarded.watch._accounts["default"]
+        counts = account.activity._counts[Scope.INBOX]
+        assert len(counts) == inboxes
+        before, _ = tracemalloc.get_traced_memory()
+        counts.clear()
+        account.activity = Activity()
+        used.append(before - tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+    assert used[1] <= LINEAR * used[0]
+    assert used[1] <= MOST_BYTES * 100
+
+
+async def test_readings_are_taken_in_beside_the_event_loop_and_in_portions(
+    guarded: GuardedWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[int] = set()
+    portion: list[int] = []
+    add, sampled = Activity.add, guarded.store.guardrails.sampled
+
+    def added(self: Activity, happenings: Iterable[Happening] = (), new: Iterable[CountSample] = ()) -> None:
+        threads.add(threading.get_ident())
+        add(self, happenings, new)
+
+    async def counted(
+        since: float, until: float = float("inf"), *, last_of_day: bool = False
+    ) -> Sequence[tuple[str, CountSample]]:
+        found = await sampled(since, until, last_of_day=last_of_day)
+        portion.append(len(found))
+        return found
+
+    monkeypatch.setattr(Activity, "add", added)
+    monkeypatch.setattr(guarded.store.guardrails, "sampled", counted)
+    await guarded.rule(ACTS)
+    store_counts(guarded.store, 20, now=guarded.clock.now)
+    await guarded.sampler.sample()
+    await guarded.watch.check()
+    assert max(portion) <= 4 * 20 + 10  # an hour of each inbox, and of the workspace
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+async def test_a_rule_with_a_longer_window_reads_the_readings_where_it_begins(
+    guarded: GuardedWorkspace,
+) -> None:
+    await guarded.rule(ACTS)
+    store_counts(guarded.store, 1, now=guarded.clock.now)
+    await guarded.watch.check()
+    await guarded.rule("notify about inbox when replies < 1% of at least 50 sends in 12d", name="later")
+    await guarded.watch.check()
+    daily = guarded.watch._accounts["default"].activity._counts[Scope.INBOX]["sam0@mail.example"]
+    edge = int((guarded.clock.now - 12 * DAY) // DAY)
+    assert list(daily.days).count(edge) == 24
+    assert list(daily.days).count(edge - 1) == 1
+    assert min(daily.at) >= guarded.clock.now - HORIZON - DAY
