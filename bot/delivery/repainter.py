@@ -97,7 +97,7 @@ class Repainter:
         match outcome:
             case Sent():
                 await self._store.repaints.done(message)
-            case ChannelRefused(error=error) if error == NOT_INSTALLED:  # without an audience
+            case ChannelRefused(error=error) if error == NOT_INSTALLED:  # no one can see it any more
                 await self._store.repaints.done(message)
             case NotSent(error=error) if error == RATE_LIMITED:
                 await self._store.repaints.throttled(message, seconds=outcome.after)

@@ -103,7 +103,8 @@ def not_allowed(tx: Transaction, known: Iterable[tuple[str, str]]) -> frozenset[
     of_teams = {(channel, workspace) for channel, workspace in known if split_id(channel)[0] and workspace}
     if not of_teams:
         return frozenset()
-    installed, allowed = _installed(tx), _allowed(tx)
+    installed = _installed(tx)
+    allowed = {(row.team, row.workspace) for row in tx.execute(sa.select(slack_team_workspaces))}
     return frozenset(
         (channel, workspace)
         for channel, workspace in of_teams
@@ -123,10 +124,6 @@ def _is_stranded(tx: Transaction) -> sa.ColumnElement[bool]:
 
 def _installed(tx: Transaction) -> set[str]:
     return set(tx.scalars(sa.select(slack_bots.c.team_id).where(slack_bots.c.team_id.is_not(None))))
-
-
-def _allowed(tx: Transaction) -> set[tuple[str, str]]:
-    return {(row.team, row.workspace) for row in tx.execute(sa.select(slack_team_workspaces))}
 
 
 def _reopen_installed(tx: Transaction) -> None:

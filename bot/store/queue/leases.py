@@ -196,7 +196,8 @@ def _next_in(tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any]) 
 
 
 def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    _doubt(tx, lease, timings=timings)
+    # What was being sent when its lease ended may be in the channel, or still arrive.
+    dead_letters.look_for(tx, _LEFT, {"of": lease.channel}, after=timings.read_pause / 2)
     if (lease.tat or 0.0) > tx.now + SET_BACK:
         tx.execute(LEASE, {"of": lease.channel, "tat": tx.now})
     opening = timings.opens_at(lease.tat or 0.0)
@@ -235,17 +236,11 @@ _THREAD = sa.select(sa.case((posts.c.thread_ts != "", posts.c.thread_ts), else_=
 )
 
 
-def _doubt(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> None:
-    """What was being sent when its lease ended may be in the channel, or still arrive."""
-    dead_letters.look_for(tx, _LEFT, {"of": lease.channel}, after=timings.read_pause / 2)
-
-
 def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
     """In a channel that refused everything, one dead letter is tried, another one each time."""
     if not lease.trouble:
         return None
-    letter = dead_letter(tx, lease.channel)
-    return _take(tx, lease, letter, timings=timings)
+    return _take(tx, lease, dead_letter(tx, lease.channel), timings=timings)
 
 
 def _answer(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
@@ -255,7 +250,7 @@ def _answer(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Ch
 
 
 def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    in_doubt = _is_in_doubt(tx, lease.channel)
+    in_doubt = tx.execute(_UNCERTAIN, {"of": lease.channel}).first() is not None
     incidents = waiting_incidents(tx, lease.channel, limit=MANY_INCIDENTS, in_order=in_doubt)
     many = len(incidents) == MANY_INCIDENTS
     if not many or lease.token % 2:
@@ -263,10 +258,6 @@ def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> 
         return first or _other(tx, lease, timings=timings, in_doubt=in_doubt)
     other = _other(tx, lease, timings=timings, in_doubt=in_doubt)
     return other or _take(tx, lease, incidents[:1], timings=timings)
-
-
-def _is_in_doubt(tx: Transaction, channel: str) -> bool:
-    return tx.execute(_UNCERTAIN, {"of": channel}).first() is not None
 
 
 def _other(
@@ -484,7 +475,8 @@ class Outcomes(Repository):
         if lease.trouble:
             return
         tx.execute(_REFUSED, {"of": channel, "error": error})
-        due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(_unsent(channel).exists())) else None
+        unsent = sa.exists().where(posts.c.channel == channel, UNSENT)
+        due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(unsent)) else None
         changed = {"trouble": error, "trouble_since": tx.now, "due_at": due}
         tx.execute(LEASE, {"of": channel, **changed})
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
@@ -525,10 +517,6 @@ def _is_used(tx: Transaction, channel: str) -> bool:
 
 def _lease_of(channel: str) -> sa.Select[Any]:
     return sa.select(channel_leases).where(channel_leases.c.channel == channel).with_for_update()
-
-
-def _unsent(channel: str) -> sa.Select[Any]:
-    return sa.select(posts.c.id).where(posts.c.channel == channel, UNSENT)
 
 
 _HELD = (

@@ -111,7 +111,8 @@ class Lookups(Repository):
         found = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
         missing = [post.id for post in lookup.posts if post.id not in found]
         _mark_found(tx, found)
-        row = tx.execute(_row(lookup).with_for_update()).one_or_none()
+        mine = _at(lookup.channel, lookup.thread_ts) & (lookups.c.token == lookup.token)
+        row = tx.execute(sa.select(lookups).where(mine).with_for_update()).one_or_none()
         if row is not None:
             if look.complete:
                 _mark_absent(tx, missing, began_at=row.began_at)
@@ -147,10 +148,6 @@ _NEXT = sa.select(sa.func.min(sa.case((_IS_FREE, c.due_at), else_=c.lease_until)
 
 def _at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:
     return (lookups.c.channel == channel) & (lookups.c.thread_ts == thread_ts)
-
-
-def _row(lookup: Lookup) -> sa.Select[Any]:
-    return sa.select(lookups).where(_at(lookup.channel, lookup.thread_ts), lookups.c.token == lookup.token)
 
 
 def _uncertain_at(channel: str, thread_ts: str) -> sa.ColumnElement[bool]:

@@ -111,12 +111,10 @@ def read_posts(
     tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
 ) -> tuple[Post, ...]:
     """The rows of a query on `drawable`."""
-    return tuple(_post(row) for row in tx.execute(query, values))
-
-
-def _post(row: sa.Row[Any]) -> Post:
-    own = dict(zip(_NAMES, row, strict=False))
-    return Post(**own, alert=alert_row.alert_of(row[len(_NAMES) :]))
+    return tuple(
+        Post(**dict(zip(_NAMES, row, strict=False)), alert=alert_row.alert_of(row[len(_NAMES) :]))
+        for row in tx.execute(query, values)
+    )
 
 
 # The queries over what is not sent are built once: this takes longer than their execution.

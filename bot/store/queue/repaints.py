@@ -71,7 +71,7 @@ class Repaints(Repository):
         places = list(dict.fromkeys((r.channel, r.ts) for r in first))
         for team, count in Counter(split_id(channel)[0] for channel, _ in places).items():
             take(tx, limits.get(team), in_team(team, UPDATE), UPDATES, count=count)
-        return tuple(_message(tx, *place) for place in places)
+        return tuple(read_posts(tx, _MESSAGE, {"channel": channel, "ts": ts}) for channel, ts in places)
 
     @writes
     def done(self, tx: Transaction, message: Sequence[Post]) -> None:
@@ -231,10 +231,6 @@ def _of_channel(channel: str) -> str:
 def _postpone(tx: Transaction, message: Sequence[Post], seconds: float) -> None:
     stale = posts.c.id.in_([post.id for post in message]) & posts.c.repaint_at.is_not(None)
     tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now + min(seconds, LONGEST)))
-
-
-def _message(tx: Transaction, channel: str, ts: str) -> tuple[Post, ...]:
-    return read_posts(tx, _MESSAGE, {"channel": channel, "ts": ts})
 
 
 def _is_editable(channel: str, ts: str) -> sa.ColumnElement[bool]:
