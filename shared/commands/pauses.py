@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Self
@@ -45,6 +45,9 @@ class Pause(OnSequences):
             )
             at = 1 if words and words[0].quoted and not words[0].key else at
             target, rest = words[:at], words[at:]
+        scope = words[:1] if words and (words[0].quoted or cls(target=texts(words[:1])).scope) else ()
+        if not duration and not until and scope and (mistake := find_end_mistake(texts(words[1:]))):
+            raise ArgumentError(mistake.problem, hint=mistake.hint)
         if rest and rest[0].is_one_of("reason", "reason:"):
             rest = rest[1:]
         return cls(
@@ -56,12 +59,75 @@ class Pause(OnSequences):
 
     def write(self) -> Iterable[str]:
         yield from write_target(self.target)
-        if self.duration:
-            yield from ("for", short_duration(self.duration))
-        elif self.until:
-            yield from ("until", *str(self.until).split())
+        yield from _end(self.duration, self.until)
         if self.reason:
             yield from ("reason", quote(self.reason))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndMistake:
+    """Words that seem to say when a pause ends, and don't; with the duration or time that they are near to."""
+
+    problem: str
+    duration: timedelta | None = None
+    until: times.Moment | None = None
+
+    @property
+    def end(self) -> str:
+        """`for 1h`; empty where nothing is near."""
+        return " ".join(_end(self.duration, self.until))
+
+    @property
+    def hint(self) -> str:
+        near = f"Did you mean `{self.end}`?" if self.end else _DURATIONS
+        return f"{near} A reason comes after `reason`."
+
+
+def find_end_mistake(words: Sequence[str]) -> EndMistake | None:
+    """What is wrong with the words after the name, where they begin like an end of the pause and not like a reason."""
+    given = " ".join(words)
+    if duration := parse_duration(given):
+        return EndMistake(problem=f"“{clip(given)}” needs a “for”.", duration=duration)
+    moment = times.read_moment(words)
+    if moment and moment[1] == len(words):
+        return EndMistake(problem=f"“{clip(given)}” needs an “until”.", until=moment[0])
+    is_length = _LENGTH.match(given.lower())
+    if not is_length and (not words or words[0].lower() != "for"):
+        return None
+    length = given if is_length else given.removeprefix(words[0]).strip()
+    problem = f"“{clip(length)}” isn't a duration." if length else "For how long?"
+    return EndMistake(problem=problem, duration=_spelled_out(length))
+
+
+def _end(duration: timedelta | None, until: times.Moment | None) -> Iterable[str]:
+    if duration:
+        yield from ("for", short_duration(duration))
+    elif until:
+        yield from ("until", *str(until).split())
+
+
+_LENGTH = re.compile(r"[0-9][0-9.,]*\s*(?:[smhdw]|mins?|minutes?|hrs?|hours?|days?|weeks?)\b")
+_DURATIONS = "Use 30m, 2h, 1d or 1h30m, up to one year."
+_COUNTS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "eight": 8,
+    "twelve": 12,
+}
+_LENGTHS = {"half an hour": timedelta(minutes=30), "half a day": timedelta(hours=12)}
+
+
+def _spelled_out(text: str) -> timedelta | None:
+    """`an hour`, `two days`, `half an hour`."""
+    found = re.match(rf"({'|'.join(_COUNTS)})\s+(min|hour|day|week)", text.lower())
+    length = next((length for words, length in _LENGTHS.items() if text.lower().startswith(words)), None)
+    return parse_duration(f"{_COUNTS[found[1]]}{found[2][0]}") if found else length
 
 
 def _find_until(words: Words) -> tuple[int, times.Moment, int] | None:

@@ -10,14 +10,21 @@ from datetime import date, datetime
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
 from shared.commands.arguments import OnSequences, Resume, Sequences, clip
-from shared.commands.pauses import Pause
+from shared.commands.pauses import EndMistake, Pause, find_end_mistake
 from shared.commands.resolve import Resolved
 from shared.commands.result import Result
 from shared.commands.times import LEAP_DAY
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
 from shared.domain.records import AuditEntry, RecordsUnavailable, Status, Timer
 from shared.operations.context import CommandContext
-from shared.operations.outcome import NO_RECORDS, find_sequence, need_records, refused, which_sequence
+from shared.operations.outcome import (
+    NO_RECORDS,
+    find_sequence,
+    need_records,
+    refusal,
+    refused,
+    which_sequence,
+)
 from shared.operations.pauses import FORGOTTEN, RESUME_TIMER, pause_one, read_revisions, resume_one
 from shared.text.formats import show_number, show_time
 
@@ -129,6 +136,8 @@ async def pause(arguments: Pause, context: CommandContext) -> Result:
     found = await find_sequence(arguments.target, context=context, greedy=True)
     if not isinstance(found, Resolved):
         return which_sequence(found, arguments)
+    if not due_at and (mistake := find_end_mistake(found.rest)):
+        return _which_end(arguments, found, mistake)
     reason = arguments.reason or _without_keyword(found.rest)
     if due_at and context.records is None:
         return refused(
@@ -144,6 +153,23 @@ async def pause(arguments: Pause, context: CommandContext) -> Result:
     # Of a reason that only the account could tell from the name, the line in the audit shows nothing.
     audit = result.audit if arguments.reason else f"{result.audit}; reason: {reason}"
     return replace(result, audit=audit, reason=reason)
+
+
+def _which_end(arguments: Pause, found: Resolved, mistake: EndMistake) -> Result:
+    """The question how long a pause should last: never longer than was asked, without a yes."""
+    this = replace(arguments, target=(found.sequence.id,))
+    buttons = []
+    if mistake.duration or mistake.until:
+        timed = replace(this, duration=mistake.duration, until=mistake.until)
+        buttons.append(Button(label=f"Pause {clip(mistake.end, length=40)}", action=timed))
+    buttons.append(Button(label="Pause until resumed", action=replace(this, reason=" ".join(found.rest))))
+    card = Card(
+        title=mistake.problem.rstrip("."),
+        tone=Tone.WARN,
+        text=("Nothing was paused.", mistake.hint),
+        buttons=tuple(buttons),
+    )
+    return refusal(card, why="no duration", argument="duration")
 
 
 def due_at_of(arguments: OnSequences, context: CommandContext) -> datetime | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from typing import Any
 
 import pytest
@@ -16,9 +16,10 @@ from shared.commands import COMMANDS, Role, UsageError, help_card, parse, render
 from shared.commands.arguments import Add, Arguments, Inboxes, Lead, Leads, OnSequence, Open, Remove, Resume
 from shared.commands.channels import Digest, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.guard_arguments import Guard
-from shared.commands.pauses import Pause
+from shared.commands.pauses import Pause, find_end_mistake
 from shared.commands.periods import STATS_GROUPS, Period, Report, Stats
 from shared.commands.table import Help
+from shared.commands.times import Moment
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.sentence import parse as parse_rule
 
@@ -81,6 +82,50 @@ def test_pause_with_a_duration_and_a_reason() -> None:
     assert read("pause Q3 CTO for 2 hours bounces are high") == expected
     quoted = read("PAUSE “Q3 CTO” for 2h reason: bounces are high")
     assert quoted == replace(expected, target=("Q3 CTO",))
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("for a while", None),
+        ("for soon", None),
+        ("for", None),
+        ("FOR an hour", timedelta(hours=1)),
+        ("for two days please", timedelta(days=2)),
+        ("for half an hour", timedelta(minutes=30)),
+        ("2h", timedelta(hours=2)),
+        ("1.5h", None),
+        ("3 hours", None),
+        ("tomorrow", Moment(day="tomorrow")),
+        ("monday 9:00", Moment(day="monday", at=time(9))),
+    ],
+)
+def test_words_after_a_name_that_seem_to_say_an_end_are_no_reason(
+    words: str, meant: timedelta | Moment | None
+) -> None:
+    mistake = find_end_mistake(words.split())
+    assert mistake
+    assert (mistake.duration or mistake.until, bool(mistake.end)) == (meant, meant is not None)
+    with pytest.raises(UsageError):
+        parse(f'pause "Q3 CTO" {words}')
+    if meant:
+        assert read(f"pause Q3 CTO {mistake.end}").line == f"pause Q3 CTO {mistake.end}"
+
+
+@pytest.mark.parametrize("line", ["pause all for a while", "pause domain:acme.com for soon", "pause ALL 2h"])
+def test_nothing_is_paused_without_an_end_where_one_was_tried(line: str) -> None:
+    with pytest.raises(UsageError):
+        parse(line)
+
+
+@pytest.mark.parametrize(
+    "reason", ["", "bounces", "monday blues", "forever young", "2 of 5 domains", "reason for a while"]
+)
+def test_a_reason_is_no_end(reason: str) -> None:
+    assert find_end_mistake(tuple(reason.split())) is None
+    assert read(f'pause "Q3 CTO" {reason}') == Pause(
+        target=("Q3 CTO",), reason=reason.removeprefix("reason ")
+    )
 
 
 def test_pause_leaves_the_split_of_name_and_reason_to_the_account() -> None:

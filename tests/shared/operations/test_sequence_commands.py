@@ -50,6 +50,24 @@ async def test_the_words_after_a_whole_name_are_the_reason(harness: CommandHarne
     assert facts(await harness.say("pause spring it is over"))["Reason"] == "it is over"
 
 
+@pytest.mark.parametrize(
+    ("words", "buttons"),
+    [
+        ("for soon", ['pause sq_3 reason "for soon"']),
+        ("for an hour", ["pause sq_3 for 1h", 'pause sq_3 reason "for an hour"']),
+        ("2h", ["pause sq_3 for 2h", "pause sq_3 reason 2h"]),
+        ("tomorrow 9:00", ["pause sq_3 until tomorrow 09:00", 'pause sq_3 reason "tomorrow 9:00"']),
+    ],
+)
+async def test_an_end_that_is_not_understood_pauses_nothing_and_cancels_no_timer(
+    harness: CommandHarness, words: str, buttons: list[str]
+) -> None:
+    card = await harness.say(f"pause spring {words}")
+    assert [button.line for button in card.buttons] == buttons
+    assert harness.service.asked("PATCH") == []
+    assert results(harness) == ["refused: no duration"]
+
+
 async def test_pausing_what_is_paused_says_so_and_asks_nothing_of_the_service(
     harness: CommandHarness,
 ) -> None:
