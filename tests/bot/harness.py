@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import hmac
 import io
+import itertools
 import json
 import os
 import secrets
@@ -63,10 +64,17 @@ def signature(body: bytes, secret: str = SECRET) -> str:
     return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
 
 
+WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 16
+_numbers = itertools.count(secrets.randbelow(1_250))
+
+
 def free_port() -> int:
-    """A port below those that the system gives to connections (ip_local_port_range), so that none takes it meanwhile."""
+    """A port of this worker's own, below those that the system gives to connections (ip_local_port_range).
+
+    So that nobody takes it before the bot does.
+    """
     while True:
-        port = 12_000 + secrets.randbelow(20_000)
+        port = 12_000 + WORKER * 1_250 + next(_numbers) % 1_250
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
 

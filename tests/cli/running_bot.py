@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import httpx
 
+from tests.bot.harness import free_port
 from tests.cli.conftest import Shell
 
 
 @contextmanager
 def running_bot(shell: Shell) -> Iterator[str]:
     """Its address, once it is ready."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     settings = {
         "OUTREACH_PORT": str(port),
         "OUTREACH_ALERT_CHANNEL": "C0123456789",

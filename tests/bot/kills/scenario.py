@@ -159,9 +159,8 @@ class Scene:
         await asyncio.sleep(1.0)  # some looks of every job
         shown = json.dumps(await self.cards())
         posted = await self.bot.posted()
-        resumed = [
-            one for one in await self.bot.messages(seed.SALES) if f"{TIMED} is active again" in one["text"]
-        ]
+        told = [one["text"] for one in await self.bot.messages(seed.SALES)]
+        resumed = [text for text in told if f"{TIMED} is active again" in text]
         later = self.remote.patched[self.confirmed :]
         wrong = {
             f"{len(posted)} alerts are posted": len(posted) != len(CARDS),
@@ -169,7 +168,7 @@ class Scene:
             **{f"{words} is not shown": words not in shown for words in CARDS},
             "the claim is not shown": "Claimed by" not in shown,
             "the interested reply of Grace is not shown": not await self._is_interested("Grace"),
-            f"the end of the pause is announced {len(resumed)} times": len(resumed) != 1,
+            f"the end of the pause is announced {len(resumed)} times: {told}": len(resumed) != 1,
             f"{PAUSED} is {self.status(PAUSED)}": self.status(PAUSED) != "paused",
             f"{TIMED} is {self.status(TIMED)}": self.status(TIMED) != "active",
             f"the confirmed pause was interrupted: {later}": (self.id_of(PAUSED), "active") in later,
