@@ -2,11 +2,110 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from bot.http.webhook import (
+    BATCH,
+    MAX_WAITING,
+    SMALL_BODY_BYTES,
+    BodyReader,
+    BodyTooLarge,
+    ClientDisconnected,
+    DeliveryIntake,
+    Overloaded,
+)
+from bot.store import Store
+from bot.store.db.schema import answers, deliveries
+from bot.store.queue.intake import Arrival
+from shared.domain.records import RecordsUnavailable
 from tests.bot.harness import BotHarness, interested, signature
 from tests.waiting import until
+
+KIB = 1024
+SCOPE: Mapping[str, Any] = {"headers": []}
+
+
+class Sender:
+    """A body that comes in parts, when they are sent."""
+
+    def __init__(self, *parts: int) -> None:
+        self.events: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        self.send(*parts)
+
+    def send(self, *parts: int, ends: bool = False) -> None:
+        for size in parts:
+            self.events.put_nowait({"type": "http.request", "body": b"x" * size, "more_body": True})
+        if ends:
+            self.events.put_nowait({"type": "http.request"})
+
+
+async def test_unverified_bodies_share_a_bound_and_give_back_what_they_took() -> None:
+    reader = BodyReader(limit=400 * KIB, total=100 * KIB)
+    for _ in range(20):  # what is not given back adds up
+        slow = Sender(SMALL_BODY_BYTES, *[9 * KIB] * 10)
+        reading = asyncio.create_task(reader.read(SCOPE, slow.events.get))
+        await until(slow.events.empty)
+        with pytest.raises(Overloaded):  # 90 of 100 KiB are taken
+            await reader.read(SCOPE, Sender(SMALL_BODY_BYTES + 11 * KIB).events.get)
+        small = Sender(SMALL_BODY_BYTES)
+        small.send(ends=True)
+        assert len(await reader.read(SCOPE, small.events.get)) == SMALL_BODY_BYTES
+        slow.send(10 * KIB, ends=True)
+        assert len(await reading) == SMALL_BODY_BYTES + 100 * KIB
+        gone = Sender(SMALL_BODY_BYTES + 99 * KIB)
+        gone.events.put_nowait({"type": "http.disconnect"})
+        with pytest.raises(ClientDisconnected):
+            await reader.read(SCOPE, gone.events.get)
+        with pytest.raises(BodyTooLarge):
+            await reader.read({"headers": [(b"content-length", b"409601")]}, gone.events.get)
+
+
+async def test_a_commit_counts_as_answered_when_the_last_of_its_senders_was(store: Store) -> None:
+    intake = DeliveryIntake(store, stored=lambda: None)
+    running = asyncio.create_task(intake.run())
+    arrivals = [Arrival(workspace="default", body=interested(n), at=1.0) for n in range(3)]
+    groups = await asyncio.gather(*(intake.store(one) for one in arrivals))
+    assert {group.number for group in groups} == {groups[0].number}
+    assert groups[0].unanswered == 3
+
+    async def answered() -> list[int]:
+        return await store.database.read(lambda tx: list(tx.scalars(sa.select(answers.c.batch))))
+
+    for group in groups[:2]:
+        intake.answered(group)
+    await intake.store(Arrival(workspace="default", body=interested(4), at=2.0))
+    assert await answered() == []
+    intake.answered(groups[2])
+    await until(answered)
+    assert await answered() == [groups[0].number]
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    with pytest.raises(Overloaded):
+        await intake.store(arrivals[0])
+
+
+async def test_a_full_queue_refuses_and_what_was_taken_is_stored_at_the_end(store: Store) -> None:
+    intake = DeliveryIntake(store, stored=lambda: None)
+    waiting = [
+        asyncio.create_task(intake.store(Arrival(workspace="default", body=str(n).encode(), at=1.0)))
+        for n in range(MAX_WAITING)
+    ]
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await intake.store(Arrival(workspace="default", body=b"one more", at=1.0))
+    running = asyncio.create_task(intake.run())
+    await asyncio.sleep(0)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    refused = [one for one in results if isinstance(one, RecordsUnavailable)]
+    assert len(refused) <= BATCH, "those whose commit was under way may be stored or not: they are sent again"
+    count = sa.select(sa.func.count()).select_from(deliveries)
+    assert await store.database.read(lambda tx: tx.scalar(count) or 0) >= MAX_WAITING - len(refused)
 
 
 async def test_a_signed_delivery_is_answered_200_and_posted_once(bot: BotHarness) -> None:

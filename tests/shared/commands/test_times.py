@@ -90,6 +90,41 @@ def test_a_date_without_an_instant_in_every_zone_is_no_moment(typed: str) -> Non
     assert found is None or not found[0].day
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("friday", "2026-11-20 00:00"),
+        ("friday 16:00", "2026-11-20 16:00"),
+        ("friday 18:00", "2026-11-13 18:00"),
+        ("thursday", "2026-11-19 00:00"),
+        ("saturday 10:00", "2026-11-14 10:00"),
+        ("yesterday 23:00", "2026-11-19 23:00"),
+        ("yesterday", "2026-11-19 00:00"),
+        ("16:00", "2026-11-20 16:00"),
+        ("17:00", "2026-11-19 17:00"),
+        ("1 dec", "2025-12-01 00:00"),
+        ("20 nov 16:30", "2026-11-20 16:30"),
+        ("29 feb", "2024-02-29 00:00"),
+        ("2026-11-01 02:30", "2026-11-01 02:30"),
+        ("tomorrow", ""),
+        ("2026-12-24", ""),
+    ],
+)
+def test_a_moment_of_replay_is_the_latest_one_in_the_readers_zone(typed: str, meant: str) -> None:
+    found = read_moment(typed.split())
+    assert found
+    at = found[0].before(FRIDAY, zone=BERLIN)
+    assert (f"{at.astimezone(BERLIN):%Y-%m-%d %H:%M}" if at else "") == meant
+
+
+@pytest.mark.parametrize(
+    "typed", ["1 d", "1 december x", "31 feb", "1 xyz", "12 13", "32 dec 2026", "1 dec 20 26"]
+)
+def test_a_date_is_a_day_and_a_month_of_at_least_three_letters(typed: str) -> None:
+    found = read_moment(typed.split())
+    assert found is None or found[1] < len(typed.split())
+
+
 def test_a_past_day_is_refused() -> None:
     assert Moment(day="2026-11-19").after(FRIDAY) is None
 
