@@ -225,7 +225,7 @@ SCENES = (
     Scene("resume sq_1", "already active"),
     Scene("resume all", "confirmed", _confirmed),
     Scene("pause", "no sequence named"),
-    Scene("pause sq_1 for soon", "no duration, so a reason"),
+    Scene("pause sq_1 for soon", "not understood, so nothing is paused"),
     Scene("inboxes"),
     Scene("inboxes unhealthy"),
     Scene("inboxes good.com"),
