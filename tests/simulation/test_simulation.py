@@ -23,7 +23,7 @@ SEEDS = 200
 SOAK = int(os.environ.get("OUTREACH_SOAK_SEEDS", "10000"))
 AT_ONCE = 50
 """Seeds of one process: what its dead bots leave stays in memory until it ends."""
-NOTICED_WITHIN = 60
+NOTICED_WITHIN = 200
 """Seeds after which a missing safeguard must have been noticed."""
 OF_PAUSES = {"timer-token", "sequence-lock"}
 
