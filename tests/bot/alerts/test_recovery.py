@@ -105,8 +105,9 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_recovers
 
         async def shown(*words: str) -> dict[str, Any] | None:
             await trigger_refresh(bot, remote)
-            found = json.dumps(await bot.messages(), ensure_ascii=False)
-            return (await bot.messages())[0] if all(word in found for word in words) else None
+            messages = await bot.messages()
+            text = json.dumps(messages[:1], ensure_ascii=False)
+            return messages[0] if all(word in text for word in words) else None
 
         card = await until(lambda: shown("getacme.example is paused", "91.5"))
         table = next(block for block in card["blocks"] if block["type"] == "data_table")
