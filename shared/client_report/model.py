@@ -74,8 +74,7 @@ class ClientReport:
     """The last day is not over."""
     sequences: tuple[StatsRow, ...] = ()
     before: StatsRow | None = None
-    """The same weekdays before, of complete days, with which `compared` is compared."""
-    compared: StatsRow | None = None
+    """Of `before_days`: as many days before, on the same weekdays."""
     before_days: tuple[date, date] | None = None
     buckets: tuple[Bucket, ...] = ()
     positive: tuple[PositiveReply, ...] | None = None

@@ -59,7 +59,7 @@ def _headline(report: ClientReport) -> str:
 def _header(report: ClientReport, brand: Brand) -> str:
     logo = f'<img src="{escape(brand.logo)}" alt="{_text(brand.name)}">' if brand.logo else ""
     agency = f"Prepared by {_text(brand.name)}<br>" if brand.name else ""
-    still = ", today so far" if report.running else ""
+    still = ", including today so far" if report.running else ""
     return (
         f"<header>{logo}<div><h1>{_headline(report)}</h1>"
         f'<p class="range">{_text(show_days(report.first, report.last))} {report.last.year}{still}</p></div>'
@@ -72,16 +72,14 @@ def _moment(at: datetime) -> str:
 
 
 def _figures(report: ClientReport) -> str:
-    total, now, before = report.total, report.compared, report.before
+    total, before = report.total, report.before
 
     def rated(count: int | None, name: str) -> str:
         parts = [f"{evidence.show(count, total.sends)} of sends"] if total.sends else []
-        if now is not None and before is not None:
-            rates = [evidence.rate_of(getattr(row, name), row.sends) for row in (now, before)]
-            parts.append(evidence.show_rate_change(*rates))
+        parts.append(evidence.rate_change(total, before, name))
         return "<br>".join(_text(part) for part in parts if part)
 
-    sent = evidence.show_count_change(now.sends, before.sends) if now and before else ""
+    sent = evidence.sends_change(total, before, running=report.running)
     cells = (
         ("Sent", total.sends, _text(sent)),
         ("Replies", total.replies, rated(total.replies, "replies")),
@@ -98,10 +96,8 @@ def _figures(report: ClientReport) -> str:
 def _compared(report: ClientReport) -> str:
     if report.before_days is None or report.before is None or not report.before.sends:
         return ""
-    today = " Today is excluded." if report.running else ""
-    return (
-        f'<p class="faint">Compared with {_text(show_days(*report.before_days))} (same weekdays).{today}</p>'
-    )
+    compared = evidence.show_compared(*report.before_days, running=report.running)
+    return f'<p class="faint">{_text(compared)}</p>'
 
 
 def _charts(report: ClientReport) -> str:

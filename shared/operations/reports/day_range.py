@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
 from shared.commands.periods import Period
@@ -10,6 +10,9 @@ from shared.commands.times import days_of
 from shared.domain.snapshot import DEFAULT_RANGE
 from shared.domain.wall_clock import instant
 from shared.text.formats import show_days
+
+LEAST_RUNNING = 7
+"""Days of a range with today in it from which its rates are compared: replies of the morning answer earlier sends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,20 +29,16 @@ class Range:
     """On which it was asked for."""
 
     @property
-    def complete(self) -> Range | None:
-        """Its days that are over; None where there is none."""
-        end = min(self.end, self.today - timedelta(days=1))
-        return None if end < self.start else replace(self, end=end, running=False, given=True)
+    def days(self) -> int:
+        return (self.end - self.start).days + 1
 
     @property
     def compared_with(self) -> Range | None:
-        """As many days before, on the same weekdays as those that are over; None where none is over."""
-        whole = self.complete
-        if whole is None:
+        """As many days before, on the same weekdays; None where a day that isn't over is more than one of seven."""
+        if self.end > self.today or (self.running and self.days < LEAST_RUNNING):
             return None
-        weeks = -(-((whole.end - whole.start).days + 1) // 7)
-        back = timedelta(weeks=weeks)
-        return Range(start=whole.start - back, end=whole.end - back, name="before")
+        back = timedelta(weeks=-(-self.days // 7))
+        return Range(start=self.start - back, end=self.end - back, name="before")
 
     def moments(self, zone: tzinfo) -> tuple[datetime, datetime]:
         """When its first day begins, and when its last one has ended."""

@@ -25,7 +25,7 @@ from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.reports import people
 from shared.operations.reports.overview import Part, read_part
-from shared.operations.reports.stats import Past, total_facts
+from shared.operations.reports.stats import group_names, label_of, total_facts
 from shared.settings import DEFAULT
 from shared.text.formats import show_days, show_number, show_span
 
@@ -116,11 +116,10 @@ async def _days(context: CommandContext, *, last: date) -> tuple[StatsRow, ...]:
 
 
 async def _by_sequence(context: CommandContext, period: Period) -> tuple[tuple[str, StatsRow], ...]:
-    rows, known = await asyncio.gather(
-        context.client.stats(start=period.first, end=period.last), context.client.list_sequences()
+    rows, names = await asyncio.gather(
+        context.client.stats(start=period.first, end=period.last), group_names(context, by="sequence")
     )
-    names = {sequence.id: sequence.label for sequence in known}
-    return tuple((names.get(row.group, row.group), row) for row in rows)
+    return tuple((label_of(row, names), row) for row in rows)
 
 
 async def _claims(context: CommandContext, *, since: datetime) -> Sequence[ClaimTime]:
@@ -140,7 +139,7 @@ def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int, compared: bool) -
     if part.value is None:
         return (part.unknown("Numbers"),)
     now, before = totals(part.value[-length:]), totals(part.value[-length - 7 : -7])
-    return total_facts(now, past=Past(now=now, before=before) if compared else None)
+    return total_facts(now, before=before if compared else None)
 
 
 def _extremes(part: Part[tuple[tuple[str, StatsRow], ...]]) -> tuple[Fact, ...]:

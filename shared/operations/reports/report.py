@@ -17,6 +17,7 @@ from shared.client_report.model import Bucket, Change, ClientReport, DomainRepor
 from shared.client_report.page import page
 from shared.commands.periods import Period, Report
 from shared.commands.result import Result
+from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import DomainHealth, roll_up
 from shared.domain.records import PeriodRecords
@@ -27,7 +28,7 @@ from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.reports.day_range import Range, range_of
 from shared.operations.reports.overview import Part, read_part
-from shared.operations.reports.stats import Past, group_names, read_past, total_facts
+from shared.operations.reports.stats import group_names, label_of, read_past, total_facts
 from shared.text.formats import show_days, show_number, show_span
 
 MOST_DAYS = 62
@@ -45,24 +46,23 @@ async def report(arguments: Report, context: CommandContext) -> Result:
 
 def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple[str, ...] = ()) -> Card:
     """The report in one message."""
-    still = ", today so far" if made.running else ""
+    still = ", including today so far" if made.running else ""
+    compared = (
+        (evidence.show_compared(*made.before_days, running=made.running),)
+        if made.before_days and made.before
+        else ()
+    )
     return Card(
         title=f"Report{made.whose}, {show_days(made.first, made.last)}{still}",
-        text=(*text, *made.gaps),
+        text=(*text, *compared, *made.gaps),
         facts=(
-            *total_facts(made.total, past=_past(made)),
+            *total_facts(made.total, before=made.before, running=made.running),
             _touch(made),
             _domains(made),
             _incidents(made),
         ),
         buttons=buttons,
     )
-
-
-def _past(made: ClientReport) -> Past | None:
-    if made.compared is None or made.before is None:
-        return None
-    return Past(now=made.compared, before=made.before)
 
 
 def _touch(made: ClientReport) -> Fact:
@@ -141,11 +141,10 @@ async def read_report(period: Period, context: CommandContext) -> ClientReport:
         made_at=context.now(),
         running=asked.running,
         sequences=tuple(
-            replace(row, group=names.get(row.group, row.group))
+            replace(row, group=label_of(row, names))
             for row in sorted(rows, key=lambda row: -(row.sends or 0))
         ),
-        compared=past.now if past else None,
-        before=past.before if past else None,
+        before=past,
         before_days=(before.start, before.end) if (before := asked.compared_with) else None,
         buckets=buckets,
         domains=_domain_reports(inboxes, courses, context),

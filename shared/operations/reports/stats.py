@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 
 from shared.api.decoding.field_names import fold
 from shared.api.errors import OutreachError
@@ -60,11 +58,25 @@ async def stats(arguments: Stats, context: CommandContext) -> Result:
         read_past(asked, by=by, context=context),
         group_names(context, by=by),
     )
-    return await asyncio.to_thread(_result, rows, past, names, by=by, asked=asked)
+    return await asyncio.to_thread(_result, rows, past, names, by=by, asked=asked, note=_note(asked, context))
+
+
+def _note(asked: Range, context: CommandContext) -> str:
+    """Which days are counted, where the title alone could be misread."""
+    still = ", including today so far" if asked.running and asked.days > 1 else ""
+    own_day = context.now().astimezone(context.zone).date()
+    abroad = f" For the service, today is {asked.today:%-d %B}." if own_day != asked.today else ""
+    return f"{show_days(asked.start, asked.end)}{still}.{abroad}" if still or abroad else ""
 
 
 def _result(
-    rows: tuple[StatsRow, ...], past: Past | None, names: Mapping[str, str], *, by: Grouping, asked: Range
+    rows: tuple[StatsRow, ...],
+    past: StatsRow | None,
+    names: Mapping[str, str],
+    *,
+    by: Grouping,
+    asked: Range,
+    note: str,
 ) -> Result:
     """The card and the data; ten thousand inboxes take most of a second, so not on an event loop."""
     if by in {"sequence", "inbox"}:
@@ -73,47 +85,43 @@ def _result(
     return Result(
         card=Card(
             title=f"Stats by {by}, {asked.name}",
-            facts=total_facts(total, past=past) if rows else (),
+            facts=total_facts(total, before=past, running=asked.running) if rows else (),
             table=_table(rows, total, names, by=by) if rows else None,
             charts=_charts(rows, names, by=by),
-            text=(*_verdict(rows, names, by=by), *_compared(asked, past)) if rows else (NOTHING_COUNTED,),
+            text=(
+                *(_verdict(rows, names, by=by) if rows else (NOTHING_COUNTED,)),
+                *(line for line in (note, _compared(asked, past)) if line),
+            ),
             buttons=_buttons(by, asked),
         ),
         rows=tuple(map(_data, rows)),
     )
 
 
-def _compared(asked: Range, past: Past | None) -> tuple[str, ...]:
-    """With what, where a change is shown."""
-    if past is None or not past.before.sends or (before := asked.compared_with) is None:
-        return ()
-    still = " Today is excluded." if asked.running else ""
-    return (f"Compared with {show_days(before.start, before.end)} (same weekdays).{still}",)
+def _compared(asked: Range, past: StatsRow | None) -> str:
+    """With what the rates are compared; empty where nothing is."""
+    before = asked.compared_with
+    if before is None or past is None:
+        return ""
+    return evidence.show_compared(before.start, before.end, running=asked.running)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
-    """The complete days of a range, and as many before them on the same weekdays."""
-
-    now: StatsRow
-    before: StatsRow
-
-
-async def read_past(asked: Range, *, by: Grouping, context: CommandContext) -> Past | None:
-    """For comparison only: where it can't be read or isn't fully known, or no day is over, the change is unknown."""
-    whole, before = asked.complete, asked.compared_with
-    if whole is None or before is None:
+async def read_past(asked: Range, *, by: Grouping, context: CommandContext) -> StatsRow | None:
+    """The counts that a range is compared with; None where they can't be read, aren't fully known, or are zero."""
+    before = asked.compared_with
+    if before is None:
         return None
-    read = partial(context.client.stats, group_by=by, priority=Priority.INTERACTIVE)
     try:
-        now, past, known = await asyncio.gather(
-            read(start=whole.start, end=whole.end),
-            read(start=before.start, end=before.end),
+        past, known = await asyncio.gather(
+            context.client.stats(
+                group_by=by, start=before.start, end=before.end, priority=Priority.INTERACTIVE
+            ),
             is_known_from(context.client, before.start, priority=Priority.INTERACTIVE),
         )
     except OutreachError:
         return None
-    return Past(now=totals(now), before=totals(past)) if known else None
+    counted = totals(past)
+    return counted if known and counted.sends else None
 
 
 async def group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:
@@ -128,35 +136,37 @@ async def group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:
     }
 
 
-def total_facts(total: StatsRow, *, past: Past | None = None) -> tuple[Fact, ...]:
-    """The four counts with rates and, where chance is an unlikely reason, the change against the past.
+def label_of(row: StatsRow, names: Mapping[str, str]) -> str:
+    """The name of the row's sequence: its group may be an id, or a name that another sequence has too."""
+    ids = (row.group, *(value for value in row.raw.values() if isinstance(value, str)))
+    return next((names[one] for one in ids if one in names), row.group)
 
-    The change of sends is of their count, that of the others of their rate.
+
+def total_facts(
+    total: StatsRow, *, before: StatsRow | None = None, running: bool = False
+) -> tuple[Fact, ...]:
+    """The four counts with rates and, where chance is an unlikely reason, the change against the same days before.
+
+    The change of sends is of their count, once all days are over; that of the others of their rate.
     """
 
     def rated(label: str, name: str) -> Fact:
         count = getattr(total, name)
         share = f" ({evidence.show(count, total.sends)})" if count is not None and total.sends else ""
-        return Fact(label=label, value=f"{show_count(count)}{share}{_moved(past, name)}")
+        return Fact(
+            label=label, value=f"{show_count(count)}{share}{_told(evidence.rate_change(total, before, name))}"
+        )
 
+    sent = _told(evidence.sends_change(total, before, running=running))
     return (
-        Fact(label="Sends", value=f"{show_count(total.sends)}{_moved(past, 'sends')}"),
+        Fact(label="Sends", value=f"{show_count(total.sends)}{sent}"),
         rated("Replies", "replies"),
         rated("Positive", "positive_replies"),
         rated("Meetings", "meetings"),
     )
 
 
-def _moved(past: Past | None, name: str) -> str:
-    """`, ▲ 12%`, `, no clear change`, or nothing."""
-    if past is None:
-        return ""
-    now, before = (getattr(row, name) for row in (past.now, past.before))
-    if name == "sends":
-        change = evidence.show_count_change(now, before)
-    else:
-        rates = evidence.rate_of(now, past.now.sends), evidence.rate_of(before, past.before.sends)
-        change = evidence.show_rate_change(*rates)
+def _told(change: str) -> str:
     return f", {change}" if change else ""
 
 
@@ -188,17 +198,14 @@ def sequence_of(row: StatsRow) -> str:
 
 def _contests(rows: Sequence[StatsRow], names: Mapping[str, str], *, by: str, within: str) -> Iterator[str]:
     for label, name in (("Replies", "replies"), ("Positive replies", "positive_replies")):
-        groups = (
-            (names.get(row.group) or _label(row.group, by), evidence.rate_of(getattr(row, name), row.sends))
-            for row in rows
-        )
+        groups = ((_label(row, names, by), evidence.rate_of(getattr(row, name), row.sends)) for row in rows)
         if found := evidence.contest(groups):
             yield f"{label}{within}: {found}."
 
 
 def _table(rows: tuple[StatsRow, ...], total: StatsRow, names: Mapping[str, str], *, by: str) -> Table:
     best = max((rate(row.replies, row.sends) or 0 for row in rows), default=0)
-    lines = [_row(row, label=names.get(row.group) or _label(row.group, by), best=best) for row in rows]
+    lines = [_row(row, label=_label(row, names, by), best=best) for row in rows]
     if len(rows) > 1:
         lines.append(_row(total, label="All", best=best))
     return Table(columns=COLUMNS, rows=tuple(lines))
@@ -210,7 +217,7 @@ def _charts(rows: tuple[StatsRow, ...], names: Mapping[str, str], *, by: str) ->
     shown = [row for row in rows if row in sent]
     if not shown:
         return ()
-    labels = tuple(names.get(row.group) or _label(row.group, by) for row in shown)
+    labels = tuple(_label(row, names, by) for row in shown)
     series = (
         ("Replies", tuple(_percent(row.replies, row.sends) for row in shown)),
         ("Positive", tuple(_percent(row.positive_replies, row.sends) for row in shown)),
@@ -223,9 +230,10 @@ def _percent(part: int | None, whole: int | None) -> float | None:
     return None if share is None else round(share * 100, 1)
 
 
-def _label(group: str, by: str) -> str:
+def _label(row: StatsRow, names: Mapping[str, str], by: str) -> str:
     """A bare number or letter says what it counts: `Step 1`."""
-    return f"{by.capitalize()} {group}" if len(group) < 3 else group
+    label = label_of(row, names)
+    return f"{by.capitalize()} {label}" if len(label) < 3 else label
 
 
 def _row(row: StatsRow, *, label: str, best: float) -> Row:

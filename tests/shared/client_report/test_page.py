@@ -37,7 +37,6 @@ REPORT = ClientReport(
         StatsRow(group="Q3 CTO", sends=1000, replies=71, positive_replies=20, meetings=4),
         StatsRow(group="New", sends=20, replies=1, positive_replies=0, meetings=None),
     ),
-    compared=StatsRow(group="total", sends=1020, replies=72, positive_replies=20, meetings=4),
     before=StatsRow(group="total", sends=1000, replies=20, positive_replies=19, meetings=4),
     before_days=(date(2026, 2, 23), date(2026, 3, 1)),
     buckets=(
@@ -157,9 +156,7 @@ def test_unread_data_is_reported_and_not_zero() -> None:
 
 
 def test_an_empty_range_has_a_page() -> None:
-    nothing = replace(
-        REPORT, sequences=(), before=None, compared=None, buckets=(), positive=(), incidents=(), changes=()
-    )
+    nothing = replace(REPORT, sequences=(), before=None, buckets=(), positive=(), incidents=(), changes=())
     shown = Reader(page(nothing, Brand())).shown
     assert "No activity in this period." in shown
     assert "No positive replies were recorded" in shown

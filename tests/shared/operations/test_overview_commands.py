@@ -203,13 +203,16 @@ async def test_stats_of_seven_days_end_on_the_services_today_and_are_compared(
     card = await harness.say("stats by step 7d")
     asked = [query for _, path, query in harness.service.requests if path == "/stats"]
     assert asked[0] == {"group_by": "step", "from": "2026-03-04", "to": "2026-03-10"}
-    assert asked[1:] == [  # six days are over; the same six weekdays before
-        {"group_by": "step", "from": "2026-03-04", "to": "2026-03-09"},
-        {"group_by": "step", "from": "2026-02-25", "to": "2026-03-02"},
+    assert asked[1:] == [  # the same seven weekdays before
+        {"group_by": "step", "from": "2026-02-25", "to": "2026-03-03"},
         {"group_by": "sequence", "from": "2025-02-25", "to": "2026-02-25"},  # was anything sent by then?
     ]
-    assert facts(card)["Sends"] == "4,000, no clear change"
-    assert card.text[-1] == ("Compared with 25 February to 2 March (same weekdays). Today is excluded.")
+    assert facts(card)["Sends"] == "4,000"
+    assert facts(card)["Replies"] == "100 (2.5% ± 0.5), no clear change"
+    assert card.text[-2:] == (
+        "4 to 10 March, including today so far.",
+        "Compared with 25 February to 3 March (same weekdays). Sends aren't compared until today is over.",
+    )
 
 
 @pytest.mark.parametrize(

@@ -128,9 +128,23 @@ async def test_an_unwritable_folder_is_reported(harness: CommandHarness, tmp_pat
     assert "couldn't be written" in card.text[0]
 
 
-async def test_today_is_in_the_counts_and_in_no_comparison(harness: CommandHarness) -> None:
-    await harness.say("report 7d")
+async def test_counts_and_comparison_of_a_report_are_of_the_same_days(harness: CommandHarness) -> None:
+    card = await harness.say("report 7d")
     asked = {(a["from"], a["to"]) for m, p, a in harness.service.requests if p == "/stats"}
     assert (f"{NOW.date() - timedelta(days=6)}", f"{NOW.date()}") in asked
-    assert ("2026-03-04", "2026-03-09") in asked
-    assert ("2026-02-25", "2026-03-02") in asked
+    assert ("2026-03-04", "2026-03-09") not in asked
+    assert ("2026-02-25", "2026-03-03") in asked
+    assert card.title == "Report, 4 to 10 March, including today so far"
+    assert card.text == (
+        "Compared with 25 February to 3 March (same weekdays). Sends aren't compared until today is over.",
+    )
+
+
+async def test_sequences_of_one_name_are_told_apart_in_a_report(harness: CommandHarness) -> None:
+    for one in harness.service.sequences:
+        one["name"] = "Webinar"
+    for row in harness.service.stats:
+        row |= {"id": row["group"], "group": "Webinar"}
+    found = await harness.say("report last week")
+    assert found.data
+    assert [row["group"] for row in found.data[0]["sequences"]] == ["Webinar (sq_3)", "Webinar (sq_1)"]
