@@ -3,12 +3,14 @@
 A name is compared folded (`fold`): without case, and with letters and digits only, so that `health_score`,
 `healthScore`, `health-score` and the nested `health: {score: …}` are one name, `healthscore`. Words that say
 nothing (`NEUTRAL`) are left out of a nested name: `attributes: {metrics: {health: {value: …}}}` is `health`.
+
+Only documented and usual names are here; `[fields]` settings give the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -56,29 +58,29 @@ class Term:
     path: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
     """One kind of object: its section in `[fields.…]`, the names of its list and of itself, and its values.
 
     `identifier` is the value without which an object is worth nothing, `endpoint` the one that sends the objects.
     """
 
-    section: str
-    endpoint: str = ""
-    identifier: str = ""
-    lists: tuple[str, ...]
-    itself: tuple[str, ...]
-    terms: Mapping[str, Term]
-    ranks: Mapping[str, Mapping[str, int]] = field(init=False)
-    """Value -> folded name -> rank; the lowest rank wins, and rank 0 is the documented name."""
-    paths: Mapping[str, tuple[str, ...]] = field(init=False)
-    """Value -> the exact path that beats every other name."""
-
-    def __post_init__(self) -> None:
-        paths = {name: term.path or (name,) for name, term in self.terms.items()}
-        object.__setattr__(self, "paths", paths)
-        ranks = {name: _ranked(term, self.itself) for name, term in self.terms.items()}
-        object.__setattr__(self, "ranks", ranks)
+    def __init__(
+        self,
+        section: str,
+        *,
+        endpoint: str = "",
+        identifier: str = "",
+        lists: str = "",
+        itself: str = "",
+        **terms: Term,
+    ) -> None:
+        self.section, self.endpoint, self.identifier = section, endpoint, identifier
+        self.lists, self.itself = _words(lists), _words(itself)
+        self.terms: Mapping[str, Term] = terms
+        self.paths = {name: term.path or (name,) for name, term in terms.items()}
+        """Value -> the exact path that beats every other name."""
+        self.ranks = {name: _ranked(term, self.itself) for name, term in terms.items()}
+        """Value -> folded name -> rank; the lowest rank wins, and rank 0 is the documented name."""
 
 
 def _ranked(term: Term, itself: tuple[str, ...]) -> dict[str, int]:
@@ -91,231 +93,139 @@ def _ranked(term: Term, itself: tuple[str, ...]) -> dict[str, int]:
 
 
 def _count_forms(name: str) -> tuple[str, ...]:
+    """`replies` -> `replycount`, `repliescount`, `repliestotal`, `totalreplies`, `numberofreplies`."""
     one = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
-    return (
-        *(f"{form}{ending}" for form in (one, name) for ending in ("count", "total", "number", "counter")),
-        *(f"{prefix}{name}" for prefix in ("total", "num", "numberof", "count", "countof", "no", "noof")),
-    )
+    return f"{one}count", f"{name}count", f"{name}total", f"total{name}", f"numberof{name}"
 
 
-def _term(read: Callable[[Any], Any], names: str, *, path: str = "") -> Term:
-    return Term(read=read, names=_words(names), path=tuple(path.split(".")) if path else ())
+def _text(names: str, path: str = "") -> Term:
+    return Term(read=coerce.as_text, names=_words(names), path=tuple(path.split(".")) if path else ())
 
 
-IDENTIFIER = "id uid uuid guid key identifier"
-STATE = "status state statusname statecode statusvalue statuscode statename statuslabel"
+def _word(names: str) -> Term:
+    return Term(read=coerce.as_word, names=_words(names))
+
+
+def _count(names: str) -> Term:
+    return Term(read=coerce.as_count, names=_words(names))
+
+
+IDENTIFIER = _text("id uid uuid guid key")
+STATE = _word("status state statusname statename")
 
 LEAD = Vocabulary(
-    section="lead",
+    "lead",
     endpoint="GET /leads",
     identifier="id",
-    lists=("leads", "contacts", "prospects", "people", "recipients"),
-    itself=("lead", "contact", "prospect", "person", "recipient"),
-    terms={
-        "id": _term(coerce.as_text, IDENTIFIER),
-        "email": _term(coerce.as_text, "email emailaddress mail address primaryemail workemail"),
-        "status": _term(coerce.as_word, STATE),
-        "first_name": _term(coerce.as_text, "firstname givenname first fname forename namefirst namegiven"),
-        "last_name": _term(coerce.as_text, "lastname surname familyname last lname namelast namefamily"),
-        "company": _term(
-            coerce.as_text,
-            "company companyname organization organisation organizationname organisationname employer firm",
-        ),
-    },
+    lists="leads contacts prospects",
+    itself="lead contact prospect person",
+    id=IDENTIFIER,
+    email=_text("email emailaddress mail address"),
+    status=STATE,
+    first_name=_text("firstname givenname first namefirst"),
+    last_name=_text("lastname surname familyname last namelast"),
+    company=_text("company companyname organization organisation organizationname organisationname"),
 )
 
 SEQUENCE = Vocabulary(
-    section="sequence",
+    "sequence",
     endpoint="GET /sequences",
     identifier="id",
-    lists=("sequences", "campaigns", "cadences"),
-    itself=("sequence", "campaign", "cadence"),
-    terms={
-        "id": _term(coerce.as_text, IDENTIFIER),
-        "name": _term(coerce.as_text, "name title label displayname"),
-        "status": _term(coerce.as_word, STATE),
-        "steps": _term(coerce.as_count, "steps stages touches"),
-    },
+    lists="sequences campaigns",
+    itself="sequence campaign",
+    id=IDENTIFIER,
+    name=_text("name title label"),
+    status=STATE,
+    steps=_count("steps"),
 )
 
 INBOX = Vocabulary(
-    section="inbox",
+    "inbox",
     endpoint="GET /inboxes",
     identifier="email",
-    lists=("inboxes", "mailboxes", "accounts", "senders", "emailaccounts"),
-    itself=("inbox", "mailbox", "account", "sender", "emailaccount"),
-    terms={
-        "email": _term(
-            coerce.as_text,
-            "email emailaddress address mail inbox mailbox sender fromemail fromaddress from username user login account name",
-        ),
-        "id": _term(coerce.as_text, IDENTIFIER),
-        "health_score": _term(
-            coerce.as_number,
-            """healthscore health score healthpercent healthpercentage healthindex scorehealth deliverabilityscore
-            deliverability reputationscore reputation""",
-        ),
-        "daily_limit": _term(
-            coerce.as_count,
-            """dailylimit dailysendlimit dailysendinglimit dailycap dailysendcap dailysendingcap dailyquota
-            dailymax maxdaily maxperday limitperday sendsperday perday limitdaily limitsdaily capdaily sendlimit
-            sendinglimit sendingcap limit cap quota maxdailysends dailysends limitvalue""",
-        ),
-        "status": _term(coerce.as_word, STATE),
-    },
+    lists="inboxes mailboxes accounts emailaccounts",
+    itself="inbox mailbox account emailaccount",
+    email=_text("email emailaddress address mail inbox mailbox sender fromemail"),
+    id=IDENTIFIER,
+    health_score=Term(
+        read=coerce.as_number, names=_words("healthscore health score deliverabilityscore reputation")
+    ),
+    daily_limit=_count(
+        "dailylimit dailysendlimit dailysendinglimit dailycap dailyquota limitdaily limitsdaily maxperday "
+        "sendlimit sendinglimit limit cap"
+    ),
+    status=STATE,
 )
 
 STATS = Vocabulary(
-    section="stats",
+    "stats",
     endpoint="GET /stats",
     identifier="group",
-    lists=("stats", "rows", "groups", "breakdown", "series", "sequences", "steps", "variants", "inboxes"),
-    itself=(),
-    terms={
-        "sends": _term(
-            coerce.as_count, "sends sent emailssent messagessent sentemails sentmessages emailsent sendssent"
-        ),
-        "replies": _term(coerce.as_count, "replies replied responses repliesall allreplies repliesreceived"),
-        "positive_replies": _term(
-            coerce.as_count,
-            """positivereplies repliespositive positive positives positivereply interestedreplies
-            repliesinterested interested positiveresponses responsespositive""",
-        ),
-        "meetings": _term(
-            coerce.as_count,
-            "meetings meetingsbooked bookedmeetings booked bookings appointments meetingbooked",
-        ),
-    },
+    lists="stats rows groups sequences steps variants inboxes",
+    sends=_count("sends sent emailssent messagessent"),
+    replies=_count("replies replied responses"),
+    positive_replies=_count("positivereplies repliespositive positive interestedreplies interested"),
+    meetings=_count("meetings meetingsbooked booked"),
 )
 
 STAT_NAMES = frozenset(name for ranks in STATS.ranks.values() for name in ranks)
 """Every folded name of a count."""
 
 SKIPPED = Vocabulary(
-    section="skipped",
-    lists=("skipped",),
-    itself=("lead", "contact"),
-    terms={
-        "email": _term(coerce.as_text, "email emailaddress mail address value input"),
-        "reason": _term(
-            coerce.as_text,
-            "reason code cause why error errorcode status message errormessage type skipreason",
-        ),
-    },
+    "skipped",
+    lists="skipped",
+    itself="lead contact",
+    email=_text("email emailaddress mail address value"),
+    reason=_text("reason code error errorcode status message type"),
 )
 
-ADDED = Vocabulary(
-    section="added",
-    lists=(),
-    itself=(),
-    terms={
-        "added": _term(
-            coerce.as_count,
-            "added leadsadded addedleads created inserted imported accepted addedcount createdcount",
-        )
-    },
-)
+ADDED = Vocabulary("added", added=_count("added leadsadded created imported"))
 
-SKIPPED_NAMES = ("skipped", "leadsskipped", "skippedleads", "duplicates", "rejected", "ignored")
+SKIPPED_NAMES = ("skipped", "duplicates", "rejected")
 
 WEBHOOK = Vocabulary(
-    section="webhook",
+    "webhook",
     endpoint="POST /webhooks",
     identifier="secret",
-    lists=("webhooks",),
-    itself=("webhook", "subscription", "hook"),
-    terms={
-        "secret": _term(
-            coerce.as_text, "secret signingsecret webhooksecret signingkey secretkey hmacsecret sharedsecret"
-        ),
-        "id": _term(coerce.as_text, IDENTIFIER),
-    },
+    lists="webhooks",
+    itself="webhook subscription",
+    secret=_text("secret signingsecret webhooksecret signingkey"),
+    id=IDENTIFIER,
 )
 
 CURSOR = Vocabulary(
-    section="lead",
-    lists=(),
-    itself=("page", "pageinfo", "paging", "pagination", "cursors", "links", "cursor"),
-    terms={
-        "next_cursor": _term(
-            coerce.as_text,
-            """nextcursor next cursornext cursorsnext nextpagecursor nextpagetoken nextpage nexttoken pagetoken
-            continuationtoken continuation endcursor after nexthref nexturl cursor""",
-        ),
-        "has_more": _term(coerce.as_flag, "hasmore hasnext hasnextpage more"),
-    },
+    "lead",
+    itself="page pageinfo paging pagination cursors cursor links",
+    next_cursor=_text(
+        "nextcursor next nextpage nextpagetoken nexttoken endcursor after nexthref nexturl cursor"
+    ),
+    has_more=Term(read=coerce.as_flag, names=_words("hasmore hasnext hasnextpage")),
 )
 
-GROUP_NAMES = _words(
-    "groupname grouplabel group groupkey groupvalue groupid name label title key bucket dimension"
-)
+GROUP_NAMES = _words("groupname grouplabel group groupkey groupvalue groupid name label title key")
 """What a row of stats may call its group, whatever it is grouped by."""
 
 ERROR = Vocabulary(
-    section="error",
-    lists=(),
-    itself=("error", "errors", "fault"),
-    terms={
-        "code": _term(coerce.as_text, "code errorcode type error slug", path="error.code"),
-        "field": _term(
-            coerce.as_text, "field param parameter path pointer loc property attribute", path="error.field"
-        ),
-        "message": _term(
-            coerce.as_text,
-            "message detail description msg reason title error errordescription",
-            path="error.message",
-        ),
-    },
+    "error",
+    itself="error errors",
+    code=_text("code errorcode type error", "error.code"),
+    field=_text("field param parameter path pointer", "error.field"),
+    message=_text("message detail description title error", "error.message"),
 )
 
 EVENT = Vocabulary(
-    section="event",
-    lists=(),
-    itself=(),
-    terms={
-        "kind": _term(
-            coerce.as_text, "event eventtype eventname eventkind type kind topic eventvalue", path="event"
-        ),
-        "email": _term(
-            coerce.as_text,
-            "leademail leademailaddress leadaddress lead contactemail email emailaddress",
-            path="lead.email",
-        ),
-        "first_name": _term(
-            coerce.as_text,
-            "leadfirstname leadgivenname leadnamefirst contactfirstname firstname",
-            path="lead.first_name",
-        ),
-        "last_name": _term(
-            coerce.as_text,
-            "leadlastname leadsurname leadnamelast contactlastname lastname",
-            path="lead.last_name",
-        ),
-        "company": _term(
-            coerce.as_text,
-            "leadcompany leadcompanyname contactcompany company companyname",
-            path="lead.company",
-        ),
-        "sequence": _term(
-            coerce.as_text, "sequence sequencename sequencetitle campaign campaignname sequenceid"
-        ),
-        "step": _term(coerce.as_count, "step stepnumber stepindex stepposition sequencestep"),
-        "reply": _term(
-            coerce.as_text,
-            "reply replytext replybody replycontent replymessage text message body messagetext snippet",
-        ),
-        "inbox": _term(
-            coerce.as_text,
-            "inbox inboxemail inboxaddress inboxemailaddress mailbox mailboxemail sender fromemail inboxname",
-        ),
-        "domain": _term(coerce.as_text, "domain domainname domaindomain sendingdomain"),
-        "return_date": _term(
-            coerce.as_text,
-            "returndate returnson returnsat backon returnat returning ooountil ooountildate until returndatevalue ooreturndate replyreturndate",
-        ),
-        "bounce_type": _term(coerce.as_word, "bouncetype bouncekind bounce typebounce bounceclass"),
-        "reason": _term(
-            coerce.as_text, "reason cause why bouncereason pausereason domainreason error description detail"
-        ),
-    },
+    "event",
+    kind=_text("event eventtype eventname type kind", "event"),
+    email=_text("leademail leademailaddress leadaddress lead contactemail email", "lead.email"),
+    first_name=_text("leadfirstname leadnamefirst contactfirstname firstname", "lead.first_name"),
+    last_name=_text("leadlastname leadnamelast contactlastname lastname", "lead.last_name"),
+    company=_text("leadcompany leadcompanyname contactcompany company", "lead.company"),
+    sequence=_text("sequence sequencename sequencetitle campaign campaignname sequenceid"),
+    step=_count("step stepnumber stepindex"),
+    reply=_text("reply replytext replybody replymessage text message body"),
+    inbox=_text("inbox inboxemail inboxaddress mailbox mailboxemail fromemail"),
+    domain=_text("domain domainname"),
+    return_date=_text("returndate returnson backon returnat until replyreturndate"),
+    bounce_type=_word("bouncetype bouncekind bounce"),
+    reason=_text("reason cause bouncereason pausereason domainreason error description detail"),
 )

@@ -5,12 +5,13 @@ change: first the documented name in its exact spelling, whatever its value; the
 way, the outer before the nested; then synonyms, the outer before the nested. A value of the wrong type under the
 exact name is unknown: no other name replaces it.
 
-Objects of one list are mostly alike, so the paths to try for each value are found once for each outline of keys.
+Objects of one list are mostly alike, so the paths to try for each value are found once for each outline of keys. The
+aliases of pydantic try every name for every object, which took 1.4 times as long for 10,000 inboxes as documented, three
+times for nested ones; and they take the first name that is there, even if its value can't be read.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -115,9 +116,8 @@ class Reader:
         inside = [path for path in ordered if path[: len(exact)] == exact]
         grouped = {folded for folded, path, _ in every if path[: len(exact)] == exact}
         holds_others = any(not grouped.isdisjoint(ranks) for ranks in self.vocabulary.ranks.values())
-        return (
-            [*inside, *ordered] if holds_others else inside
-        )  # `replies: {positive: 3}` only groups other values
+        # `replies: {positive: 3}` only groups other values, so `reply_count` beside it still counts the replies.
+        return [*inside, *ordered] if holds_others else inside
 
     def _ordered(self, name: str, every: list[Leaf]) -> list[Path]:
         ranks = self.vocabulary.ranks[name]
@@ -148,24 +148,10 @@ def _at(item: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     return value
 
 
-SPELLINGS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"[a-z0-9]+(_[a-z0-9]+)*",
-        r"[a-z][A-Za-z0-9]*",
-        r"[A-Z][A-Z0-9]*[a-z][A-Za-z0-9]*",
-        r"[a-z0-9]+(-[a-z0-9]+)*",
-        r"[A-Z0-9]+(_[A-Z0-9]+)*",
-    )
-)
-"""snake_case, camelCase, PascalCase, kebab-case, SCREAMING_CASE: how services usually spell names."""
-
-
 @lru_cache(maxsize=8192)  # bounded: the names come from outside
 def spelling(key: str) -> tuple[int, str]:
-    """Sorts keys of one folded name: the usual spellings first, then anything else by its characters."""
-    usual = (rank for rank, pattern in enumerate(SPELLINGS) if pattern.fullmatch(key))
-    return next(usual, len(SPELLINGS)), key
+    """Sorts keys of one folded name: name, firstName and first_name before Name, and that before NAME."""
+    return sum(not character.islower() for character in key), key
 
 
 def _spelled(path: tuple[str, ...]) -> tuple[tuple[int, str], ...]:

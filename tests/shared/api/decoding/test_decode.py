@@ -104,6 +104,30 @@ def test_a_fields_line_that_finds_nothing_leaves_the_table_in_force() -> None:
     assert inboxes[0].health_score == 91
 
 
+def test_a_rare_name_is_not_guessed_and_a_fields_line_tells_it() -> None:
+    body = [{"id": "sq_1", "touches": 4}]
+    assert decode.sequences(body)[0].steps is None
+    assert decode.sequences(body, fields={"steps": "touches"})[0].steps == 4
+
+
+@pytest.mark.parametrize("key", ["health_score", "healthScore", "deliverability_score"])
+def test_ten_thousand_inboxes_of_one_shape_are_planned_at_most_once(
+    key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[Any] = []
+    plan = Reader._plan
+
+    def counted(reader: Reader, outline: Any, item: Any) -> Any:
+        planned.append(outline)
+        return plan(reader, outline, item)
+
+    monkeypatch.setattr(Reader, "_plan", counted)
+    items = [{"email": f"a{number}@b.io", "status": "active", key: number % 100} for number in range(10_000)]
+    inboxes = decode.inboxes({"data": items})
+    assert [inbox.health_score for inbox in inboxes] == [number % 100 for number in range(10_000)]
+    assert len(planned) == 1
+
+
 @pytest.mark.parametrize(
     ("row", "group_by", "group"),
     [
