@@ -52,10 +52,15 @@ def last_changes(
     tx: Transaction, workspace: str, names: Collection[str], *, after: int
 ) -> dict[str, AuditEntry]:
     """The last pause or resumption of each sequence that was written after this entry of the audit."""
+    last = _last_of_each(tx, workspace, after=after)
+    return {name: read_audit_entry(last[name][1]) for name in names if name in last}
+
+
+def _last_of_each(tx: Transaction, workspace: str, *, after: int) -> dict[str, tuple[int, sa.Row[Any]]]:
+    """Of each sequence that was paused or resumed after this entry of the audit, the last one with its number."""
     later = (audit.c.workspace == workspace) & (audit.c.id > after) & (audit.c.sequences != "")
     rows = tx.execute(sa.select(audit).where(later).order_by(audit.c.id))
-    last = {name: entry for entry in map(read_audit_entry, rows) for name in entry.sequences}
-    return {name: last[name] for name in names if name in last}
+    return {name: (row.id, row) for row in rows for name in json.loads(row.sequences)}
 
 
 def changes_between(tx: Transaction, workspace: str, since: float, until: float) -> list[AuditEntry]:
@@ -109,11 +114,17 @@ def overtake(tx: Transaction, entry: AuditEntry) -> None:
         & (questions.c.overtaken_by == "")
         & questions.c.given_at.is_(None)
     )
-    closed = []
-    for row in tx.execute(sa.select(questions).where(open_)).all():
-        undo = read_question(row)
-        if touched.intersection(undo.names) and len(changed_since(tx, undo)) == len(undo.names):
-            closed.append(row.id)
+    undos = {row.id: read_question(row) for row in tx.execute(sa.select(questions).where(open_))}
+    undos = {nonce: undo for nonce, undo in undos.items() if touched.intersection(undo.names)}
+    if not undos:
+        return
+    # Read once for all of them, since what the first undoes: there may be many, and long audits since.
+    last = _last_of_each(tx, entry.workspace, after=min(undo.since for undo in undos.values()))
+    closed = [
+        nonce
+        for nonce, undo in undos.items()
+        if all(name in last and last[name][0] > undo.since for name in undo.names)
+    ]
     if closed:
         tx.execute(
             sa.update(questions).where(questions.c.id.in_(closed)).values(overtaken_by=entry.actor.name)

@@ -139,7 +139,9 @@ class Timers(Repository):
     def release(self, tx: Transaction, workspace: str, keys: Collection[str], *, due_at: float) -> None:
         """Delete the timers of a pause that was ended by somebody else; one that was set anew, or is about to be, stays."""
         locked = sa.select(sequence_changes.c.sequence).where(
-            sequence_changes.c.workspace == workspace, sequence_changes.c.locked_until.is_not(None)
+            sequence_changes.c.workspace == workspace,
+            sequence_changes.c.sequence.in_(keys),
+            sequence_changes.c.locked_until.is_not(None),
         )
         of_the_pause = (
             (timers.c.workspace == workspace)

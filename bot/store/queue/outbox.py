@@ -77,7 +77,7 @@ def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
     """
     if not rows:
         return
-    ids = present_ids(tx)
+    ids = present_ids(tx, {row["channel"] for row in rows})
     rows = [{**row, "channel": ids.get(row["channel"], row["channel"])} for row in rows]
     unseen = not_allowed(tx, ((row["channel"], row["workspace"]) for row in rows))
     dead = {"state": State.DEAD.value, "held_until": None, "error": NOT_ALLOWED}
@@ -157,7 +157,7 @@ class Outbox(Repository):
     @reads
     def reaches(self, tx: Transaction, channel: str) -> bool:
         """Whether the bot has posted in a channel, and Slack did not refuse it since."""
-        sent = sa.select(posts.c.id).where(posts.c.channel == channel, posts.c.ts != "").limit(1)
+        sent = sa.select(posts.c.id).where(posts.c.channel == channel, posts.c.ts > "").limit(1)
         trouble = sa.select(channel_leases.c.trouble).where(channel_leases.c.channel == channel)
         return tx.execute(sent).first() is not None and not tx.scalar(trouble)
 

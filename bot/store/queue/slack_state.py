@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +45,7 @@ class SlackEvents(Repository):
     @reads
     def moved_channels(self, tx: Transaction) -> dict[str, str]:
         """The ids that channels have now, by those that they had."""
-        return present_ids(tx)
+        return {row.old: row.new for row in tx.execute(_MOVED)}
 
     @writes
     def forget_old(self, tx: Transaction) -> None:
@@ -74,11 +74,12 @@ def _move_rows(tx: Transaction, table: sa.Table, old: str, new: str) -> None:
 
 
 _MOVED = sa.select(moved_channels)
+_MOVED_OF = _MOVED.where(moved_channels.c.old.in_(sa.bindparam("channels", expanding=True)))
 
 
-def present_ids(tx: Transaction) -> dict[str, str]:
-    """The ids that channels have now, by those that they had."""
-    return {row.old: row.new for row in tx.execute(_MOVED)}
+def present_ids(tx: Transaction, channels: Collection[str]) -> dict[str, str]:
+    """The ids that those of these channels have now that had others."""
+    return {row.old: row.new for row in tx.execute(_MOVED_OF, {"channels": [*channels]})}
 
 
 UPDATE, POST = "chat.update", "chat.postMessage"

@@ -26,6 +26,9 @@ from bot.store.queue.routing import ERASED
 
 REDACTED = "(erased)"
 K = TypeVar("K", int, str)
+ALERT_ID = "al_"
+"""The beginning of the ids of alerts."""
+MANY_ALERTS = 20
 AT_ONCE = 500
 """Bodies that are read together."""
 
@@ -141,10 +144,13 @@ class _Mentions:
     """Rows whose text names the person: by address, or by the id of one of their alerts."""
 
     def __init__(self, email: str, names: Collection[str]) -> None:
-        self._words = (email, *names)
+        # Of many alerts, those that mention any are looked through here: a pattern for each would be tried on each row.
+        self._parts = (email, *names) if len(names) <= MANY_ALERTS else (email, ALERT_ID)
+        self._email, self._alerts = email.lower(), frozenset(map(str.lower, names))
         # Not ada@x.example in lada@x.example, nor in ada@x.example.org.
-        any_of = "|".join(map(re.escape, self._words))
-        self._whole = re.compile(rf"(?<![\w.+%-])(?:{any_of})(?![\w-]|\.\w)", re.IGNORECASE)
+        self._words = re.compile(
+            rf"(?<![\w.+%-])(?:{re.escape(email)}|{ALERT_ID}\w+)(?![\w-]|\.\w)", re.IGNORECASE
+        )
 
     def ids(self, tx: Transaction, key: sa.Column[K], *texts: sa.Column[Any]) -> set[K]:
         found: set[K] = set()
@@ -152,13 +158,15 @@ class _Mentions:
             if isinstance(text.type, sa.LargeBinary):
                 found |= self._in_bodies(tx, key, text)
                 continue
-            for words in portions(self._words):
-                like = sa.or_(
-                    *(sa.func.lower(text).contains(word.lower(), autoescape=True) for word in words)
-                )
-                rows = tx.execute(sa.select(key.label("id"), text.label("text")).where(like))
-                found |= {row.id for row in rows if self._whole.search(row.text)}
+            like = (sa.func.lower(text).contains(part.lower(), autoescape=True) for part in self._parts)
+            rows = tx.execute(sa.select(key.label("id"), text.label("text")).where(sa.or_(*like)))
+            found |= {row.id for row in rows if self._in(row.text)}
         return found
+
+    def _in(self, text: str) -> bool:
+        return any(
+            word == self._email or word in self._alerts for word in map(str.lower, self._words.findall(text))
+        )
 
     def _in_bodies(self, tx: Transaction, key: sa.Column[K], body: sa.Column[Any]) -> set[K]:
         """Of those without an alert, which names the person already: not yet routed, or unreadable."""
@@ -167,7 +175,7 @@ class _Mentions:
         )
         found: set[K] = set()
         for row in tx.execute(unread.execution_options(yield_per=AT_ONCE)):
-            if self._whole.search(bytes(row.body).decode("utf-8", "replace")):
+            if self._in(bytes(row.body).decode("utf-8", "replace")):
                 found.add(row.id)
         return found
 
@@ -179,14 +187,20 @@ def _ids_of(tx: Transaction, key: sa.Column[int], column: sa.Column[str], values
 
 
 def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...]:
-    places: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    mine: defaultdict[str, set[str]] = defaultdict(set)
     for some in portions(sorted(ids)):
-        mine = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(some), posts.c.ts != "")
-        there = sa.select(posts.c.id, posts.c.channel, posts.c.ts).where(
-            sa.tuple_(posts.c.channel, posts.c.ts).in_(mine.distinct())
-        )
-        for row in tx.execute(there):
-            places[row.channel, row.ts].add(row.id)
+        own = sa.select(posts.c.channel, posts.c.ts).where(posts.c.id.in_(some), posts.c.ts != "")
+        for row in tx.execute(own.distinct()):
+            mine[row.channel].add(row.ts)
+    places: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+    # Once each, however many of its posts there are, and of one channel at a time: SQLite looks up no pairs.
+    for channel, stamps in mine.items():
+        for messages in portions(sorted(stamps)):
+            there = sa.select(posts.c.id, posts.c.ts).where(
+                posts.c.channel == channel, posts.c.ts.in_(messages)
+            )
+            for row in tx.execute(there):
+                places[channel, row.ts].add(row.id)
     return tuple(
         PostedMessage(channel=channel, ts=ts, shared=not known <= set(ids))
         for (channel, ts), known in sorted(places.items())

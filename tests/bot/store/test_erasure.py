@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from bot.store import Store, open_store
 from bot.store.alerts.changes import Question
 from bot.store.db.columns import metadata
+from bot.store.db.schema import posts
 from bot.store.queue.intake import Arrival
 from bot.store.queue.outbox import PlannedPost
-from bot.store.records.erasure import REDACTED
+from bot.store.records.erasure import MANY_ALERTS, REDACTED
 from shared.domain.records import AuditEntry, Timer
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, ManualClock, arrive, post_all, routes
@@ -132,6 +133,26 @@ async def test_other_people_and_timers_stay(store: Store, clock: ManualClock) ->
     for word in ("ada2@acme.example", "ada11@acme.example", "lada1@acme.example", "sq_1", REDACTED):
         assert word in left
     assert len(await store.records.timers("default", "resume")) == 1
+
+
+async def test_a_person_with_many_alerts_is_found_wherever_one_is_named(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, *(interested(1, step=number) for number in range(MANY_ALERTS + 1)), interested(2))
+    await post_all(store, clock)
+    own = (await store.erasure.find(ADDRESS)).alerts
+    (other,) = (await store.erasure.find("ada2@acme.example")).alerts
+    assert len(own) == MANY_ALERTS + 1
+    for name, alert in (("last", own[-1]), ("longer", f"{own[-1]}0"), ("other", other)):
+        note = PlannedPost(
+            dedupe=name, channel="C1", kind="note", note=json.dumps({"button": f"claim {alert}"})
+        )
+        await store.outbox.plan("default", note)
+    posted = set((await store.erasure.find(ADDRESS)).posts)
+    with store.database.engine.connect() as connection:
+        noted = sa.select(posts.c.id, posts.c.dedupe).where(posts.c.kind == "note")
+        named = {row.dedupe for row in connection.execute(noted) if row.id in posted}
+    assert named == {"last"}
 
 
 async def test_a_delivery_sent_again_does_not_bring_an_erased_person_back(
