@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -33,6 +33,38 @@ def lines_run(act: Callable[[], object]) -> int:
     return count
 
 
+FLAT = 2.0
+"""How many times the work ten times as much may take where it should take the same: an index that is a level deeper."""
+FEW = {"statements": 1, "rows": 40, "bytes": 1_000, "written": 2}
+"""By how much two counts may differ whatever their ratio: these are too few to compare. What grows may five times so."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """What one amount of data costs, to be compared with what another does."""
+
+    statements: int
+    rows: int
+    bytes: int
+    written: int
+
+    def excess(self, less: Growth, *, is_flat: bool) -> dict[str, tuple[int, int]]:
+        """What has grown faster than it may, by its name: with ten times less data, and now."""
+        times, few = (FLAT, 1) if is_flat else (LINEAR, 5)
+        before, now = asdict(less), asdict(self)
+        return {
+            name: (before[name], now[name])
+            for name in FEW
+            if now[name] > times * before[name] + few * FEW[name]
+        }
+
+
+BY_INDEX = "; ".join(f"SET LOCAL enable_{one} = off" for one in ("seqscan", "hashjoin", "mergejoin"))
+"""Has PostgreSQL look up each row of a small table, as it does with one that is large."""
+STEPS = 10
+"""Of SQLite's virtual machine, that count as one: a row takes a few of them more."""
+
+
 @dataclass
 class DatabaseWork:
     """What statements did meanwhile, over all of them and in the largest transaction."""
@@ -40,12 +72,21 @@ class DatabaseWork:
     statements: int = 0
     """Each set of values counts as one."""
     rows: int = 0
-    """PostgreSQL: rows that plans have read. SQLite: hundreds of steps of its virtual machine, a few to a row."""
+    """PostgreSQL: rows that plans have read. SQLite: tens of steps of its virtual machine, about one to a row."""
+    bytes: int = 0
+    """Of the values that reading statements returned."""
     written: int = 0
     most_written: int = 0
     """Rows, in one transaction."""
+    most_read: tuple[int, str] = (0, "")
+    """The `rows` of the statement with the most, and the statement."""
     _open: dict[int, int] = field(default_factory=dict)
-    _explaining: bool = False
+    _looking: bool = False
+    _before: int = 0
+
+    @property
+    def growth(self) -> Growth:
+        return Growth(statements=self.statements, rows=self.rows, bytes=self.bytes, written=self.written)
 
     def step(self) -> int:
         self.rows += 1
@@ -54,18 +95,39 @@ class DatabaseWork:
     def before(
         self, connection: sa.Connection, cursor: Any, statement: str, values: Any, _context: Any, many: object
     ) -> None:
+        if self._looking:
+            return
+        self._looking, self._before = True, self.rows
+        try:
+            self._look(connection, statement, values, many=bool(many))
+        finally:
+            self._looking = False
+
+    def _look(self, connection: sa.Connection, statement: str, values: Any, *, many: bool) -> None:
+        """Carry out a statement once more, as far as that tells what it reads."""
+        first = statement.lstrip().upper()
+        reads = not many and first.startswith(("SELECT", "WITH"))
         if connection.dialect.name == "sqlite":
-            _driver(connection).set_progress_handler(self.step, 100)
-        elif not self._explaining and not many and statement.lstrip().upper().startswith(("SELECT", "WITH")):
-            self._explaining = True
-            self.rows += _rows_read(cursor, statement, values)
-            self._explaining = False
+            _driver(connection).set_progress_handler(self.step, STEPS)
+            if reads:
+                # Read to the end: the program's own cursor makes one step, and the others when rows are fetched.
+                self.bytes += _bytes_of(_driver(connection).execute(statement, values).fetchall())
+                _driver(connection).set_progress_handler(None, 0)
+        elif not many and (reads or first.startswith(("UPDATE", "DELETE"))):
+            # Not with the program's own cursor: that may be one of the server.
+            with _driver(connection).cursor() as again:
+                rows, size = _carried_out(again, statement, values, reads=reads)
+            self.rows += rows
+            self.bytes += size
 
     def after(
         self, connection: sa.Connection, cursor: Any, statement: str, values: Any, _context: Any, many: object
     ) -> None:
+        if self._looking:
+            return
         if connection.dialect.name == "sqlite":
             _driver(connection).set_progress_handler(None, 0)
+        self.most_read = max(self.most_read, (self.rows - self._before, statement))
         self.statements += len(values) if many else 1
         if statement.lstrip().upper().startswith(("INSERT", "UPDATE", "DELETE")):
             written = max(cursor.rowcount, 0)
@@ -76,16 +138,17 @@ class DatabaseWork:
     def begun(self, connection: sa.Connection) -> None:
         self._open.pop(id(connection), None)
         if connection.dialect.name == "postgresql":
-            _driver(connection).execute("SET LOCAL enable_seqscan = off")
+            _driver(connection).execute(BY_INDEX)
 
 
 @contextmanager
-def database_work(engine: sa.Engine) -> Iterator[DatabaseWork]:
-    """Count what an engine is asked to do; reading statements are carried out twice on PostgreSQL.
+def database_work(engine: sa.Engine, *, analyzed: bool = False) -> Iterator[DatabaseWork]:
+    """Count what an engine is asked to do; reading statements are carried out twice, on PostgreSQL all.
 
-    There, what the indexes allow is counted: a small table is read whole, because that is faster.
+    There, what the indexes allow is counted: a small table is read whole, because that is faster. `analyzed`: its
+    statistics are those of what is there.
     """
-    if engine.dialect.name == "postgresql":
+    if engine.dialect.name == "postgresql" and not analyzed:
         with engine.begin() as connection:
             connection.execute(sa.text("ANALYZE"))
     work = DatabaseWork()
@@ -107,20 +170,39 @@ def _driver(connection: sa.Connection) -> Any:
     return connection.connection.driver_connection
 
 
-def _rows_read(cursor: Any, statement: str, values: Any) -> int:
-    cursor.execute("SAVEPOINT growth")
-    cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", values)
-    ((found,),) = cursor.fetchall()
-    cursor.execute("ROLLBACK TO SAVEPOINT growth")
-    plan = found if isinstance(found, list) else json.loads(found)
+def _bytes_of(rows: Iterable[Iterable[object]]) -> int:
     return sum(
-        int((node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"])
-        for node in _nodes(plan[0]["Plan"])
-        if "Relation Name" in node
+        len(value) if isinstance(value, str | bytes) else 8
+        for row in rows
+        for value in row
+        if value is not None
     )
 
 
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _carried_out(cursor: Any, statement: str, values: Any, *, reads: bool) -> tuple[int, int]:
+    """The rows that PostgreSQL reads for a statement, and the bytes that it returns; what it changes is undone."""
+    cursor.execute("SAVEPOINT growth")
+    cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", values)
+    ((found,),) = cursor.fetchall()
+    size = 0
+    if reads:
+        cursor.execute(statement, values)
+        size = _bytes_of(cursor.fetchall())
+    cursor.execute("ROLLBACK TO SAVEPOINT growth")
+    cursor.execute("RELEASE SAVEPOINT growth")
+    plan = found if isinstance(found, list) else json.loads(found)
+    rows = sum(int(rows_read(node)) for node in nodes(plan[0]["Plan"]) if "Relation Name" in node)
+    return rows, size
+
+
+def rows_read(node: dict[str, Any]) -> float:
+    """So many rows of its table a node of a plan has looked at, each time that it ran."""
+    removed = node.get("Rows Removed by Filter", 0) + node.get("Rows Removed by Index Recheck", 0)
+    return float((node["Actual Rows"] + removed) * node["Actual Loops"])
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A node of a plan, and all below it."""
     yield plan
     for child in plan.get("Plans", ()):
-        yield from _nodes(child)
+        yield from nodes(child)

@@ -1,0 +1,488 @@
+"""What each repository method is tried with on skewed data, and how it may grow with that."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from slack_sdk.oauth.installation_store import Installation
+
+from bot.alerts.routing import Routes
+from bot.store import Store
+from bot.store.alerts.changes import Question
+from bot.store.alerts.claims import Trace
+from bot.store.alerts.guardrails import Claim
+from bot.store.alerts.sequence_changes import DueTimer
+from bot.store.alerts.spikes import Subject
+from bot.store.queue.intake import Arrival
+from bot.store.queue.lookups import Look
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import Post
+from bot.store.records.digests import DueDigest
+from bot.store.records.erasure import Traces
+from bot.store.slack_teams import SlackTeams
+from bot.store.webhooks import WebhookSubscriptions
+from shared.api.models import Subscription as WebhookSubscription
+from shared.domain.records import (
+    Actor,
+    AuditEntry,
+    ChangeResult,
+    CountSample,
+    Incident,
+    SequenceChange,
+    StoredRule,
+    Subscription,
+    Switch,
+    Timer,
+)
+from shared.domain.wall_clock import moment
+from tests.bot.harness import interested
+from tests.bot.store.skewed_data import (
+    CALM,
+    DAY,
+    EMAIL,
+    HEAD,
+    HOUR,
+    REFUSED,
+    SENTENCE,
+    STALE,
+    STORM,
+    UNCERTAIN,
+    WORKSPACE,
+)
+
+ANN, BEN = Actor(name="ann", id="U1", face="slack"), Actor(name="ben", id="U2", face="slack")
+NOTE = PlannedPost(dedupe="note", channel="C9", kind="note", note="{}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Skewed:
+    """A store with skewed data, and the repositories that are made with more than a database."""
+
+    store: Store
+    teams: SlackTeams
+    webhooks: WebhookSubscriptions
+    count: int
+    workspace: str = WORKSPACE
+
+    @property
+    def now(self) -> float:
+        return self.store.database.clock()
+
+
+Act = Callable[[Skewed, Any], Awaitable[object]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """How a method is called. `lists`: why it may read in proportion to what there is; empty: it may not."""
+
+    act: Act
+    lists: str = ""
+    given: Callable[[Skewed], Awaitable[object]] | None = None
+    """What is done before, and not counted; the act takes its result."""
+    commits: bool = False
+    """It writes in transactions of its own, and again what is there."""
+
+
+def flat(act: Callable[[Skewed], Awaitable[object]], **more: Any) -> Case:
+    return Case(act=lambda one, _given: act(one), **more)
+
+
+def lists(why: str, act: Callable[[Skewed], Awaitable[object]], **more: Any) -> Case:
+    return Case(act=lambda one, _given: act(one), lists=why, **more)
+
+
+def _no_card(*_: object) -> PlannedPost:
+    return NOTE
+
+
+def _trace(*_: object) -> Trace:
+    return Trace(note="{}")
+
+
+def _post(number: int, channel: str, **values: Any) -> Post:
+    given = {
+        "id": number, "dedupe": "x", "workspace": WORKSPACE, "channel": channel, "kind": "alert", "alert_id": "al_open0",
+        "note": "", "bundle": "", "storm": 0, "thread_ts": "", "ts": "5.0", "version": 0, "attempts": 0, "lookups": 0,
+        "tried_until": None, "created_at": 0.0,
+    }  # fmt: skip
+    return Post(**{**given, **values})
+
+
+def _entry(one: Skewed, *sequences: str) -> AuditEntry:
+    return AuditEntry(
+        at=moment(one.now),
+        actor=ANN,
+        workspace=one.workspace,
+        command="pause",
+        result="",
+        sequences=sequences,
+    )
+
+
+def _claim(one: Skewed) -> Claim:
+    return Claim(
+        workspace=one.workspace, rule="rule1", sentence=SENTENCE, action="tell", subject="new", label="", note="", per_day=5
+    )  # fmt: skip
+
+
+async def _incident(one: Skewed) -> Incident:
+    """One that has begun to act."""
+    begun = await one.store.incidents.begin(_claim(one))
+    assert begun.incident
+    return begun.incident
+
+
+def _firing(number: int, key: str) -> DueTimer:
+    timer = Timer(kind="resume", key=key, due_at=moment(0.0))
+    return DueTimer(id=number, token=1, workspace=WORKSPACE, attempts=0, timer=timer)
+
+
+async def _timer(one: Skewed) -> DueTimer:
+    (timer,) = await one.store.timers.claim({"resume"}, [one.workspace], limit=1)
+    return timer
+
+
+async def _change(one: Skewed) -> SequenceChange:
+    change = await one.store.changes.begin(one.workspace, "sq1", status="paused")
+    assert change
+    return change
+
+
+async def _lookup(one: Skewed) -> Any:
+    (lookup,) = await one.store.lookups.claim(limit=1)
+    assert lookup.channel == UNCERTAIN
+    return lookup
+
+
+async def _prune(one: Skewed) -> None:
+    while (await one.store.retention.prune(bodies_after=5 * DAY, hashes_after=8 * DAY)).more:
+        pass
+
+
+LISTED = "it returns them"
+DUE = "all are due"
+SINCE = "it reads what was changed since"
+ADMIN = "it looks through all channels, for an administrator and hardly ever"
+OF_CHANNEL = "it is about all posts of the channel"
+
+
+def _routes() -> Routes:
+    return Routes(alert_channels={WORKSPACE: CALM})
+
+
+ALERTS: Mapping[str, Case] = {
+    "Acknowledgements.acknowledge": flat(lambda one: one.store.acknowledgements.acknowledge("al_domain1", ANN)),
+    "Acknowledgements.sweep": lists(DUE, lambda one: one.store.acknowledgements.sweep(_no_card, remind_after=60.0)),
+    "Alerts.claim": flat(lambda one: one.store.alerts.claim("al_open1", ANN)),
+    "Alerts.take_over": flat(lambda one: one.store.alerts.take_over("al_mine1", BEN, trace=_trace)),
+    "Alerts.release": flat(lambda one: one.store.alerts.release("al_mine1", trace=_trace)),
+    "Alerts.snooze": flat(lambda one: one.store.alerts.snooze("al_open1", ANN, until=one.now + HOUR)),
+    "Alerts.wake": flat(lambda one: one.store.alerts.wake("al_asleep1")),
+    "Alerts.handle": flat(lambda one: one.store.alerts.handle("al_open1", ANN)),
+    "Alerts.reopen": flat(lambda one: one.store.alerts.reopen("al_old1")),
+    "Alerts.find": flat(lambda one: one.store.alerts.find("al_open1")),
+    "Alerts.workspace_of": flat(lambda one: one.store.alerts.workspace_of("al_open1")),
+    "Alerts.claimed_by": flat(lambda one: one.store.alerts.claimed_by("U1")),
+    "Alerts.in_message": flat(lambda one: one.store.alerts.in_message(STALE, "5.1")),
+    "Alerts.messages": flat(lambda one: one.store.alerts.messages(["al_open1", "al_open2"])),
+    "Reminders.sweep": lists(
+        DUE,
+        lambda one: one.store.reminders.sweep(
+            lambda _due, _now: [], remind_after=60.0, escalate_after=120.0, unfinished_after=60.0
+        ),
+    ),
+    "Confirmations.ask": flat(
+        lambda one: one.store.confirmations.ask(Question(line="pause x", person="U1", workspace=one.workspace), seconds=60)
+    ),
+    "Confirmations.ask_undo": flat(
+        lambda one: one.store.confirmations.ask_undo(
+            "resume sq1", ["sq1"], workspace=one.workspace, person="U1", seconds=60
+        )
+    ),
+    "Confirmations.look": lists(SINCE, lambda one: one.store.confirmations.look("q1", "U1")),
+    "Confirmations.answer": lists(SINCE, lambda one: one.store.confirmations.answer("q1", "U1")),
+    "Confirmations.give_back": flat(lambda one: one.store.confirmations.give_back("q1")),
+    "Confirmations.carried_out": flat(lambda one: one.store.confirmations.carried_out("q1", "ann")),
+    "Confirmations.undo_ended": flat(lambda one: one.store.confirmations.undo_ended("q1")),
+    "SequenceChanges.revisions": lists(LISTED, lambda one: one.store.changes.revisions(one.workspace)),
+    "SequenceChanges.begin": flat(_change),
+    "SequenceChanges.renew": Case(given=_change, act=lambda one, change: one.store.changes.renew(change)),
+    "SequenceChanges.end": Case(
+        given=_change,
+        act=lambda one, change: one.store.changes.end(change, ChangeResult(outcome="confirmed", keep_timer=True)),
+    ),
+    "SequenceChanges.doubtful": lists(LISTED, lambda one: one.store.changes.doubtful([one.workspace])),
+    "Timers.claim": lists(DUE, lambda one: one.store.timers.claim({"resume"}, [one.workspace])),
+    "Timers.due_kinds": lists(DUE, lambda one: one.store.timers.due_kinds()),
+    "Timers.take_over": lists("it frees them all", lambda one: one.store.timers.take_over()),
+    "Timers.forget_orphans": lists(DUE, lambda one: one.store.timers.forget_orphans(["other"])),
+    "Timers.done": Case(given=_timer, act=lambda one, timer: one.store.timers.done(timer)),
+    "Timers.finish": Case(
+        given=_timer, act=lambda one, timer: one.store.timers.finish([timer], lambda _: (_entry(one), NOTE))
+    ),
+    "Timers.release": flat(lambda one: one.store.timers.release(one.workspace, ["sq1"], due_at=one.now)),
+    "Timers.postpone": Case(given=_timer, act=lambda one, timer: one.store.timers.postpone(timer, seconds=60.0)),
+    "Spikes.workspaces": lists(
+        "it counts what came lately", lambda one: one.store.spikes.workspaces(since=one.now - HOUR, at_least=5)
+    ),
+    "Spikes.tallies": lists("it counts what came lately", lambda one: one.store.spikes.tallies(one.workspace, since=one.now - HOUR)),
+    "Spikes.paused_domains": lists(LISTED, lambda one: one.store.spikes.paused_domains(one.workspace)),
+    "Spikes.origins": lists("it counts what came lately", lambda one: one.store.spikes.origins(one.workspace, since=one.now - HOUR)),
+    "Spikes.show": lists("it looks at the spikes that are not over",
+        lambda one: one.store.spikes.show(one.workspace, Subject(scope="domain", name="new.example"), ["lead.bounced"], NOTE)
+    ),
+    "Spikes.end": lists("it looks at the spikes that are not over", lambda one: one.store.spikes.end(one.workspace, "spike1", "over")),
+    "Subjects.workspaces": lists("it looks at what is open", lambda one: one.store.subjects.workspaces()),
+    "Subjects.watched": lists(LISTED, lambda one: one.store.subjects.watched(one.workspace)),
+    "Subjects.update": flat(lambda one: one.store.subjects.update("al_open1", "{}", note=NOTE)),
+    "Subjects.domain_events": lists(
+        "it counts what the domain had", lambda one: one.store.subjects.domain_events(one.workspace, "d.example", since=0.0)
+    ),
+    "Subjects.troubles": lists(
+        "it counts what the domain had", lambda one: one.store.subjects.troubles(one.workspace, "d.example", since=0.0)
+    ),
+}  # fmt: skip
+
+GUARDRAILS: Mapping[str, Case] = {
+    "Guardrails.rules": lists(LISTED, lambda one: one.store.guardrails.rules(one.workspace)),
+    "Guardrails.all_rules": lists(LISTED, lambda one: one.store.guardrails.all_rules()),
+    "Guardrails.add_rule": flat(
+        lambda one: one.store.guardrails.add_rule(one.workspace, StoredRule(name="new", sentence=SENTENCE))
+    ),
+    "Guardrails.remove_rule": flat(lambda one: one.store.guardrails.remove_rule(one.workspace, "rule1")),
+    "Guardrails.switches": lists(LISTED, lambda one: one.store.guardrails.switches(one.workspace)),
+    "Guardrails.all_switches": lists(LISTED, lambda one: one.store.guardrails.all_switches()),
+    "Guardrails.switch_off": flat(
+        lambda one: one.store.guardrails.switch_off(one.workspace, Switch(rule="rule1", by="", at=one.now))
+    ),
+    "Guardrails.switch_on": flat(lambda one: one.store.guardrails.switch_on(one.workspace, "off1")),
+    "Guardrails.incidents": lists(LISTED, lambda one: one.store.guardrails.incidents(one.workspace, 0.0)),
+    "Guardrails.happenings": lists(LISTED, lambda one: one.store.guardrails.happenings(one.workspace, 0.0)),
+    "Guardrails.seen_on": lists("it counts them", lambda one: one.store.guardrails.seen_on(one.workspace, "d.example", 0.0)),
+    "Guardrails.happened": lists(LISTED, lambda one: one.store.guardrails.happened(0.0)),
+    "Guardrails.samples": lists(LISTED, lambda one: one.store.guardrails.samples(one.workspace, 0.0)),
+    "Guardrails.sampled": lists(LISTED, lambda one: one.store.guardrails.sampled(0.0, last_of_day=True)),
+    "Guardrails.closed_days": lists(
+        "it looks through the counts of the workspace", lambda one: one.store.guardrails.closed_days(one.workspace)
+    ),
+    "Guardrails.sends_of_days": lists(
+        "it adds up a day", lambda one: one.store.guardrails.sends_of_days(one.workspace, [int(one.now // DAY) - 1])
+    ),
+    "Guardrails.keep": flat(
+        lambda one: one.store.guardrails.keep(
+            one.workspace, [CountSample(scope="inbox", key="sam0@d.example", day=int(one.now // DAY), at=one.now)]
+        )
+    ),
+    "Guardrails.prune": lists(DUE, lambda one: one.store.guardrails.prune()),
+    "Incidents.begin": lists("the limits of its rule count thirty days", lambda one: one.store.incidents.begin(_claim(one), NOTE)),
+    "Incidents.open": lists(LISTED, lambda one: one.store.incidents.open()),
+    "Incidents.timed": lists(LISTED, lambda one: one.store.incidents.timed()),
+    "Incidents.take_interrupted": lists(DUE, lambda one: one.store.incidents.take_interrupted([one.workspace])),
+    "Incidents.take_over": lists("it frees them all", lambda one: one.store.incidents.take_over()),
+    "Incidents.acting": Case(given=_incident, act=lambda one, incident: one.store.incidents.acting(incident, ["sq1"])),
+    "Incidents.requesting": Case(given=_incident, act=lambda one, incident: one.store.incidents.requesting(incident)),
+    "Incidents.postpone": Case(
+        given=_incident, act=lambda one, incident: one.store.incidents.postpone(incident, seconds=60.0)
+    ),
+    "Incidents.finish": Case(
+        given=_incident,
+        act=lambda one, incident: one.store.incidents.finish(
+            incident, _entry(one), paused=["sq1"], draw=lambda _undo: NOTE
+        ),
+    ),
+    "Incidents.held": flat(lambda one: one.store.incidents.held([1, 2])),
+    "Incidents.end": Case(given=_incident, act=lambda one, incident: one.store.incidents.end(incident, NOTE)),
+    "Incidents.undone": flat(lambda one: one.store.incidents.undone("q1", "ann")),
+}  # fmt: skip
+
+QUEUE: Mapping[str, Case] = {
+    "Arrivals.append": flat(
+        lambda one: one.store.arrivals.append(
+            [Arrival(workspace=one.workspace, body=interested(7), at=one.now)], number=10**9, answered=[10**8]
+        )
+    ),
+    "Arrivals.check": flat(lambda one: one.store.arrivals.check()),
+    "Arrivals.try_out": flat(lambda one: one.store.arrivals.try_out(100)),
+    "FoundLeads.has_begun": flat(lambda one: one.store.found_leads.has_begun(one.workspace)),
+    "FoundLeads.remember": flat(lambda one: one.store.found_leads.remember(one.workspace, ["new@acme.example"])),
+    "FoundLeads.compare": lists("it reads the alerts of the leads",
+        lambda one: one.store.found_leads.compare(one.workspace, {EMAIL: b"{}", "new@acme.example": b"{}"}, grace=120.0)
+    ),
+    "Deliveries.route": lists(
+        "at most a portion is routed, and compared with the lead's replies of the hour",
+        lambda one: one.store.deliveries.route(_routes().decide, limit=10),
+    ),
+    "Deliveries.oldest_unrouted_age": flat(lambda one: one.store.deliveries.oldest_unrouted_age()),
+    "DeadLetters.revive": lists(DUE, lambda one: one.store.dead_letters.revive()),
+    "DeadLetters.drop_stranded": lists("it looks at all that Slack refused", lambda one: one.store.dead_letters.drop_stranded()),
+    "ChannelLeases.broken": lists(LISTED, lambda one: one.store.leases.broken()),
+    "ChannelLeases.take_over": lists("it frees them all", lambda one: one.store.leases.take_over()),
+    "Outcomes.close_channel": lists(OF_CHANNEL,
+        lambda one: one.store.outcomes.close_channel(STORM, "is_archived", report=_no_card, used=True)
+    ),
+    "Outcomes.forget_unused_channels": lists(
+        "it gives up each of them",
+        lambda one: one.store.outcomes.forget_unused_channels([CALM], errors=["not_in_channel"]),
+    ),
+    "Outcomes.open_channel": lists(
+        OF_CHANNEL, lambda one: one.store.outcomes.open_channel(REFUSED, report=_no_card)
+    ),
+    "Lookups.claim": lists("it looks for a portion", _lookup),
+    "Lookups.next_in": flat(lambda one: one.store.lookups.next_in()),
+    "Lookups.counts": lists("it counts them", lambda one: one.store.lookups.counts()),
+    "Lookups.settle": Case(
+        given=_lookup,
+        lists="all of them were looked for",
+        act=lambda one, lookup: one.store.lookups.settle(lookup, Look(complete=True, pages=1)),
+    ),
+    "Outbox.plan": flat(lambda one: one.store.outbox.plan(one.workspace, NOTE)),
+    "Outbox.reaches": flat(lambda one: one.store.outbox.reaches(CALM)),
+    "Repaints.claim": lists("it sorts what is due", lambda one: one.store.repaints.claim(limit=5)),
+    "Repaints.done": flat(lambda one: one.store.repaints.done([_post(2, STALE)])),
+    "Repaints.refused": flat(lambda one: one.store.repaints.refused([_post(2, STALE)])),
+    "Repaints.throttled": flat(lambda one: one.store.repaints.throttled([_post(2, STALE)], seconds=1.0)),
+    "Repaints.failed": lists(
+        OF_CHANNEL, lambda one: one.store.repaints.failed([_post(2, STALE)], channel_refuses=True)
+    ),
+    "Repaints.postpone": flat(lambda one: one.store.repaints.postpone([_post(2, STALE)], seconds=1.0)),
+    "Repaints.next_in": lists("it reads the limit of each Slack workspace", lambda one: one.store.repaints.next_in()),
+    "Repaints.request": flat(lambda one: one.store.repaints.request(STALE, "5.1")),
+    "Repaints.covers": flat(lambda one: one.store.repaints.covers(STALE, "5.1")),
+    "Repaints.storm_tally": lists(
+        "it counts the storm", lambda one: one.store.repaints.storm_tally(_post(HEAD, STORM, kind="storm"))
+    ),
+    "Retention.prune": lists(DUE, _prune),
+    "SlackEvents.take": flat(lambda one: one.store.slack_events.take("Ev_new")),
+    "SlackEvents.is_new": flat(lambda one: one.store.slack_events.is_new("Ev1")),
+    "SlackEvents.moved_channels": lists(LISTED, lambda one: one.store.slack_events.moved_channels()),
+    "SlackEvents.forget_old": lists(DUE, lambda one: one.store.slack_events.forget_old()),
+    "SlackEvents.move_channel": lists(OF_CHANNEL, lambda one: one.store.slack_events.move_channel(CALM, "C9")),
+}  # fmt: skip
+
+
+RECORDS: Mapping[str, Case] = {
+    "Digests.due": flat(lambda one: one.store.digests.due()),
+    "Digests.give": flat(
+        lambda one: one.store.digests.give(
+            DueDigest(workspace=one.workspace, channel="C101", every="day", due_at=one.now + 1.0), "{}"
+        )
+    ),
+    "Erasure.find": lists("it reads every row with text", lambda one: one.store.erasure.find(EMAIL)),
+    "Erasure.erase": lists(
+        "it erases them all",
+        lambda one: one.store.erasure.erase(
+            Traces(
+                email=EMAIL,
+                alerts=tuple(f"al_old{n}" for n in range(one.count)),
+                deliveries=tuple(range(1, 1 + one.count)),
+                posts=tuple(range(2, 2 + one.count)),
+                questions=("q1",),
+                timers=(1,),
+                audit=(1,),
+            )
+        ),
+    ),
+    "CommandRecords.bot_is_running": lists("it looks at each bot of the last day", lambda one: one.store.records.bot_is_running()),
+    "CommandRecords.summary": lists("it counts what is open", lambda one: one.store.records.summary(one.workspace)),
+    "CommandRecords.backlogs": lists("it counts what is open", lambda one: one.store.records.backlogs()),
+    "CommandRecords.open_replies": lists(LISTED, lambda one: one.store.records.open_replies(one.workspace)),
+    "CommandRecords.interested_replies": lists(LISTED, lambda one: one.store.records.interested_replies(one.workspace)),
+    "CommandRecords.last_reply": lists(
+        "it sorts the replies of the lead", lambda one: one.store.records.last_reply(one.workspace, EMAIL)
+    ),
+    "CommandRecords.claim_times": lists(
+        LISTED, lambda one: one.store.records.claim_times(one.workspace, moment(one.now) - timedelta(days=30))
+    ),
+    "CommandRecords.done_times": lists(
+        LISTED, lambda one: one.store.records.done_times(one.workspace, moment(one.now) - timedelta(days=30))
+    ),
+    "CommandRecords.domain_sequences": lists(
+        "it counts what the domain had",
+        lambda one: one.store.records.domain_sequences(one.workspace, "d.example", moment(one.now) - timedelta(days=30)),
+    ),
+    "CommandRecords.last_changes": lists(
+        "it reads the audit of the workspace", lambda one: one.store.records.last_changes(one.workspace, ["sq1"])
+    ),
+    "CommandRecords.arrivals": lists(
+        "it counts them",
+        lambda one: one.store.records.arrivals(one.workspace, moment(one.now) - timedelta(days=1), moment(one.now)),
+    ),
+    "CommandRecords.period": lists(
+        LISTED,
+        lambda one: one.store.records.period(one.workspace, moment(one.now) - timedelta(days=30), moment(one.now)),
+    ),
+    "CommandRecords.subscriptions": lists(LISTED, lambda one: one.store.records.subscriptions(one.workspace, CALM)),
+    "CommandRecords.subscribe": flat(
+        lambda one: one.store.records.subscribe(one.workspace, [Subscription(channel=CALM, event="domain.paused")])
+    ),
+    "CommandRecords.unsubscribe": flat(
+        lambda one: one.store.records.unsubscribe(
+            one.workspace, [Subscription(channel=CALM, event="lead.bounced", sequence="S1")]
+        )
+    ),
+    "CommandRecords.digest_at": flat(lambda one: one.store.records.digest_at(one.workspace, "C101")),
+    "CommandRecords.set_digest": flat(lambda one: one.store.records.set_digest(one.workspace, "C101", "09:00")),
+    "CommandRecords.give_up_channel": lists(OF_CHANNEL, lambda one: one.store.records.give_up_channel(REFUSED)),
+    "CommandRecords.audit": flat(lambda one: one.store.records.audit(one.workspace)),
+    "CommandRecords.record": lists(
+        "it compares the sequence's open Undos", lambda one: one.store.records.record(_entry(one, "sq1"))
+    ),
+    "CommandRecords.set_timer": flat(
+        lambda one: one.store.records.set_timer(
+            one.workspace, Timer(kind="resume", key="sq1", due_at=moment(one.now))
+        )
+    ),
+    "CommandRecords.cancel_timer": flat(lambda one: one.store.records.cancel_timer(one.workspace, "resume", "sq1")),
+    "CommandRecords.timers": lists(LISTED, lambda one: one.store.records.timers(one.workspace, "resume")),
+    "Instance.id": flat(lambda one: one.store.instance.id()),
+    "Instance.known_id": flat(lambda one: one.store.instance.known_id()),
+    "Instance.beat": lists("it forgets bots that are gone", lambda one: one.store.instance.beat("bot1")),
+    "Instance.leave": flat(lambda one: one.store.instance.leave("bot1")),
+    "Instance.last_seen": lists("it looks at each bot of the last day", lambda one: one.store.instance.last_seen()),
+    "SlackTeams.save": flat(
+        lambda one: one.teams.save(
+            Installation(app_id="A1", team_id="T1", bot_token="xoxb-2", bot_id="B1", bot_user_id="U0", user_id="U1")
+        ),
+        commits=True,
+    ),
+    "SlackTeams.all": lists(LISTED, lambda one: one.teams.all()),
+    "SlackTeams.allow": flat(lambda one: one.teams.allow("T1", one.workspace)),
+    "SlackTeams.disallow": lists(ADMIN, lambda one: one.teams.disallow("T0", "w1")),
+    "SlackTeams.remove": lists(ADMIN, lambda one: one.teams.remove("T1")),
+    "SlackTeams.state_is_used": flat(lambda one: one.teams.state_is_used("state")),
+    "SlackTeams.use_state": lists("it forgets those that are over", lambda one: one.teams.use_state("state", seconds=60.0)),
+    "WebhookSubscriptions.add": flat(
+        lambda one: one.webhooks.add(
+            {one.workspace: [WebhookSubscription(id="new", url="https://bot.example", events=(), secret="s")]}
+        )
+    ),
+    "WebhookSubscriptions.forget": lists("it forgets those that are over", lambda one: one.webhooks.forget(one.workspace, ["wh1"])),
+    "WebhookSubscriptions.ends": lists("it looks at each", lambda one: one.webhooks.ends(one.workspace)),
+    "WebhookSubscriptions.list": lists(LISTED, lambda one: one.webhooks.list(one.workspace)),
+    "WebhookSubscriptions.secrets": lists(LISTED, lambda one: one.webhooks.secrets()),
+    "WebhookSubscriptions.encrypt_all": lists("it encrypts them all", lambda one: one.webhooks.encrypt_all()),
+}  # fmt: skip
+
+CASES = {**ALERTS, **GUARDRAILS, **QUEUE, **RECORDS}
+EXEMPT = {
+    "ChannelLeases.claim": "what waits in a channel has more states than are here, and tests of its own",
+    "Outcomes.settle": "the same",
+    "WebhookSubscriptions.import_file": "reads a file once, and calls `add`",
+}
+
+AUDIT = "the audit has no index by workspace: people write it, and it is pruned"
+SHARES: Mapping[str, str] = {
+    "Confirmations.ask_undo": AUDIT,
+    "CommandRecords.audit": AUDIT,
+    "CommandRecords.last_changes": AUDIT,
+    "CommandRecords.last_reply": "the lead's replies are found by address",
+    "CommandRecords.period": "spikes are found by their time",
+    "CommandRecords.summary": "what is not posted yet is found by channel",
+    "SlackTeams.disallow": ADMIN,
+    "WebhookSubscriptions.forget": "it forgets those that are over, of every workspace",
+}
+"""Why another workspace's data may cost these something; the others it may not."""

@@ -1,0 +1,310 @@
+"""A store in which one workspace, one lead and one channel of each state have everything, and how to try work on it.
+
+Whatever a trial writes is undone after it, so that one database serves all cases of its size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Database, Transaction, Work
+from bot.store.db.guardrail_schema import incidents, rules, samples, switches, turns
+from bot.store.db.installation_schema import bot_processes, webhook_subscriptions
+from bot.store.db.schema import (
+    alerts,
+    answers,
+    arrivals,
+    audit,
+    channel_leases,
+    deliveries,
+    digests,
+    known_leads,
+    lookups,
+    posts,
+    questions,
+    sequence_changes,
+    sightings,
+    spikes,
+    subscriptions,
+    timers,
+)
+from bot.store.db.slack_schema import (
+    moved_channels,
+    slack_bots,
+    slack_events,
+    slack_installations,
+    slack_limits,
+    slack_oauth_states,
+    slack_team_workspaces,
+)
+from tests.bot.harness import interested
+from tests.growth import BY_INDEX
+
+T = TypeVar("T")
+Row = dict[str, Any]
+
+WORKSPACE = "acme"
+EMAIL = "ada0@acme.example"
+CALM, UNCERTAIN, REFUSED, HELD, STALE, STORM = "C1", "C2", "C3", "C4", "C5", "C6"
+"""A channel for each state that its posts can be in."""
+HEAD = 1
+"""The post that heads the storm."""
+MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
+
+
+class Rehearsal(Database):
+    """A database whose work is undone after each trial, and done in the thread of the test."""
+
+    connection: sa.Connection | None = None
+
+    async def _run(self, _pool: ThreadPoolExecutor, job: Callable[[], T]) -> T:
+        return job()
+
+    def _transact(self, engine: sa.Engine, work: Work[T]) -> T:
+        if self.connection is None:
+            return super()._transact(engine, work)
+        with self.connection.begin_nested():
+            return work(Transaction(self.connection, self._now))
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Everything within is one transaction that is rolled back."""
+        with self.engine.connect() as connection, connection.begin() as transaction:
+            self.connection = connection
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(BY_INDEX)
+            try:
+                yield
+            finally:
+                self.connection = None
+                transaction.rollback()
+
+
+def fill(connection: sa.Connection, count: int, *, now: float) -> None:
+    """So many rows of each table and state."""
+    numbers = range(count)
+    delivered, told, posted = _alerts(numbers, now=now)
+    tables: Mapping[sa.Table, Sequence[Row]] = {
+        deliveries: delivered,
+        alerts: told,
+        posts: [*_head(now), *posted, *_posts(numbers, now=now)],
+        **_queue(numbers, now=now),
+        **_records(numbers, now=now),
+        **_guardrails(numbers, now=now),
+        **_slack(numbers, now=now),
+    }
+    for table, rows in tables.items():
+        connection.execute(sa.insert(table), list(rows))
+    if connection.dialect.name == "postgresql":
+        for table in (deliveries, posts, timers, audit, incidents, arrivals, slack_bots, slack_installations):
+            connection.exec_driver_sql(
+                f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), 1000000)"
+            )
+
+
+_STATES: Mapping[str, Callable[[float], Row]] = {
+    "old": lambda at: {"handled_at": at, "handled_name": "ann", "claimed_at": at, "received_at": at - 10 * DAY},
+    "open": lambda at: {"waiting_since": at},
+    "mine": lambda at: {"claimed_by": "U1", "claimed_name": "ann", "claimed_at": at},
+    "asleep": lambda at: {"snoozed_until": at, "snoozed_name": "ann"},
+    "domain": lambda at: {"kind": "domain.paused", "domain": "d.example", "ack_due_at": at},
+}  # fmt: skip
+"""Alerts of one lead, half an hour old and more, by what their ids begin with after `al_`."""
+
+
+def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row], list[Row]]:
+    """Deliveries, their alerts and the cards of those in a calm channel; then the deliveries that nobody has read."""
+    delivered: list[Row] = []
+    told: list[Row] = []
+    posted: list[Row] = []
+    for place, (name, values) in enumerate(_STATES.items()):
+        for n in numbers:
+            key, at = 1 + n + place * 10_000, now - 30 * MINUTE - n
+            row = {
+                "received_at": at,
+                "kind": "reply.interested",
+                "email": EMAIL,
+                "sequence": "Q3",
+                **_NOT_YET,
+                **values(at),
+            }
+            told.append(
+                {
+                    **row,
+                    "id": f"al_{name}{n}",
+                    "delivery_id": key,
+                    "workspace": WORKSPACE,
+                    "reply": f"{name}{n}",
+                }
+            )
+            delivered.append(_delivery(key, row["kind"], interested(n), at=row["received_at"], pending=False))
+            posted.append(
+                _post(f"{name}{n}", CALM, "sent", at=at, alert_id=f"al_{name}{n}", ts=f"1.{key}", sent_at=at)
+            )
+    delivered += [_delivery(90_000 + n, "", interested(n), at=now - n / 100, pending=True) for n in numbers]
+    return delivered, told, posted  # fmt: skip
+
+
+_NOT_YET: Row = {
+    **dict.fromkeys(("waiting_since", "handled_at", "claimed_at", "snoozed_until", "ack_due_at")),
+    **dict.fromkeys(("handled_name", "claimed_by", "claimed_name", "snoozed_name", "domain"), ""),
+}
+
+
+def _delivery(key: int, kind: str, body: bytes, *, at: float, pending: bool) -> Row:
+    return {
+        "id": key, "dkey": hashlib.sha256(b"%d" % key).digest(), "workspace": WORKSPACE, "kind": kind, "body": body,
+        "received_at": at, "last_at": at, "before_at": at, "seen": 1, "batch_first": 1, "batch": 1, "pending": pending,
+    }  # fmt: skip
+
+
+def _post(dedupe: str, channel: str, state: str, *, at: float, **values: Any) -> Row:
+    row = {
+        "dedupe": dedupe, "workspace": WORKSPACE, "channel": channel, "kind": "alert", "state": state, "created_at": at,
+        "note": "", "ts": "", "alert_id": "", "bundle": "", "storm": 0, "undo": "", "repaint_at": None,
+        "held_until": None, "sent_at": None, "tried_until": None,
+    }  # fmt: skip
+    return {**row, **values}
+
+
+def _head(now: float) -> list[Row]:
+    return [_post("storm", STORM, "sent", at=now - HOUR, kind="storm", ts="9.0")]
+
+
+def _posts(numbers: Sequence[int], *, now: float) -> Iterator[Row]:
+    """Those that are not simply sent: of the alerts that are open, each state in a channel of its own."""
+    for n in numbers:
+        at, alert = now - 20 * MINUTE + n / 1000, f"al_open{n}"
+        yield _post(f"wait{n}", CALM, "ready", at=at, alert_id=alert)
+        yield _post(f"unsure{n}", UNCERTAIN, "uncertain", at=at, alert_id=alert, tried_until=at)
+        yield _post(f"dead{n}", REFUSED, "dead", at=at, alert_id=alert)
+        yield _post(f"held{n}", HELD, "held", at=at, alert_id=alert, held_until=at)
+        yield _post(f"stale{n}", STALE, "sent", at=at, alert_id=alert, ts=f"5.{n}", repaint_at=at)
+        yield _post(f"storm{n}", STORM, "sent", at=at, alert_id=alert, bundle="b1", storm=HEAD, ts="9.1")
+        yield _post(f"undo{n}", CALM, "sent", at=at, kind="note", note="{}", undo=f"q{n}", ts=f"6.{n}")
+        yield _post(f"spike{n}", CALM, "sent", at=at, kind="spike", note="{}", ts=f"7.{n}")
+
+
+def _queue(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
+    calm = {
+        "due_at": None,
+        "trouble": "",
+        "trouble_since": None,
+        "storm": 0,
+        "lease_until": None,
+        "tat": None,
+    }
+    named: dict[str, Row] = {
+        CALM: {"due_at": now - MINUTE},
+        REFUSED: {"trouble": "is_archived", "trouble_since": now - HOUR},
+        STORM: {"storm": HEAD},
+    }
+    leases = [{"channel": channel, **calm, **values} for channel, values in named.items()]
+    leases += [{"channel": f"C{100 + n}", **calm, "trouble": "not_in_channel"} for n in numbers]
+    return {
+        arrivals: [{"dkey": b"%d" % n, "at": now - n} for n in numbers],
+        answers: [{"batch": 10 + n, "at": now - n} for n in numbers],
+        channel_leases: leases,
+        lookups: [{"channel": UNCERTAIN, "thread_ts": "", "due_at": now - 1.0}],
+    }
+
+
+def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
+    here = {"workspace": WORKSPACE}
+    undo = json.dumps({"names": ["sq1"], "since": 1, "revisions": {}})
+    return {
+        known_leads: [
+            {**here, "lead": "" if n == 0 else f"lead{n}", "seen_at": now - 2 * DAY} for n in numbers
+        ],
+        sightings: [
+            {"delivery_id": n, **here, "kind": "lead.bounced", "domain": "d.example", "sequence": "Q3", "at": now - n / 10,
+             "detail": "hard", "inbox": "sam@d.example"} for n in numbers
+        ],
+        spikes: [
+            {**here, "kind": "lead.bounced", "scope": "domain", "name": f"d{n}.example", "since": now - HOUR,
+             "last_at": now, "dedupe": f"spike{n}"} for n in numbers
+        ],
+        questions: [
+            {**here, "id": f"q{n}", "person": "", "line": "resume sq1", "names": undo, "ends_at": now + HOUR} for n in numbers
+        ],
+        timers: [
+            {**here, "kind": "resume", "key": f"sq{n}", "due_at": now - 1.0, "payload": "{}", "token": 1} for n in numbers
+        ],
+        sequence_changes: [
+            {**here, "sequence": f"sq{n}", "confirmed": "paused", "resume_late_until": now + MINUTE} for n in numbers
+        ],
+        audit: [
+            {"at": now - 1000.0 + n, **here, "actor_name": "ann", "actor_id": "U1", "command": "pause", "result": "done",
+             "effect": "paused", "sequences": '["sq1"]'} for n in numbers
+        ],
+        subscriptions: [{**here, "channel": CALM, "event": "lead.bounced", "sequence": f"S{n}"} for n in numbers],
+        digests: [
+            {**here, "channel": f"C{100 + n}", "every": "day", "at": "09:00", "done_until": now, "due_at": now + HOUR}
+            for n in numbers
+        ],
+        webhook_subscriptions: [
+            {**here, "id": f"wh{n}", "url": "https://bot.example", "events": "[]", "secret": "s", "created_at": now}
+            for n in numbers
+        ],
+        bot_processes: [{"id": f"bot{n}", "host": "here", "seen_at": now - 2 * DAY - n} for n in numbers],
+    }  # fmt: skip
+
+
+def _guardrails(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
+    incident = {
+        "workspace": WORKSPACE, "rule": "rule0", "sentence": "", "action": "tell", "label": "", "note": "", "state": "done",
+        "held_at": now - HOUR, "token": 1, "ended_at": None, "lease_until": None, "resumes_at": None, "undo": "",
+    }  # fmt: skip
+    return {
+        rules: [
+            {"workspace": WORKSPACE, "name": f"rule{n}", "sentence": SENTENCE, "added_at": now} for n in numbers
+        ],
+        switches: [{"workspace": WORKSPACE, "rule": f"off{n}", "by": "", "at": now, "until": None} for n in numbers],
+        turns: [{"workspace": WORKSPACE, "rule": f"rule{n}", "at": now} for n in numbers],
+        incidents: [
+            *({**incident, "subject": f"over{n}", "began_at": now - 2 * DAY - n, "ended_at": now - DAY, "undo": f"q{n}"}
+              for n in numbers),
+            *({**incident, "subject": f"now{n}", "began_at": now - n, "resumes_at": now + HOUR} for n in numbers),
+            *({**incident, "subject": f"cut{n}", "began_at": now - n, "state": "acting", "lease_until": now - 1.0}
+              for n in numbers),
+        ],
+        samples: [
+            {"workspace": WORKSPACE, "day": int((now - age * DAY) // DAY), "slot": slot, "scope": "inbox",
+             "key": f"sam{n}@d.example", "at": (now - age * DAY) // DAY * DAY + slot * 900.0, "sends": 9}
+            for n in numbers for age in (1, 5) for slot in (0, 1, 95)
+        ],
+    }  # fmt: skip
+
+
+SENTENCE = "notify about sequence when replies < 1% of at least 50 sends in 24h"
+
+
+def _slack(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
+    installed = datetime(2026, 1, 1)  # noqa: DTZ001 # the SDK's columns have no zone
+    team = {
+        "client_id": APP,
+        "app_id": "A1",
+        "bot_token": "xoxb-1",
+        "is_enterprise_install": False,
+        "installed_at": installed,
+    }
+    return {
+        slack_events: [{"id": f"Ev{n}", "at": now - 30 * DAY + n} for n in numbers],
+        moved_channels: [{"old": f"G{n}", "new": CALM} for n in numbers],
+        slack_limits: [{"key": f"chat.update:T{n}", "closed_until": 0.0} for n in numbers],
+        slack_bots: [{**team, "id": 1 + n, "team_id": f"T{n}", "team_name": f"Team {n}"} for n in numbers],
+        slack_installations: [{**team, "id": 1 + n, "team_id": f"T{n}", "user_id": "U1"} for n in numbers],
+        slack_oauth_states: [{"state": b"%d" % n, "expires_at": now + HOUR} for n in numbers],
+        slack_team_workspaces: [{"team": "T0", "workspace": f"w{n}"} for n in numbers],
+    }  # fmt: skip
+
+
+APP = "111.222"

@@ -1,0 +1,123 @@
+"""No repository method does more than in proportion to what there is, on data with everything in one place."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+from pydantic import SecretStr
+
+import bot.store
+from bot.store import Store
+from bot.store.db.engine import Repository
+from bot.store.queue.leases import LeaseTimings
+from bot.store.slack_teams import SlackTeams
+from bot.store.webhooks import SecretCipher, WebhookSubscriptions
+from shared.storage.database import parse_url
+from tests.bot.manual_clock import ManualClock
+from tests.bot.migrated import migrated_file, migrated_postgresql
+from tests.bot.store.growth_cases import CASES, EXEMPT, SHARES, Case, Skewed
+from tests.bot.store.skewed_data import APP, Rehearsal, fill
+from tests.growth import DatabaseWork, database_work
+
+FEW, MANY = 50, 500
+
+
+def methods() -> dict[str, Callable[..., object]]:
+    """Every public method of every repository by `Class.method`, found in the modules of the store."""
+    found: dict[str, Callable[..., object]] = {}
+    for module in pkgutil.walk_packages(bot.store.__path__, "bot.store."):
+        if ".migrations" in module.name:
+            continue
+        for name, one in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+            if issubclass(one, Repository) and one.__module__ == module.name:
+                found |= {
+                    f"{name}.{method}": function
+                    for method, function in vars(one).items()
+                    if inspect.iscoroutinefunction(function) and not method.startswith("_")
+                }
+    return found
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same data in two sizes."""
+
+    few: Skewed
+    many: Skewed
+
+
+def skewed(url: str, count: int) -> Skewed:
+    clock = ManualClock()
+    database = Rehearsal(parse_url(url), clock=clock)
+    with database.engine.begin() as connection:
+        fill(connection, count, now=clock.now)
+    if not database.is_sqlite:  # as PostgreSQL does by itself; for SQLite nobody does
+        with database.engine.begin() as connection:
+            connection.exec_driver_sql("ANALYZE")
+    cipher = SecretCipher([SecretStr("a-key-of-the-tests")])
+    return Skewed(
+        store=Store(database, LeaseTimings()),
+        teams=SlackTeams(database, cipher, client_id=APP),
+        webhooks=WebhookSubscriptions(database, cipher),
+        count=count,
+    )
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    if request.param == "sqlite":
+        folder = tmp_path_factory.mktemp("growth")
+        urls = [migrated_file(folder / f"{count}.db") for count in (FEW, MANY)]
+    else:
+        server = request.getfixturevalue("postgresql")
+        urls = [migrated_postgresql(server) for _ in range(2)]
+    few, many = skewed(urls[0], FEW), skewed(urls[1], MANY)
+    yield Pair(few, many)
+    for one in (few, many):
+        one.store.database.engine.dispose()
+
+
+async def measured(one: Skewed, case: Case) -> DatabaseWork:
+    database = one.store.database
+    assert isinstance(database, Rehearsal)
+    if case.commits:
+        with database_work(database.engine, analyzed=True) as work:
+            await case.act(one, None)
+        return work
+    with database.trial():
+        given = await case.given(one) if case.given else None
+        with database_work(database.engine, analyzed=True) as work:
+            await case.act(one, given)
+    return work
+
+
+def test_every_repository_method_has_a_case() -> None:
+    assert {*CASES, *EXEMPT} == {*methods()}
+    assert not {*CASES} & {*EXEMPT}
+
+
+OF_WORKSPACE = [
+    name
+    for name, method in methods().items()
+    if name not in SHARES and "workspace" in inspect.signature(method).parameters
+]
+
+
+@pytest.mark.parametrize("name", OF_WORKSPACE)
+async def test_a_workspace_pays_nothing_for_another_one(pair: Pair, name: str) -> None:
+    few, many = [
+        await measured(replace(one, workspace="small"), CASES[name]) for one in (pair.few, pair.many)
+    ]
+    assert many.growth.excess(few.growth, is_flat=True) == {}, many.most_read
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_a_method_grows_no_faster_than_its_data(pair: Pair, name: str) -> None:
+    case = CASES[name]
+    few, many = await measured(pair.few, case), await measured(pair.many, case)
+    assert many.growth.excess(few.growth, is_flat=not case.lists) == {}, many.most_read
