@@ -114,7 +114,7 @@ class AutoResume:
     async def _resume_one(
         self, timer: DueTimer, sequence: Campaign, context: CommandContext, revisions: Mapping[str, int]
     ) -> bool:
-        """Resume a sequence whose timer is still ours; returns whether it was active before."""
+        """Resume a sequence whose timer is still ours; returns whether somebody else had resumed it."""
         changes = self._store.changes
         change = await changes.begin(context.workspace.name, sequence.id, status="active", firing=timer)
         if change is None:
@@ -124,7 +124,9 @@ class AutoResume:
             if not was_active:
                 await held.send(context.client.resume_sequence)
             await held.end(keep_timer=True, changed=not was_active)  # it is deleted with its announcement
-        return was_active
+        # A pause with a timer is confirmed as paused. If active was confirmed after it and the timer is still there, an
+        # earlier try resumed the sequence, and the database failed or the process died before the announcement.
+        return was_active and change.confirmed != "active"
 
     async def _announce(self, tally: Tally, context: CommandContext, channel: str) -> None:
         """Delete the timers and tell of them, together: of one that was replaced meanwhile, nothing is said."""

@@ -138,6 +138,8 @@ class SequenceChange:
     """The number of changes before this one; `UNDER_WAY` if a dead process may have sent a request."""
     timer: Timer | None = None
     """The timer as it was before the change."""
+    confirmed: str = ""
+    """The status that was confirmed last; empty where none is certain."""
 
     def undisturbed(self, revisions: Mapping[str, int] | None) -> bool:
         """Whether nobody has changed the sequence since these revisions were read; None: they weren't."""

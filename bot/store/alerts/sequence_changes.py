@@ -294,6 +294,7 @@ class SequenceChanges(Repository):
             token=row.token + 1,
             revision=UNDER_WAY if died or _is_doubtful(row, now=tx.now) else row.revision,
             timer=find(tx, workspace, RESUME, sequence),
+            confirmed=row.confirmed or "",
         )
 
     @writes
