@@ -70,7 +70,7 @@ test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and 
 	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql or scipy) and not soak" -n 4 --dist loadgroup -o timeout=300 $(ARGS)
 
 test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=... runs the other tests at any)
-	@printf '%s\n' $(MOMENTS) | xargs -P 2 -I{} sh -c 'at={}; \
+	@printf '%s\n' $(MOMENTS) | xargs -P 4 -I{} sh -c 'at={}; \
 		said=$$(TEST_NOW=$${at%@*} TZ=$${at#*@} $(BIN)/python -m pytest -q -n 0 -p no:schemathesis $(DATED) $(ARGS) 2>&1) && \
 		echo "$$at: $$(echo "$$said" | tail -n 1)" || { echo "$$at: $$said"; exit 1; }'
 
