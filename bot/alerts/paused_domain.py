@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from bot.alerts.model import Alert, domain_of
@@ -16,14 +16,17 @@ from bot.blockkit.actions import ACK, OnAlert
 from shared.commands.arguments import DOMAIN, Inboxes, Status, clip
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
-from shared.domain.evidence import rate_of
+from shared.domain.evidence import clearly_more, rate_of
 from shared.domain.wall_clock import moment
-from shared.text.formats import UNKNOWN, show_exact_span, show_number, show_rate
+from shared.text.formats import UNKNOWN, show_days, show_exact_span, show_number, show_rate
 
 COLUMNS = columns("Inbox", number("Health"), number("Limit"), "Status")
 MOST_INBOXES, MOST_PAUSES = 12, 4
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""
+BOUNCE = "bounce"
+_COMPLAINTS = ("complain", "spam", "unsubscri", "opt-out", "opt out")
+_REASONS = (BOUNCE, *_COMPLAINTS)
 _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
 
 
@@ -100,7 +103,7 @@ def reason(alert: Alert) -> str:
     share = alert.event.raw.get("rate")
     given = (alert.event.reason or "").replace("_", " ")
     known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1
-    return f"{given} ({show_rate(share)} of its sends)".strip() if known else given
+    return f"{given} ({show_rate(share)} of its sends, says the service)".strip() if known else given
 
 
 def _summary(alert: Alert) -> tuple[str, ...]:
@@ -115,18 +118,17 @@ def _summary(alert: Alert) -> tuple[str, ...]:
 
 
 def _advice(alert: Alert) -> str:
+    """By the service's reason; without one, by what clearly more came of."""
     seen: Mapping[str, int] = alert.standing.get("counts", {})
+    bounced, left = seen.get("lead.bounced", 0), seen.get("lead.unsubscribed", 0)
     given = (alert.event.reason or "").casefold()
-    if (
-        "complain" in given
-        or "spam" in given
-        or seen.get("lead.unsubscribed", 0) > seen.get("lead.bounced", 0)
-    ):
+    by_service = any(word in given for word in _REASONS)
+    if any(word in given for word in _COMPLAINTS) or (not by_service and clearly_more(left, bounced)):
         return (
             "review what its sequences say and who receives them, and pause those that draw complaints. "
             "Let the inboxes rest: each restarts with a small daily limit."
         )
-    if "bounce" in given or seen.get("lead.bounced", 0):
+    if BOUNCE in given or (not by_service and clearly_more(bounced, left)):
         return (
             "verify the addresses in its sequences before you send more, and remove those that bounce. "
             "Let the inboxes rest: each restarts with a small daily limit."
@@ -142,19 +144,24 @@ def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
     hard = counts.get("hard", 0)
     bounced = counts.get("lead.bounced", 0)
     bounces = show_number(bounced, "bounce") + (f" ({hard} hard)" if hard else "")
-    window = show_exact_span(timedelta(seconds=standing.get("window", 0)))
+    window, known = show_exact_span(timedelta(seconds=standing.get("window", 0))), standing.get("known")
+    span = "7 days" if known is None else show_exact_span(timedelta(seconds=known))
+    more = "" if known is None else "; earlier ones aren't known"
     recent = facts_of((f"In the last {'hour' if window == '1 h' else window}", _troubles(lately)))
     return (
         *(recent if any(lately.values()) else ()),
-        Fact(label="Last 7 days", value=f"{bounces}, {_opt_outs(counts)}"),
-        *facts_of(("Bounce rate", _bounce_rate(bounced, standing.get("sends")))),
+        Fact(label=f"Last {span}", value=f"{bounces}, {_opt_outs(counts)}{more}"),
+        *facts_of(("Bounce rate", _bounce_rate(standing.get("rate"), short="" if known is None else span))),
     )
 
 
-def _bounce_rate(bounced: int, sends: int | None) -> str:
-    """Of the same 7 days; empty where the sends are unknown."""
-    found = rate_of(bounced, sends)
-    return found.with_counts if found else ""
+def _bounce_rate(rate: Mapping[str, Any] | None, *, short: str) -> str:
+    """Of the days whose bounces and sends are both known, which it names; empty where the sends are unknown."""
+    if rate is None:
+        return f"unknown: only {short} of bounces are known" if short else ""
+    found = rate_of(rate["bounced"], rate["sends"])
+    days = show_days(date.fromisoformat(rate["first"]), date.fromisoformat(rate["last"]))
+    return f"{found.with_counts}, {days}" if found else ""
 
 
 def _troubles(counts: Mapping[str, int]) -> str:

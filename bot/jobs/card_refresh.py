@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import structlog
@@ -18,7 +18,7 @@ from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
 from bot.store import Store
-from bot.store.alerts.subjects import NAME
+from bot.store.alerts.subjects import NAME, first_whole_day
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import OutreachError
@@ -26,7 +26,8 @@ from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
 from shared.domain.records import RecordsUnavailable
-from shared.domain.wall_clock import DAY
+from shared.domain.totals import totals
+from shared.domain.wall_clock import DAY, moment
 
 EVERY = 10.0
 """Seconds between two checks."""
@@ -114,10 +115,16 @@ class CardRefresher:
         )
         stage = now["stage"]
         note = recovery.note(one, now, at=at) if stage and stage != before.get("stage") else None
-        sends = before.get("sends")
-        if sends is None:
-            sends = await self._sends(workspace, one, inboxes)
-        found = {"counts": dict(counts), "sends": sends, "sequences": list(names), "troubles": troubles}
+        heard = await self._store.subjects.heard_since(workspace)
+        known = None if heard is None or heard <= since else int(one.received_at - heard)
+        rate = await self._bounce_rate(workspace, one, inboxes, heard, before=before.get("rate"))
+        found = {
+            "counts": dict(counts),
+            "known": known,
+            "rate": rate,
+            "sequences": list(names),
+            "troubles": troubles,
+        }
         state = {**now, **found, "lately": lately, "window": window}
         recovered = stage == recovery.RECOVERED
         return await self._update(one, _json(state), note=note, recovered=recovered)
@@ -130,12 +137,36 @@ class CardRefresher:
             return False
         return await self._store.subjects.update(one.id, standing, note=note, recovered=recovered)
 
-    async def _sends(self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox]) -> int:
-        client = self._contexts.clients[workspace]
+    async def _bounce_rate(
+        self,
+        workspace: str,
+        one: AlertRow,
+        inboxes: Sequence[Inbox],
+        heard: float | None,
+        *,
+        before: Mapping[str, Any] | None,
+    ) -> Mapping[str, Any] | None:
+        """Bounces and sends of the same whole days until the pause; None: there is none of which all bounces are known."""
+        first = first_whole_day(heard, since=one.received_at - WEEK)
+        if first is None or first > one.received_at:
+            return None
         last = one.received.date()
-        rows = await client.stats(group_by="inbox", start=last - timedelta(days=7), end=last)
+        until = (one.received_at // DAY + 1) * DAY
+        bounced = await self._store.subjects.bounced(workspace, one.domain, since=first, until=until)
+        days = {"first": moment(first).date().isoformat(), "last": last.isoformat()}
+        sends = (
+            before["sends"] if before else await self._sends(workspace, one, inboxes, moment(first).date())
+        )
+        return None if sends is None else {**days, "bounced": bounced, "sends": sends}
+
+    async def _sends(
+        self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox], first: date
+    ) -> int | None:
+        rows = await self._contexts.clients[workspace].stats(
+            group_by="inbox", start=first, end=one.received.date()
+        )
         own = {name for inbox in inboxes if inbox.domain == one.domain for name in (inbox.id, inbox.email)}
-        return sum(row.sends or 0 for row in rows if row.group in own)
+        return totals(row for row in rows if row.group in own).sends
 
 
 def yesterday_of(one: AlertRow) -> datetime:

@@ -49,6 +49,8 @@ class Account:
     sequences: Sequence[Campaign] = ()
     seen_at: float = 0.0
     """When the sequences were read."""
+    heard_since: float = float("inf")
+    """When the first delivery came."""
 
 
 class GuardrailWatch:
@@ -111,6 +113,7 @@ class GuardrailWatch:
     async def _read(self, spans: frozenset[float]) -> None:
         """The events since the last check; once an hour, or where a rule looks further back, all events."""
         now = self._now
+        await self._hear()
         if not (0 <= now - self._loaded_at < RELOAD_SECONDS and spans <= self._spans):
             await self._reload(now, spans)
         else:
@@ -125,15 +128,24 @@ class GuardrailWatch:
         self._read_until = now
         self._routed = {number: at for number, at in self._routed.items() if at > now - 2 * OVERLAP}
 
+    async def _hear(self) -> None:
+        """When the first delivery came, to the workspaces where none had."""
+        for name, account in self._accounts.items():
+            if account.heard_since == float("inf"):
+                account.heard_since = await self._store.guardrails.heard_since(name) or float("inf")
+            account.activity.heard_since = account.heard_since
+
     async def _reload(self, now: float, spans: frozenset[float]) -> None:
         """Read everything again, in threads and in portions: of a large account it is millions of rows."""
         self._loaded_at = float("-inf")  # one that fails is begun again before anything is evaluated
         for account in self._accounts.values():
             account.activity = Activity()  # before the new one, so that there is memory for one only
+            account.activity.heard_since = account.heard_since
         happened = await self._store.guardrails.happened(now - HORIZON)
         await asyncio.to_thread(self._take, happened, ())
         self._routed = {number: one.at for number, _, one in happened}
-        for start, end, is_edge in portions(now, spans):
+        heard = {one.heard_since // DAY for one in self._accounts.values()}
+        for start, end, is_edge in portions(now, spans, days=heard):
             sampled = await self._store.guardrails.sampled(start, end, last_of_day=not is_edge)
             await asyncio.to_thread(self._take, (), sampled)
         self._loaded_at, self._spans = now, spans
@@ -326,13 +338,19 @@ def _judge(
     ]
 
 
-def portions(now: float, spans: Iterable[float]) -> Iterator[tuple[float, float, bool]]:
+def portions(
+    now: float, spans: Iterable[float], *, days: Iterable[float] = ()
+) -> Iterator[tuple[float, float, bool]]:
     """The times that a reload reads one after another, and whether a window may begin there until the next one.
 
-    Of a day that is wholly within or before every window only its last counts matter.
+    Of a day that is wholly within or before every window only its last counts matter. `days` are those of first deliveries,
+    from which windows begin where they would begin earlier.
     """
     ages = {0.0, *spans}
-    edges = {(now - age + later) // DAY for age in ages for later in (0.0, RELOAD_SECONDS + EVERY)}
+    reached = (now - max(ages)) // DAY
+    edges = {day for day in days if day >= reached} | {
+        (now - age + later) // DAY for age in ages for later in (0.0, RELOAD_SECONDS + EVERY)
+    }
     today = now // DAY
     day = (now - HORIZON) // DAY
     while day < today:

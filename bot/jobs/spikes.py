@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 import structlog
 
@@ -27,6 +26,7 @@ from shared.domain.alert_settings import Routing, SpikeRule
 from shared.domain.card import Card
 from shared.domain.evidence import Rate, rate_of
 from shared.domain.snapshot import service_day
+from shared.domain.wall_clock import moment
 
 EVERY = 10.0
 """Seconds between two checks."""
@@ -41,7 +41,7 @@ class Reading:
     tallies: Tallies
     origins: Sequence[Origin]
     sent: Mapping[tuple[str, str], int]
-    """The sends of yesterday and today by scope and casefolded name."""
+    """The sends of yesterday and today by scope and casefolded name, of the days whose deliveries are known."""
 
     def figures(self, subject: Subject, open_: Collection[str], rule: SpikeRule) -> Sequence[Figure]:
         """The counts of each kind; `open_` are the kinds that the subject's card already shows."""
@@ -49,7 +49,7 @@ class Reading:
         found = []
         for kind in SPIKING:
             count = self.tallies.recent.get((kind, subject), 0)
-            share = rate_of(max(self.tallies.today.get((kind, subject), 0), count), sent)
+            share = rate_of(self.tallies.today.get((kind, subject), 0), sent)
             spikes = kind in open_ or is_spike(count, share=share, rule=rule)
             if count or spikes:
                 found.append(Figure(kind=kind, count=count, share=share, spikes=spikes))
@@ -120,7 +120,7 @@ class SpikeWatch:
             reading = Reading(
                 tallies=tallies,
                 origins=await self._store.spikes.origins(workspace, since=since),
-                sent=await self._sent(workspace),
+                sent=await self._sent(workspace, tallies.days_from) if tallies.days_from <= now else {},
             )
             news |= await self._tell(workspace, channel, due, reading, now=now)
         if news:
@@ -180,10 +180,10 @@ class SpikeWatch:
             )
         return news
 
-    async def _sent(self, workspace: str) -> Mapping[tuple[str, str], int]:
+    async def _sent(self, workspace: str, days_from: float) -> Mapping[tuple[str, str], int]:
         client = self._contexts.clients[workspace]
-        day = service_day(client, now=datetime.now(UTC))
-        before = day - timedelta(days=1)
+        day = service_day(client, now=moment(self._store.database.clock()))
+        before = min(moment(days_from).date(), day)
         by_inbox, by_sequence, inboxes, sequences = await asyncio.gather(
             client.stats(group_by="inbox", start=before, end=day),
             client.stats(group_by="sequence", start=before, end=day),

@@ -296,9 +296,14 @@ def show_count_change(now: int | None, before: int | None) -> str:
     """The same of counts that come by themselves (a Poisson process): events, or sends."""
     if now is None or not before:
         return ""
-    if abs(now - before) <= Z * math.sqrt(now + before):
+    if not (clearly_more(now, before) or clearly_more(before, now)):
         return NO_CHANGE
     return show_change((now - before) / before)
+
+
+def clearly_more(one: int, other: int) -> bool:
+    """Whether chance is an unlikely reason for one count to be above another (two Poisson processes)."""
+    return one - other > Z * math.sqrt(one + other)
 
 
 def sends_change(now: StatsRow, before: StatsRow | None, *, running: bool) -> str:

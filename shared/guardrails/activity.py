@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from shared.domain.records import CLOSED, HEALTH, POLL, CountSample, Happening
 from shared.domain.wall_clock import DAY
-from shared.guardrails.rule import Metric, Scope, subject_key
+from shared.guardrails.rule import EVENT_OF, Metric, Scope, subject_key
 
 HORIZON = 32 * DAY
 """Seconds of the past that any window can reach, with a day to spare."""
@@ -22,7 +22,8 @@ WORKSPACE_KEY = "workspace"
 COUNTED = ("sends", Metric.REPLIES, Metric.POSITIVE)
 """What the readings count."""
 
-
+NEXT_READING = 900.0
+"""Seconds until the next reading of the service, at most, while it is read regularly."""
 LARGEST = 2**32 - 1
 """The largest count that is kept."""
 
@@ -118,6 +119,8 @@ class Activity:
         self._keys: dict[str, str] = {}
         self._cache: dict[object, object] = {}
         self._now = 0.0
+        self.heard_since = float("-inf")
+        """When the first delivery came: before it, no event is known. Never: infinity."""
         self.polls: list[float] = []
         self.labels: dict[tuple[Scope, str], str] = {}
 
@@ -231,11 +234,20 @@ class Activity:
         _, earlier, later = max(gaps)
         return earlier, later
 
-    def begins_at(self) -> float | None:
-        """The time of the oldest thing that is known; None: nothing is."""
-        firsts = [times[0] for by_key in self._times.values() for times in by_key.values()]
-        firsts += [one.days[0] * DAY for by_key in self._counts.values() for one in by_key.values()]
-        return min(firsts, default=None)
+    def known_since(self, metric: Metric) -> float:
+        """Since when a metric is known: an event from the first delivery on, the others from their first reading; infinity: it isn't."""
+        if metric in EVENT_OF:
+            return self._heard_and_read_since()
+        if metric is Metric.HEALTH:
+            return min((one.times[0] for one in self._scores.values()), default=float("inf"))
+        days = (one.days[0] * DAY for by_key in self._counts.values() for one in by_key.values())
+        return min(days, default=float("inf"))
+
+    def _heard_and_read_since(self) -> float:
+        """The first delivery, or the reading of the service soon after it, from which sends are known to the minute too."""
+        place = bisect_left(self.polls, self.heard_since)
+        soon = place < len(self.polls) and self.polls[place] - self.heard_since <= NEXT_READING
+        return self.polls[place] if soon else self.heard_since
 
     def last_poll(self, *, at: float) -> float | None:
         place = bisect_right(self.polls, at)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.domain.card import Chart
@@ -36,7 +37,7 @@ class Firing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backtest:
-    """The firings within a time, the first one first."""
+    """The firings within a time, the first one first. It starts when the rule's metric was first known."""
 
     start: float
     end: float
@@ -52,7 +53,8 @@ class Backtest:
 
 
 def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> Backtest:
-    """Replay a time hour by hour, each incident once, within the rule's own limits."""
+    """Replay a time hour by hour, as far as it is known, each incident once, within the rule's own limits."""
+    start = max(start, activity.known_since(rule.condition.metric))
     seen: dict[str, float] = {}
     today: Counter[int] = Counter()
     paused: dict[str, float] = {}
@@ -98,24 +100,53 @@ def _length(rule: Rule) -> float:
 
 
 def charts(rule: Rule, activity: Activity, result: Backtest) -> tuple[Chart, ...]:
-    """The measured events of each day, for the subjects that the rule would have fired on most."""
-    kind = EVENT_OF.get(rule.condition.metric, EVENT_OF[Metric.BOUNCES])
-    most = Counter(one.subject for one in result.firings).most_common(CHART_SUBJECTS)
-    subjects = [name for name, _ in most] or _busiest(activity, rule.scope, kind, result)
-    if not subjects:
+    """The rule's metric on each day that is known, for the subjects that it would have fired on most."""
+    metric = rule.condition.metric
+    if result.start > result.end:
         return ()
     days = range(int(result.start // DAY), int(result.end // DAY) + 1)
-    values: defaultdict[str, list[float | None]] = defaultdict(list)
-    for day in days:
-        counts = activity.happened(kind, rule.scope, start=day * DAY, end=(day + 1) * DAY)
-        for subject in subjects:
-            values[subject].append(float(counts.get(subject, 0)))
-    word = next((metric for metric, event in EVENT_OF.items() if event == kind), Metric.BOUNCES)
-    labels = tuple(f"{moment(day * DAY):%-d %b}" for day in days)
-    series = tuple((activity.label(rule.scope, name), tuple(values[name])) for name in subjects)
-    return (Chart(title=f"{word.capitalize()} a day", labels=labels, series=series),)
+    read = _levels if metric is Metric.HEALTH else _counts
+    found = [read(rule, activity, day, result) for day in days]
+    subjects = [
+        name for name, _ in Counter(one.subject for one in result.firings).most_common(CHART_SUBJECTS)
+    ]
+    if not (subjects := subjects or _foremost(metric, found)):
+        return ()
+    series = tuple(
+        (activity.label(rule.scope, name), tuple(_value(metric, values, name) for values in found))
+        for name in subjects
+    )
+    title = "Health by day" if metric is Metric.HEALTH else f"{metric.capitalize()} a day"
+    return (Chart(title=title, labels=tuple(f"{moment(day * DAY):%-d %b}" for day in days), series=series),)
 
 
-def _busiest(activity: Activity, scope: Scope, kind: str, result: Backtest) -> list[str]:
-    counts = Counter(dict(activity.happened(kind, scope, start=result.start, end=result.end)))
-    return [name for name, _ in counts.most_common(CHART_SUBJECTS)]
+def _counts(rule: Rule, activity: Activity, day: int, result: Backtest) -> Mapping[str, float]:
+    """The count of one day by subject; of the first one from when it is known."""
+    metric, start, end = rule.condition.metric, max(day * DAY, result.start), (day + 1) * DAY
+    if kind := EVENT_OF.get(metric):
+        return activity.happened(kind, rule.scope, start=start, end=end)
+    return activity.counted(metric, rule.scope, start=start, end=end)
+
+
+def _levels(rule: Rule, activity: Activity, day: int, result: Backtest) -> Mapping[str, float]:
+    """The score at the end of the day."""
+    return activity.health(rule.scope, at=min((day + 1) * DAY, result.end))
+
+
+def _value(metric: Metric, values: Mapping[str, float], subject: str) -> float | None:
+    found = values.get(subject)
+    return found if found is not None or metric is Metric.HEALTH else 0.0
+
+
+def _foremost(metric: Metric, found: Sequence[Mapping[str, float]]) -> list[str]:
+    """The lowest scores, or the highest counts."""
+    if metric is Metric.HEALTH:
+        lowest: dict[str, float] = {}
+        for values in found:
+            for name, score in values.items():
+                lowest[name] = min(score, lowest.get(name, score))
+        return sorted(lowest, key=lambda name: lowest[name])[:CHART_SUBJECTS]
+    sums: Counter[str] = Counter()
+    for values in found:
+        sums.update({name: int(count) for name, count in values.items() if count})
+    return [name for name, _ in sums.most_common(CHART_SUBJECTS)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from shared.domain.evidence import chance_of_so_few, rate_of
 from shared.domain.records import ALL, Incident, Switch
@@ -21,7 +22,7 @@ from shared.guardrails.rule import (
     show_window,
     subject_key,
 )
-from shared.text.formats import UNKNOWN, show_rate
+from shared.text.formats import UNKNOWN, show_exact_span, show_rate
 
 FRESH_SECONDS = 900.0
 """A reading of the service that is older is stale: rules stop acting."""
@@ -48,6 +49,8 @@ class Finding:
     holds: bool = False
     is_low: bool = False
     """The rule holds where the value is low."""
+    known: float = 0.0
+    """Seconds of the window of which events are known, where that is not all of it."""
 
     @property
     def nearness(self) -> float | None:
@@ -94,6 +97,9 @@ def _is_meant(rule: Rule, one: Finding) -> bool:
 
 def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:
     condition = rule.condition
+    since = max(start, activity.known_since(condition.metric))
+    if since > end:
+        return
     counts = activity.happened(EVENT_OF[condition.metric], rule.scope, start=start, end=end)
     if condition.test is Comparison.COUNT_ABOVE:
         for key, count in counts.items():
@@ -102,7 +108,10 @@ def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Itera
                 subject=key, label=label, value=count, limit=condition.limit, count=count, holds=holds
             )
         return
-    sent = activity.counted("sends", rule.scope, start=start, end=end, generous=True)
+    # What was sent before the first delivery may have bounced unheard: a rate is of events and sends of the same time.
+    if since > start:
+        counts = activity.happened(EVENT_OF[condition.metric], rule.scope, start=since, end=end)
+    sent = activity.counted("sends", rule.scope, start=since, end=end, generous=True)
     limit = condition.limit / 100
     for key, sends in sent.items():
         count = counts.get(key, 0)
@@ -111,6 +120,7 @@ def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Itera
         yield Finding(
             subject=key, label=activity.label(rule.scope, key), value=rate, limit=limit, count=count,
             sends=sends, enough=enough, holds=enough and rate is not None and rate > limit,
+            known=end - since if since > start else 0.0,
         )  # fmt: skip
 
 
@@ -197,6 +207,8 @@ def show_value(condition: Condition, one: Finding) -> str:
 def measured(condition: Condition, one: Finding) -> str:
     """`7.1 % ± 3.9 bounces (12 of 169 sends) in 24h`: what was found, in words."""
     window = show_window(condition.window)
+    if one.known:
+        window = f"the {show_exact_span(timedelta(seconds=one.known))} since the first delivery"
     match condition.test:
         case Comparison.RATE_ABOVE | Comparison.RATE_BELOW | Comparison.BELOW_BASELINE:
             text = f"{show_value(condition, one)} {condition.metric} ({one.count:,} of {one.sends or 0:,} sends) in {window}"

@@ -10,25 +10,29 @@ from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.records import GuardRecords
-from shared.domain.wall_clock import moment
+from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.backtest import Backtest, backtest, charts
-from shared.guardrails.rule import Action, Rule, Scope, subject_key
+from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, subject_key
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
-from shared.text.formats import show_number, show_time
+from shared.text.formats import show_exact_span, show_number, show_time
 
 LOOK_BACK = timedelta(days=30)
 SHOWN = 8
+ENOUGH = 7 * DAY
+"""Seconds from which a time without a firing says something about a rule."""
 
 
 async def load_activity(records: GuardRecords, context: CommandContext) -> Activity:
     """Everything that is stored of the workspace and that a rule can look at."""
     since = context.now().timestamp() - HORIZON
-    happenings, samples = await asyncio.gather(
-        records.happenings(context.workspace.name, since), records.samples(context.workspace.name, since)
+    name = context.workspace.name
+    happenings, samples, heard = await asyncio.gather(
+        records.happenings(name, since), records.samples(name, since), records.heard_since(name)
     )
     activity = Activity()
+    activity.heard_since = float("inf") if heard is None else heard
     await asyncio.to_thread(activity.add, happenings, samples)
     return activity
 
@@ -41,8 +45,10 @@ async def backtest_rule(name: str, rule: Rule, context: CommandContext, *, is_ne
     result = await asyncio.to_thread(backtest, rule, activity, start=start, end=end)
     firings = result.firings
     times = f"{len(firings):,} times" if len(firings) != 1 else "once"
-    have = f"have fired {times} in the last 30 days" if firings else "not have fired in the last 30 days"
-    title = f"{name} would {have}"
+    fired = f"have fired {times}" if firings else "not have fired"
+    title = f"{name} would {fired} in {_span(result, start=start)}"
+    if result.start > end:
+        title = f"{name} can't be tested yet"
     return Result(
         card=Card(
             title=title,
@@ -53,7 +59,7 @@ async def backtest_rule(name: str, rule: Rule, context: CommandContext, *, is_ne
             buttons=(Button(label="Add this rule", action=Guard(act="add", rule=str(rule))),)
             if is_new
             else (),
-            footer=_reach(activity, start=start, context=context),
+            footer=_reach(rule, result, start=start, context=context),
         ),
         rows=tuple(
             {
@@ -83,8 +89,12 @@ async def missing_sequence(rule: Rule, context: CommandContext) -> tuple[str, ..
 
 
 def _summary(rule: Rule, result: Backtest) -> tuple[str, ...]:
+    if result.start > result.end:
+        return (f"Nothing is known of {rule.condition.metric} yet: {_from_when(rule)}.",)
+    if not result.firings and result.end - result.start < ENOUGH:
+        return ("Its condition was never met, but that is too short a time to judge the rule by.",)
     if not result.firings:
-        return ("Its condition was never met in the stored history.",)
+        return ("Its condition was never met in this time.",)
     if rule.action is Action.TELL:
         return ()
     length = "" if rule.duration else " for 24 h"
@@ -126,11 +136,23 @@ def _firings(rule: Rule, result: Backtest, context: CommandContext) -> Table:
     return Table(columns=titles, rows=rows, total=len(result.firings))
 
 
-def _reach(activity: Activity, *, start: float, context: CommandContext) -> str:
-    """Since when something is known, where that is less than was asked."""
-    first = activity.begins_at()
-    if first is None:
-        return "This workspace has no history yet."
-    if first > start + 86_400:
-        return f"The history starts at {show_time(moment(first), now=context.now(), zone=context.zone)}."
-    return "Checked hour by hour over the last 30 days."
+def _span(result: Backtest, *, start: float) -> str:
+    if result.start <= start or result.start > result.end:
+        return f"the last {LOOK_BACK.days} days"
+    return f"the {show_exact_span(timedelta(seconds=result.end - result.start))} that are known"
+
+
+def _from_when(rule: Rule) -> str:
+    if rule.condition.metric in EVENT_OF:
+        return "events are known from the first delivery on"
+    return "it is known from the bot's first reading of the service on"
+
+
+def _reach(rule: Rule, result: Backtest, *, start: float, context: CommandContext) -> str:
+    """Since when the metric is known, where that is less than was asked."""
+    if result.start > result.end:
+        return ""
+    if result.start > start:
+        since = show_time(moment(result.start), now=context.now(), zone=context.zone)
+        return f"{str(rule.condition.metric).capitalize()} before {since} are unknown: {_from_when(rule)}."
+    return f"Checked hour by hour over the last {LOOK_BACK.days} days."

@@ -17,6 +17,8 @@ class MemoryGuardrails:
     fired: list[Incident] = field(default_factory=list)
     came: list[Happening] = field(default_factory=list)
     counted: list[CountSample] = field(default_factory=list)
+    heard: float | None = 0.0
+    """When the first delivery came."""
     closed: dict[int, int] = field(default_factory=dict)
     """The sends of days that are over."""
 
@@ -46,6 +48,9 @@ class MemoryGuardrails:
 
     async def happenings(self, workspace: str, since: float) -> Sequence[Happening]:
         return [one for one in self.came if one.at >= since]
+
+    async def heard_since(self, workspace: str) -> float | None:
+        return self.heard
 
     async def samples(self, workspace: str, since: float) -> Sequence[CountSample]:
         return [one for one in self.counted if one.at >= since]

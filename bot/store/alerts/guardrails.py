@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from bot.store.alerts.changes import audit_row
 from bot.store.alerts.confirmations import keep_undo
+from bot.store.alerts.subjects import heard_since
 from bot.store.db.engine import Repository, Transaction, portions, reads, writes
 from bot.store.db.guardrail_schema import incidents, rules, samples, switches, turns
 from bot.store.db.schema import audit, sightings
@@ -151,6 +152,10 @@ class Guardrails(Repository):
             (number, name, Happening(at=at, kind=kind, sequence=sequence, inbox=inbox, domain=domain))
             for number, name, at, kind, sequence, inbox, domain in tx.execute(query)
         ]
+
+    @reads
+    def heard_since(self, tx: Transaction, workspace: str) -> float | None:
+        return heard_since(tx, workspace)
 
     @reads
     def samples(self, tx: Transaction, workspace: str, since: float) -> Sequence[CountSample]:

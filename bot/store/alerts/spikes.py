@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from bot.store.alerts.subjects import PAUSED_FOR
+from bot.store.alerts.subjects import PAUSED_FOR, first_whole_day, heard_since
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import alerts, posts, sightings, spikes
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 from shared.api.event_kinds import PAUSED, SPIKING
+from shared.domain.wall_clock import DAY
 
 SCOPES = {"domain": sightings.c.domain, "sequence": sightings.c.sequence}
 
@@ -59,6 +60,8 @@ class Tallies:
 
     recent: Counts
     today: Counts
+    days_from: float
+    """When the first of these days began: yesterday, or later where not every delivery of it is known."""
     open: Sequence[Spike]
 
     def kinds(self, dedupe: str) -> Sequence[str]:
@@ -86,10 +89,13 @@ class Spikes(Repository):
     def tallies(self, tx: Transaction, workspace: str, *, since: float) -> Tallies:
         """What came since then and since yesterday, and the cards that are not over."""
         c = spikes.c
+        known_from = first_whole_day(heard_since(tx, workspace), since=tx.now - DAY)
+        days_from = float("inf") if known_from is None else known_from
         query = sa.select(c.kind, c.scope, c.name, c.since, c.dedupe).where(c.workspace == workspace)
         return Tallies(
             recent=_count(tx, workspace, since=since),
-            today=_count(tx, workspace, since=tx.now - tx.now % 86_400 - 86_400),
+            today=_count(tx, workspace, since=days_from) if days_from <= tx.now else {},
+            days_from=days_from,
             open=[
                 Spike(
                     kind=row.kind,

@@ -16,6 +16,7 @@ from bot.store.queue.alert_row import AlertRow, read_alerts
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT
 from shared.api.event_kinds import INTERESTED, PAUSED, SPIKING
+from shared.domain.wall_clock import DAY
 
 INTERESTED_FOR, PAUSED_FOR = 3 * 86_400.0, 21 * 86_400.0
 """Seconds after which a card is left as it is."""
@@ -70,6 +71,22 @@ _BUSIEST = _SEQUENCES.limit(50)
 _IS_TROUBLE = sightings.c.kind.in_(SPIKING)
 _TROUBLES, _TROUBLED = _KINDS.where(_IS_TROUBLE), _SEQUENCES.where(_IS_TROUBLE)
 
+_BOUNCED = sa.select(sa.func.count()).where(
+    _OF_DOMAIN, sightings.c.at < sa.bindparam("until"), sightings.c.kind == "lead.bounced"
+)
+_HEARD = sa.select(sa.func.min(sightings.c.at)).where(sightings.c.workspace == sa.bindparam("workspace"))
+
+
+def heard_since(tx: Transaction, workspace: str) -> float | None:
+    """When the workspace's first delivery came, of those that are kept: earlier events are unknown; None: none has come."""
+    found: float | None = tx.scalar(_HEARD, {"workspace": workspace})
+    return found
+
+
+def first_whole_day(heard: float | None, *, since: float) -> float | None:
+    """When the first day begins, from that of `since` on, of which every delivery is known; it may be tomorrow."""
+    return None if heard is None else max(since // DAY, -(-heard // DAY)) * DAY
+
 
 class Subjects(Repository):
     """What open alerts are about."""
@@ -117,6 +134,16 @@ class Subjects(Repository):
         which = {"workspace": workspace, "domain": domain, "since": since}
         counts = {kind: int(count) for kind, count in tx.execute(_KINDS, which)}
         return {**counts, "hard": int(tx.scalar(_HARD, which) or 0)}, tx.scalars(_BUSIEST, which).all()
+
+    @reads
+    def heard_since(self, tx: Transaction, workspace: str) -> float | None:
+        return heard_since(tx, workspace)
+
+    @reads
+    def bounced(self, tx: Transaction, workspace: str, domain: str, *, since: float, until: float) -> int:
+        """The bounces of a domain in this time."""
+        which = {"workspace": workspace, "domain": domain, "since": since, "until": until}
+        return int(tx.scalar(_BOUNCED, which) or 0)
 
     @reads
     def troubles(

@@ -86,7 +86,12 @@ def domain(*statuses: str, **changes: Any) -> Card:
         past = {"ann@mail.example": (93.0, 60.0)}
         at = NOON.timestamp() + 60
         seen = recovery.domain_state(inboxes, before=seen, past=past, thresholds=DEFAULT, now=at)
-        seen |= {"counts": {"lead.bounced": 31, "hard": 28}, "sequences": ["Q3 founders", "Q3 CTO"]}
+        rate = {"bounced": 31, "sends": 374, "first": "2026-11-13", "last": "2026-11-20"}
+        seen |= {
+            "counts": {"lead.bounced": 31, "hard": 28},
+            "sequences": ["Q3 founders", "Q3 CTO"],
+            "rate": rate,
+        }
     return kinds.card(Alert(id="al_2", event=event, received_at=NOON, standing=seen, **changes))
 
 

@@ -15,9 +15,10 @@ from bot.jobs.register import open_histories
 from bot.store import Store
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
+from shared.domain.wall_clock import DAY
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.jobs.guarded_workspace import GuardedWorkspace
-from tests.bot.manual_clock import CHANNEL, ManualClock
+from tests.bot.manual_clock import CHANNEL, ManualClock, arrive
 from tests.shared.doubles import NoPacing
 
 
@@ -43,6 +44,9 @@ async def guarded(
             sampler = GuardrailSampler(store, contexts, histories, learn=watch.learn, saw=watch.saw)
             sequence = remote.add("Q3 founders")
             remote.inboxes.append({"email": "sam@mail.example", "health_score": 90, "status": "active"})
+            clock.now -= 31 * DAY
+            await arrive(store, b'{"event": "sequence.completed", "lead": {"email": "first@acme.example"}}')
+            clock.now += 31 * DAY
             yield GuardedWorkspace(
                 store=store, clock=clock, remote=remote, contexts=contexts, watch=watch, sampler=sampler,
                 sequence=sequence,

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bot.alerts import paused_domain
+from bot.alerts.model import Alert
 from bot.jobs.card_refresh import CardRefresher
 from bot.runtime.wakeup import Wakeup
 from bot.store import Store
-from shared.api.models import Sequence
+from shared.api.events import Event
+from shared.api.models import Inbox, Sequence, StatsRow
+from shared.domain.health import Thresholds
+from shared.domain.wall_clock import DAY, moment
+from tests.bot.manual_clock import HOUR, ManualClock, arrive
 
 
 async def test_a_card_is_written_when_its_sequence_changes_and_not_at_each_look(
@@ -43,3 +50,92 @@ async def test_a_card_is_written_when_its_sequence_changes_and_not_at_each_look(
         known[0] = Sequence(id=subject.sequence, name=subject.sequence, status=status)
         await refresher.refresh("default")
         assert (len(writes), len(planned)) == (expected, expected), status
+
+
+@pytest.mark.parametrize(("hours", "bounced_first"), [(6, 0), (31, 2)])
+async def test_a_domains_bounce_rate_is_of_days_whose_bounces_and_sends_are_known(
+    store: Store, clock: ManualClock, hours: int, bounced_first: int
+) -> None:
+    """A bot that is six hours old knows the bounces of no whole day; after 31 hours, those of today."""
+    clock.now = 20_000 * DAY + 8 * HOUR
+    paused_at = clock.now
+    clock.now -= hours * HOUR
+    await arrive(store, b'{"event": "sequence.completed", "lead": {"email": "first@acme.example"}}')
+    await arrive(store, *(bounce(n) for n in range(bounced_first)))
+    clock.now = paused_at - HOUR
+    await arrive(store, *(bounce(n) for n in range(10, 15)))
+    clock.now = paused_at
+    await arrive(
+        store,
+        b'{"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate", "rate": 0.08, "inbox": "s@mail.example"}',
+    )
+    asked: list[tuple[str, str]] = []
+
+    async def stats(*, start: date, end: date, **_: Any) -> tuple[StatsRow, ...]:
+        asked.append((str(start), str(end)))
+        return (
+            StatsRow(group="s@mail.example", sends=200),
+            StatsRow(group="t@other.example", sends=900),
+        )
+
+    async def list_inboxes() -> tuple[Inbox, ...]:
+        return (Inbox(email="s@mail.example", status="resting", health_score=40),)
+
+    async def nothing(_workspace: str, _at: datetime) -> Mapping[str, tuple[float | None, float | None]]:
+        return {}
+
+    settings = SimpleNamespace(
+        alert_policy=SimpleNamespace(spike=SimpleNamespace(window=timedelta(hours=1))),
+        workspace=lambda _: SimpleNamespace(thresholds=Thresholds()),
+    )
+    client = SimpleNamespace(list_inboxes=list_inboxes, stats=stats)
+    contexts: Any = SimpleNamespace(clients={"default": client}, settings=settings)
+    refresher = CardRefresher(store, contexts, yesterday=nothing, soon=Wakeup(), planned=lambda: None)
+    await refresher.refresh("default")
+    (subject,) = await store.subjects.watched("default")
+    standing = json.loads(subject.standing)
+    alert = Alert(
+        id="a", workspace="default", received_at=moment(paused_at),
+        event=Event(kind="domain.paused", reason="bounce_rate"), standing=standing,
+    )  # fmt: skip
+    shown = {fact.label: fact.value for fact in paused_domain.card(alert).facts}
+    if hours == 6:
+        assert asked == []
+        assert shown["Bounce rate"] == "unknown: only 6 h of bounces are known"
+        assert shown["Last 6 h"] == "5 bounces, 0 opt-outs; earlier ones aren't known"
+    else:
+        today = str(moment(paused_at).date())
+        assert asked == [(today, today)]
+        assert shown["Bounce rate"].startswith("2.5% ± 3.2 (5 of 200 sends), ")
+        assert shown["Last 31 h"] == "7 bounces, 0 opt-outs; earlier ones aren't known"
+
+
+@pytest.mark.parametrize(
+    ("reason", "counts", "advice"),
+    [
+        ("bounce_rate", {"lead.unsubscribed": 9}, "verify the addresses"),
+        (None, {"lead.unsubscribed": 1}, "check its inboxes"),
+        (None, {"lead.unsubscribed": 9, "lead.bounced": 1}, "review what its sequences say"),
+        (None, {"lead.bounced": 1}, "check its inboxes"),
+        (None, {"lead.bounced": 9, "lead.unsubscribed": 1}, "verify the addresses"),
+        ("spam complaints", {"lead.bounced": 9}, "review what its sequences say"),
+    ],
+)
+def test_advice_follows_the_services_reason_or_evidence(
+    reason: str | None, counts: dict[str, int], advice: str
+) -> None:
+    alert = Alert(
+        id="a", workspace="default", received_at=moment(0.0),
+        event=Event(kind="domain.paused", reason=reason), standing={"counts": counts},
+    )  # fmt: skip
+    assert f"Next: {advice}" in paused_domain.card(alert).text[1]
+
+
+def bounce(number: int) -> bytes:
+    event = {
+        "event": "lead.bounced",
+        "lead": {"email": f"lead{number}@acme.example"},
+        "sequence": "Q3",
+        "inbox": "s@mail.example",
+    }
+    return json.dumps(event).encode()

@@ -15,6 +15,7 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.event_kinds import SPIKING
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.evidence import Rate
+from shared.domain.wall_clock import DAY
 from tests.bot.manual_clock import (
     CHANNEL,
     HOUR,
@@ -108,3 +109,23 @@ async def test_deliveries_are_counted_by_domain_and_by_sequence_without_anybodys
     }
     counts, names = await store.subjects.domain_events("default", "mail.example", since=0)
     assert (counts["hard"], list(names)) == (3, ["Q3"])
+
+
+async def test_a_share_is_of_days_of_which_every_bounce_is_known(store: Store, clock: ManualClock) -> None:
+    """Sends from before the first delivery would hide a spike."""
+
+    def bounce(number: int) -> bytes:
+        lead = {"email": f"x{number}@a.example"}
+        return json.dumps({"event": "lead.bounced", "lead": lead, "inbox": "s@mail.example"}).encode()
+
+    midnight = clock.now - clock.now % DAY
+    clock.now = midnight + 8 * HOUR
+    await arrive(store, bounce(0))
+    found = await store.spikes.tallies("default", since=clock.now - HOUR)
+    assert (found.days_from, found.today) == (midnight + DAY, {})
+    clock.now = midnight + DAY + 8 * HOUR
+    await arrive(store, bounce(1))
+    found = await store.spikes.tallies("default", since=clock.now - HOUR)
+    assert (found.days_from, [*found.today.values()]) == (midnight + DAY, [1])
+    clock.now = midnight + 4 * DAY
+    assert (await store.spikes.tallies("default", since=clock.now)).days_from == midnight + 3 * DAY

@@ -10,7 +10,7 @@ import pytest
 from shared.domain.records import ALL, CountSample, Happening, Incident, Switch
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
-from shared.guardrails.evaluate import doubt, evaluate, holding, standing
+from shared.guardrails.evaluate import doubt, evaluate, holding, measured, standing
 from shared.guardrails.sentence import parse
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC).timestamp()
@@ -172,3 +172,23 @@ def test_a_standing_has_state_last_firing_and_the_closest_subject() -> None:
     snoozed = Switch(rule="b", by="ann", at=1.0, until=NOW + 60)
     assert standing("b", BOUNCES, known, switches=[snoozed], now=NOW).state == "snoozed"
     assert standing("b", BOUNCES, activity(bounces(2), sent(100)), now=NOW).state == "waits"
+
+
+def test_a_rate_is_of_events_and_sends_since_the_first_delivery() -> None:
+    day = [
+        CountSample(scope="sequence", key="Q3", day=TODAY, at=NOW - hours * 3600, sends=sends)
+        for hours, sends in ((6, 900), (2, 900), (1, 960), (0, 1000))
+    ]
+    known = activity(bounces(6), [*day, *polls()])
+    known.heard_since = NOW - 2 * 3600
+    (one,) = evaluate(BOUNCES, known, now=NOW)
+    assert (one.count, one.sends, one.holds) == (6, 100, True)
+    assert measured(BOUNCES.condition, one).endswith(
+        "bounces (6 of 100 sends) in the 2 h since the first delivery"
+    )
+
+
+def test_no_rate_of_events_is_known_before_the_first_delivery() -> None:
+    known = activity((), sent(100))
+    known.heard_since = float("inf")
+    assert evaluate(BOUNCES, known, now=NOW) == []

@@ -95,9 +95,30 @@ async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harn
     assert (firing["sequence"], firing["sends_after"], firing["held_back"]) == ("Q3 Founders", 100, False)
     assert card.unchanged
     assert not records(harness).entries
+    assert (await harness.say("guard test health-20")).title == "health-20 can't be tested yet"
+    began = NOW.timestamp() - 31 * DAY
+    records(harness).guardrails.counted.append(
+        CountSample(scope="health", key="a@good.com", day=int(began // DAY), at=began, health=95.0)
+    )
     assert (
         await harness.say("guard test health-20")
     ).title == "health-20 would not have fired in the last 30 days"
+
+
+async def test_a_test_says_how_much_is_known(harness: CommandHarness) -> None:
+    crisis(harness)
+    guard = records(harness).guardrails
+    guard.heard = NOW.timestamp() - 6 * 3600
+    card = await harness.say(f"guard test {ACTS}")
+    assert card.title == "bounces-5 would not have fired in the 6 h that are known"
+    assert "too short a time to judge the rule by" in card.text[-1]
+    assert card.footer == (
+        "Bounces before 08:30 UTC are unknown: events are known from the first delivery on."
+    )
+    guard.heard = None
+    card = await harness.say(f"guard test {ACTS}")
+    assert card.title == "bounces-5 can't be tested yet"
+    assert (card.charts, card.footer) == ((), "")
 
 
 async def test_a_sentence_that_is_not_understood_names_the_nearest() -> None:
