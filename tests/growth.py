@@ -36,7 +36,7 @@ def lines_run(act: Callable[[], object]) -> int:
 FLAT = 2.0
 """How many times the work ten times as much may take where it should take the same: an index that is a level deeper."""
 FEW = {"statements": 1, "rows": 40, "bytes": 1_000, "written": 2}
-"""By how much two counts may differ whatever their ratio: these are too few to compare. What grows may five times so."""
+"""By how much two counts may differ whatever their ratio: these are too few to compare. What grows may ten times so."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Growth:
 
     def excess(self, less: Growth, *, is_flat: bool) -> dict[str, tuple[int, int]]:
         """What has grown faster than it may, by its name: with ten times less data, and now."""
-        times, few = (FLAT, 1) if is_flat else (LINEAR, 5)
+        times, few = (FLAT, 1) if is_flat else (LINEAR, 10)
         before, now = asdict(less), asdict(self)
         return {
             name: (before[name], now[name])

@@ -115,7 +115,8 @@ class SpikeWatch:
         for spike in tallies.open:
             if spike.subject not in current:
                 card = over_card(spike.subject, tallies.kinds(spike.dedupe), since=spike.since, now=now)
-                news |= await self._store.spikes.end(workspace, spike.dedupe, rendering.write_note(card))
+                note = rendering.write_note(card)
+                news |= await self._store.spikes.end(workspace, spike.subject, spike.dedupe, note)
         if due:
             reading = Reading(
                 tallies=tallies,
@@ -176,7 +177,7 @@ class SpikeWatch:
             subject = next(spike.subject for spike in spikes if spike.dedupe == dedupe)
             card: Card = merged_card(subject, reading.tallies.kinds(dedupe), onto=onto)
             news |= await self._store.spikes.end(
-                workspace, dedupe, rendering.write_note(card), condensed=True
+                workspace, subject, dedupe, rendering.write_note(card), condensed=True
             )
         return news
 

@@ -131,8 +131,7 @@ class Spikes(Repository):
         self, tx: Transaction, workspace: str, subject: Subject, kinds: Sequence[str], planned: PlannedPost
     ) -> bool:
         """Begin a card, or redraw it when it changed; returns whether there is news."""
-        c = spikes.c
-        here = (c.workspace == workspace) & (c.scope == subject.scope) & (c.name == subject.name)
+        c, here = spikes.c, _of(workspace, subject)
         known = {row.kind: row.dedupe for row in tx.execute(sa.select(c.kind, c.dedupe).where(here))}
         if known and planned.dedupe not in known.values():
             return False  # another process began a card meanwhile; the next look finds it
@@ -155,13 +154,31 @@ class Spikes(Repository):
 
     @writes
     def end(
-        self, tx: Transaction, workspace: str, dedupe: str, note: str, *, condensed: bool = False
+        self,
+        tx: Transaction,
+        workspace: str,
+        subject: Subject,
+        dedupe: str,
+        note: str,
+        *,
+        condensed: bool = False,
     ) -> bool:
         """It is over, or another card shows it: its card says so for the last time."""
-        c = spikes.c
-        if not tx.execute(sa.delete(spikes).where(c.workspace == workspace, c.dedupe == dedupe)).rowcount:
+        shown = _of(workspace, subject) & (spikes.c.dedupe == dedupe)
+        if not tx.execute(sa.delete(spikes).where(shown)).rowcount:
             return False
         return _repaint(tx, dedupe, note, condensed=condensed)
+
+
+def _of(workspace: str, subject: Subject) -> sa.ColumnElement[bool]:
+    """The spikes of one subject, in all columns of the key: there may be many at once."""
+    c = spikes.c
+    return (
+        (c.workspace == workspace)
+        & c.kind.in_(SPIKING)
+        & (c.scope == subject.scope)
+        & (c.name == subject.name)
+    )
 
 
 def _repaint(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:

@@ -62,7 +62,7 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
     open_ = await store.spikes.tallies("default", since=clock.now - HOUR)
     assert open_.kinds("s:1") == list(SPIKING), "opt-outs joined the card of the bounces"
     over = over_card(domain, open_.kinds("s:1"), since=clock.now, now=clock.now + HOUR)
-    assert await store.spikes.end("default", "s:1", rendering.write_note(over))
+    assert await store.spikes.end("default", domain, "s:1", rendering.write_note(over))
     ((message,),) = await store.repaints.claim(limit=5)
     assert (
         rendering.card_of(message, several=False).title

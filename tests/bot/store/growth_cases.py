@@ -170,6 +170,10 @@ ADMIN = "it looks through all channels, for an administrator and hardly ever"
 OF_CHANNEL = "it is about all posts of the channel"
 
 
+def _domain(name: str) -> Subject:
+    return Subject(scope="domain", name=name)
+
+
 def _routes() -> Routes:
     return Routes(alert_channels={WORKSPACE: CALM})
 
@@ -232,18 +236,18 @@ ALERTS: Mapping[str, Case] = {
     "Spikes.tallies": lists("it counts what came lately", lambda one: one.store.spikes.tallies(one.workspace, since=one.now - HOUR)),
     "Spikes.paused_domains": lists(LISTED, lambda one: one.store.spikes.paused_domains(one.workspace)),
     "Spikes.origins": lists("it counts what came lately", lambda one: one.store.spikes.origins(one.workspace, since=one.now - HOUR)),
-    "Spikes.show": lists("it looks at the spikes that are not over",
-        lambda one: one.store.spikes.show(one.workspace, Subject(scope="domain", name="new.example"), ["lead.bounced"], NOTE)
+    "Spikes.show": flat(
+        lambda one: one.store.spikes.show(one.workspace, _domain("new.example"), ["lead.bounced"], NOTE)
     ),
-    "Spikes.end": lists("it looks at the spikes that are not over", lambda one: one.store.spikes.end(one.workspace, "spike1", "over")),
+    "Spikes.end": flat(lambda one: one.store.spikes.end(one.workspace, _domain("d1.example"), "spike1", "over")),
     "Subjects.workspaces": lists("it looks at what is open", lambda one: one.store.subjects.workspaces()),
     "Subjects.watched": lists(LISTED, lambda one: one.store.subjects.watched(one.workspace)),
     "Subjects.update": flat(lambda one: one.store.subjects.update("al_open1", "{}", note=NOTE)),
     "Subjects.domain_events": lists(
-        "it counts what the domain had", lambda one: one.store.subjects.domain_events(one.workspace, "d.example", since=0.0)
+        "it counts what the domain had", lambda one: one.store.subjects.domain_events(one.workspace, "d0.example", since=0.0)
     ),
     "Subjects.troubles": lists(
-        "it counts what the domain had", lambda one: one.store.subjects.troubles(one.workspace, "d.example", since=0.0)
+        "it counts what the domain had", lambda one: one.store.subjects.troubles(one.workspace, "d0.example", since=0.0)
     ),
 }  # fmt: skip
 
@@ -262,7 +266,7 @@ GUARDRAILS: Mapping[str, Case] = {
     "Guardrails.switch_on": flat(lambda one: one.store.guardrails.switch_on(one.workspace, "off1")),
     "Guardrails.incidents": lists(LISTED, lambda one: one.store.guardrails.incidents(one.workspace, 0.0)),
     "Guardrails.happenings": lists(LISTED, lambda one: one.store.guardrails.happenings(one.workspace, 0.0)),
-    "Guardrails.seen_on": lists("it counts them", lambda one: one.store.guardrails.seen_on(one.workspace, "d.example", 0.0)),
+    "Guardrails.seen_on": lists("it counts them", lambda one: one.store.guardrails.seen_on(one.workspace, "d0.example", 0.0)),
     "Guardrails.happened": lists(LISTED, lambda one: one.store.guardrails.happened(0.0)),
     "Guardrails.samples": lists(LISTED, lambda one: one.store.guardrails.samples(one.workspace, 0.0)),
     "Guardrails.sampled": lists(LISTED, lambda one: one.store.guardrails.sampled(0.0, last_of_day=True)),
@@ -274,7 +278,7 @@ GUARDRAILS: Mapping[str, Case] = {
     ),
     "Guardrails.keep": flat(
         lambda one: one.store.guardrails.keep(
-            one.workspace, [CountSample(scope="inbox", key="sam0@d.example", day=int(one.now // DAY), at=one.now)]
+            one.workspace, [CountSample(scope="inbox", key="sam0@d0.example", day=int(one.now // DAY), at=one.now)]
         )
     ),
     "Guardrails.prune": lists(DUE, lambda one: one.store.guardrails.prune()),
@@ -402,7 +406,7 @@ RECORDS: Mapping[str, Case] = {
     ),
     "CommandRecords.domain_sequences": lists(
         "it counts what the domain had",
-        lambda one: one.store.records.domain_sequences(one.workspace, "d.example", moment(one.now) - timedelta(days=30)),
+        lambda one: one.store.records.domain_sequences(one.workspace, "d0.example", moment(one.now) - timedelta(days=30)),
     ),
     "CommandRecords.last_changes": lists(
         "it reads the audit of the workspace", lambda one: one.store.records.last_changes(one.workspace, ["sq1"])

@@ -110,12 +110,12 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
             )
 
 
-_STATES: Mapping[str, Callable[[float], Row]] = {
-    "old": lambda at: {"handled_at": at, "handled_name": "ann", "claimed_at": at, "received_at": at - 10 * DAY},
-    "open": lambda at: {"waiting_since": at},
-    "mine": lambda at: {"claimed_by": "U1", "claimed_name": "ann", "claimed_at": at},
-    "asleep": lambda at: {"snoozed_until": at, "snoozed_name": "ann"},
-    "domain": lambda at: {"kind": "domain.paused", "domain": "d.example", "ack_due_at": at},
+_STATES: Mapping[str, Callable[[float, int], Row]] = {
+    "old": lambda at, _: {"handled_at": at, "handled_name": "ann", "claimed_at": at, "received_at": at - 10 * DAY},
+    "open": lambda at, _: {"waiting_since": at},
+    "mine": lambda at, _: {"claimed_by": "U1", "claimed_name": "ann", "claimed_at": at},
+    "asleep": lambda at, _: {"snoozed_until": at, "snoozed_name": "ann"},
+    "domain": lambda at, n: {"kind": "domain.paused", "domain": f"d{n}.example", "ack_due_at": at},
 }  # fmt: skip
 """Alerts of one lead, half an hour old and more, by what their ids begin with after `al_`."""
 
@@ -134,7 +134,7 @@ def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row]
                 "email": EMAIL,
                 "sequence": "Q3",
                 **_NOT_YET,
-                **values(at),
+                **values(at, n),
             }
             told.append(
                 {
@@ -150,7 +150,7 @@ def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row]
                 _post(f"{name}{n}", CALM, "sent", at=at, alert_id=f"al_{name}{n}", ts=f"1.{key}", sent_at=at)
             )
     delivered += [_delivery(90_000 + n, "", interested(n), at=now - n / 100, pending=True) for n in numbers]
-    return delivered, told, posted  # fmt: skip
+    return delivered, told, posted
 
 
 _NOT_YET: Row = {
@@ -225,8 +225,8 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
             {**here, "lead": "" if n == 0 else f"lead{n}", "seen_at": now - 2 * DAY} for n in numbers
         ],
         sightings: [
-            {"delivery_id": n, **here, "kind": "lead.bounced", "domain": "d.example", "sequence": "Q3", "at": now - n / 10,
-             "detail": "hard", "inbox": "sam@d.example"} for n in numbers
+            {"delivery_id": n, **here, "kind": "lead.bounced", "domain": "d0.example", "sequence": "Q3", "at": now - n / 10,
+             "detail": "hard", "inbox": "sam@d0.example"} for n in numbers
         ],
         spikes: [
             {**here, "kind": "lead.bounced", "scope": "domain", "name": f"d{n}.example", "since": now - HOUR,
@@ -274,16 +274,18 @@ def _guardrails(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Ro
               for n in numbers),
             *({**incident, "subject": f"now{n}", "began_at": now - n, "resumes_at": now + HOUR} for n in numbers),
             *({**incident, "subject": f"cut{n}", "began_at": now - n, "state": "acting", "lease_until": now - 1.0}
-              for n in numbers),
+              for n in numbers[:INTERRUPTED]),
         ],
         samples: [
             {"workspace": WORKSPACE, "day": int((now - age * DAY) // DAY), "slot": slot, "scope": "inbox",
-             "key": f"sam{n}@d.example", "at": (now - age * DAY) // DAY * DAY + slot * 900.0, "sends": 9}
+             "key": f"sam{n}@d0.example", "at": (now - age * DAY) // DAY * DAY + slot * 900.0, "sends": 9}
             for n in numbers for age in (1, 5) for slot in (0, 1, 95)
         ],
     }  # fmt: skip
 
 
+INTERRUPTED = 5
+"""Acts of guardrails that ended half-way: a rule has a limit of acts a day."""
 SENTENCE = "notify about sequence when replies < 1% of at least 50 sends in 24h"
 
 

@@ -6,7 +6,8 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
@@ -43,14 +44,6 @@ def methods() -> dict[str, Callable[..., object]]:
     return found
 
 
-@dataclass(frozen=True)
-class Pair:
-    """The same data in two sizes."""
-
-    few: Skewed
-    many: Skewed
-
-
 def skewed(url: str, count: int) -> Skewed:
     clock = ManualClock()
     database = Rehearsal(parse_url(url), clock=clock)
@@ -68,18 +61,28 @@ def skewed(url: str, count: int) -> Skewed:
     )
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+@contextmanager
+def skewed_stores(
+    request: pytest.FixtureRequest, folders: pytest.TempPathFactory, *counts: int
+) -> Iterator[tuple[Skewed, ...]]:
+    """One for each count, on the engine that is the parameter of the fixture."""
     if request.param == "sqlite":
-        folder = tmp_path_factory.mktemp("growth")
-        urls = [migrated_file(folder / f"{count}.db") for count in (FEW, MANY)]
+        folder = folders.mktemp("growth")
+        urls = [migrated_file(folder / f"{count}.db") for count in counts]
     else:
-        server = request.getfixturevalue("postgresql")
-        urls = [migrated_postgresql(server) for _ in range(2)]
-    few, many = skewed(urls[0], FEW), skewed(urls[1], MANY)
-    yield Pair(few, many)
-    for one in (few, many):
+        urls = [migrated_postgresql(request.getfixturevalue("postgresql")) for _ in counts]
+    opened = tuple(skewed(url, count) for url, count in zip(urls, counts, strict=True))
+    yield opened
+    for one in opened:
         one.store.database.engine.dispose()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def stores(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Skewed, ...]]:
+    with skewed_stores(request, tmp_path_factory, FEW, MANY) as opened:
+        yield opened
 
 
 async def measured(one: Skewed, case: Case) -> DatabaseWork:
@@ -109,15 +112,13 @@ OF_WORKSPACE = [
 
 
 @pytest.mark.parametrize("name", OF_WORKSPACE)
-async def test_a_workspace_pays_nothing_for_another_one(pair: Pair, name: str) -> None:
-    few, many = [
-        await measured(replace(one, workspace="small"), CASES[name]) for one in (pair.few, pair.many)
-    ]
+async def test_a_workspace_pays_nothing_for_another_one(stores: tuple[Skewed, ...], name: str) -> None:
+    few, many = [await measured(replace(one, workspace="small"), CASES[name]) for one in stores]
     assert many.growth.excess(few.growth, is_flat=True) == {}, many.most_read
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_a_method_grows_no_faster_than_its_data(pair: Pair, name: str) -> None:
+async def test_a_method_grows_no_faster_than_its_data(stores: tuple[Skewed, ...], name: str) -> None:
     case = CASES[name]
-    few, many = await measured(pair.few, case), await measured(pair.many, case)
+    few, many = [await measured(one, case) for one in stores]
     assert many.growth.excess(few.growth, is_flat=not case.lists) == {}, many.most_read
