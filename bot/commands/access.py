@@ -14,6 +14,7 @@ from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
 from shared.commands import Command, Invocation, Role, UsageError
 from shared.commands.channels import HERE, InChannel
+from shared.commands.result import Problem
 from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, AuditEntry
 from shared.domain.wall_clock import find_zone
@@ -88,7 +89,8 @@ class Access:
         place = await self._directory.refusal(named.channel, Viewer(user=person.id, channel=channel))
         if place is None:
             return None
-        return Answer(card=Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN), refused=True)
+        card = Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN)
+        return Answer(card=card, problem=Problem(text=place.refusal, argument="channel"))
 
     async def is_shown(self, alert: str) -> bool:
         """Whether an alert belongs to a workspace that this team may see."""
@@ -139,7 +141,7 @@ class Access:
         await self._contexts.store.records.record(entry)
         command = invocation.command
         card = await self.refusal(command.name, command.name, command.role, person, channel=channel)
-        return Answer(card=card, refused=True)
+        return Answer(card=card, problem=Problem(text="role"))
 
     async def refusal(self, name: str, text: str, needed: Role, person: Person, *, channel: str) -> Card:
         can = await self._directory.display_names(permissions.who_can(name, needed=needed, rules=self._rules))

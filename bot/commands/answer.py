@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from shared.commands.result import Problem
 from shared.domain.card import Card
 
 
@@ -22,8 +23,8 @@ class Answer:
     on_card: bool = False
     """The alert's card shows it; only people who clicked elsewhere get it as an answer."""
     workspace: str = ""
-    refused: bool = False
-    """What was asked was not done."""
+    problem: Problem | None = None
+    """Why what was asked was not done, and the argument that is to blame."""
 
 
 def followed(done: Answer, then: Answer) -> Answer:

@@ -169,7 +169,7 @@ class CommandDispatcher:
         if not (sharing.can_be_shared(invocation) and sharing.may_share(person)):
             return Answer(card=sharing.REFUSAL)
         answer = await self._command(invocation, person, channel=channel)
-        if answer.refused:
+        if answer.problem:
             return answer
         card = sharing.for_channel(answer.card, person)
         return replace(answer, card=card, public=True, whole=True, settles=True)

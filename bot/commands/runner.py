@@ -65,7 +65,7 @@ class CommandRunner:
             return self._changed_answer(card, person, context=context)
         if not result.refused:
             card = sharing.with_button(card, invocation, person, channel=context.actor.channel)
-        return Answer(card=card, refused=result.refused)
+        return Answer(card=card, problem=result.problem)
 
     async def _with_undo(self, card: Card, undo: OnSequences, context: CommandContext) -> Card:
         """The card, with its Undo bound to this change: later changes are left as they are."""

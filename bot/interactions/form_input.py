@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.blockkit.elements import cut
+from bot.commands.answer import Answer
 from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
 from shared.commands.arguments import EMAIL, Add, Arguments
 from shared.commands.channels import HERE, Subscribe
@@ -16,6 +17,7 @@ from shared.guardrails.catalog import NAME
 from shared.guardrails.rule import quoted
 from shared.guardrails.sentence import Misunderstood, parse
 from shared.guardrails.words import ENOUGH_SENDS
+from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration, split
 
 
@@ -27,6 +29,20 @@ class FormInput:
     errors: Mapping[str, str] = field(default_factory=dict)
     workspace: str = ""
     channel: str = ""
+    blocks: Mapping[str, str] = field(default_factory=dict)
+    """The name of a field -> the id of its block."""
+
+    def errors_of(self, answer: Answer) -> dict[str, str]:
+        """The answer's problem at the field that is to blame; empty if there is none, or the answer offers a choice."""
+        argument = answer.problem.argument if answer.problem and not answer.card.buttons else ""
+        block = self.blocks.get(_FIELDS.get(argument, argument))
+        why = " ".join((f"{answer.card.title.rstrip('.')}.", *answer.card.text))
+        return {block: visible(cut(why, LONGEST_ERROR))} if block else {}
+
+
+LONGEST_ERROR = 300
+_FIELDS = {"target": SEQUENCE, "duration": "length", "until": "length", "fields": "more"}
+"""Arguments whose field has another name."""
 
 
 def read_form(view: Mapping[str, Any]) -> FormInput | None:
@@ -47,7 +63,7 @@ def read_form(view: Mapping[str, Any]) -> FormInput | None:
     if isinstance(found, dict):
         return FormInput(errors={blocks.get(name, name): why for name, why in found.items()})
     channel = values.get("channel") or channel_of(view)
-    return FormInput(arguments=found, workspace=workspace_of(view), channel=channel)
+    return FormInput(arguments=found, workspace=workspace_of(view), channel=channel, blocks=blocks)
 
 
 def _value(fields: Mapping[str, Any]) -> Any:

@@ -36,6 +36,12 @@ from shared.commands import UsageError, invocation
 from shared.domain.card import Action, Typed
 from shared.text.tokenize import from_slack
 
+ERROR_AT_FIELD_SECONDS = 1.0
+"""How long a form waits for its answer: an error is shown at its field only with the acknowledgement, within 3 seconds.
+
+https://docs.slack.dev/tools/bolt-python/concepts/acknowledge
+"""
+
 
 class Listeners:
     """The callbacks; `register` hangs them into Bolt."""
@@ -196,19 +202,27 @@ class Listeners:
         )
 
     async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
-        """A form, however late: its line runs, and the modal shows the answer."""
+        """A form, however late: its command runs, and the modal shows the answer, or the error at its field."""
         form_input = read_form(view)
         if form_input is None:
             return await self._fallbacks.outdated_view(ack)
         if form_input.arguments is None:
             return await _refuse(ack, form_input.errors)
         asked = invocation(form_input.arguments, workspace=form_input.workspace or None)
-        await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=form_input.channel))
         with self._active.track():
             user = body["user"]
-            answering = self._dispatcher.perform(
+            performing = self._dispatcher.perform(
                 asked, user["id"], name=user.get("username", ""), channel=form_input.channel
             )
+            answering = asyncio.ensure_future(performing)
+            done, _ = await asyncio.wait({answering}, timeout=ERROR_AT_FIELD_SECONDS)
+            if (
+                done
+                and answering.exception() is None
+                and (errors := form_input.errors_of(answering.result()))
+            ):
+                return await _refuse(ack, errors)
+            await ack(response_action="update", view=forms.ack_view(ON_ITS_WAY, channel=form_input.channel))
             modal = self._modals.modal(
                 view["id"], person=user["id"], channel=form_input.channel, delay=UPDATE_DELAY
             )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bot.alerts.guardrail_cards import UNDO_HINT, paused, suggestion
 from bot.alerts.rendering import write_note
+from bot.commands.answer import Answer
 from bot.interactions.form_input import FormInput, read_form
 from bot.interactions.forms import GUARD_CONDITIONS, FormRequest, form_view
 from bot.store.alerts.guardrails import Claim
 from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
 from shared.commands.guard_arguments import Guard
+from shared.commands.result import Problem
+from shared.domain.card import Button, Card
 from shared.domain.records import Incident
 from shared.guardrails.sentence import parse as parse_rule
 from tests.bot.harness import CHANNEL, BotHarness
@@ -72,6 +76,50 @@ def test_every_condition_of_the_form_is_a_rule(condition: str) -> None:
 )
 def test_errors_are_shown_below_their_field(given: dict[str, str], block: str) -> None:
     assert list(answered(**given).errors or {}) == [block]
+
+
+async def test_a_taken_name_is_an_error_at_its_field_and_the_form_stays(bot: BotHarness) -> None:
+    await bot.say("guard add notify about inbox when health &lt; 40 as mine", user=seed.BEN.id)
+    (listed,) = await bot.say("guard", user=seed.BEN.id)
+    at = {"channel": listed["channel"], "ts": listed["ts"], "user": seed.BEN.id}
+    await bot.control("click", text="Open form", wait=10, **at)
+    values = {
+        "action": {"action": "tell"},
+        "limit": {"text": "5"},
+        "name": {"text": "mine"},
+    }
+    refused = await bot.control("view/submit", values=values, user=seed.BEN.id)
+    assert list(refused["errors"]) == ["name"]
+    form = bot.slack.workspace.people.views.top(seed.BEN.id)
+    assert form
+    assert form["callback_id"] == "form:guard"
+    values["name"]["text"] = "other"
+    accepted = await bot.control("view/submit", values=values, user=seed.BEN.id)
+    assert accepted["errors"] == {}
+
+
+BLAMED = {
+    "pause": {"target": "sequence:acme", "duration": "length", "until": "length"},
+    "add": {"email": "email", "target": "sequence:acme", "fields": "more"},
+    "subscribe": {"events": "events", "channel": "channel", "sequence": "sequence:acme", "inbox": "inbox"},
+    "guard": {"name": "name"},
+}
+
+
+@pytest.mark.parametrize("verb", BLAMED)
+def test_each_argument_is_blamed_at_its_field_by_its_name(verb: str) -> None:
+    view = form_view(verb, FormRequest(channel="C1", workspace="acme"))
+    form = FormInput(
+        blocks={block["block_id"].partition(":")[0]: block["block_id"] for block in view["blocks"]}
+    )
+    card = Card(title="NO", text=("DO THIS.",))
+    for argument, block in BLAMED[verb].items():
+        answer = Answer(card=card, problem=Problem(text="", argument=argument))
+        assert form.errors_of(answer) == {block: "NO. DO THIS."}
+        choice = replace(card, buttons=(Button(label="This one", action=Guard(act="list")),))
+        assert form.errors_of(replace(answer, card=choice)) == {}
+    assert form.errors_of(Answer(card=card)) == {}
+    assert form.errors_of(Answer(card=card, problem=Problem(text="role"))) == {}
 
 
 async def test_a_rule_that_pauses_is_asked_about_with_its_backtest_and_counts_once(bot: BotHarness) -> None:
