@@ -16,7 +16,7 @@ from cli.console.interactive import attended, confirm
 from cli.console.resources import write_private
 from cli.console.slack_channels import place_finder, with_channel_id, with_channel_names
 from shared.commands import Command, Invocation, parse
-from shared.commands.arguments import Confirmable, Lead, Remove
+from shared.commands.arguments import Arguments, Confirmable, Lead, OnSequences, Remove
 from shared.commands.channels import InChannel
 from shared.commands.result import Result
 from shared.domain.card import Card
@@ -42,7 +42,7 @@ def run(command: Command, options: Namespace) -> int:
     result = asyncio.run(_answer(invocation, options))
     if invocation.changes:
         form = card_output.print_data if options.json else None
-        return _show(_with_change(result), form=form, quiet=options.quiet)
+        return _show(_with_change(result, arguments), form=form, quiet=options.quiet)
     form = card_output.print_data if options.json else card_output.print_csv if options.csv else None
     if options.output is None or str(options.output) == STDOUT:
         return _show(result, form=form)
@@ -102,12 +102,15 @@ async def _answer(invocation: Invocation, options: Namespace) -> Result:
         return await operations.run(invocation, replace(context, confirmed=True))
 
 
-def _with_change(result: Result) -> Result:
-    """The data of a change: what it was made to, whether it was made, and the answer's sentences."""
+def _with_change(result: Result, arguments: Arguments) -> Result:
+    """The data of a change: what it was made to, until when, whether it was made, and the answer's sentences."""
+    if result.refused:
+        return replace(result, rows=())
     about = {"changed": result.changed, "message": result.card.title, "details": list(result.card.text)}
-    return replace(
-        result, rows=() if result.refused else tuple({**about, **one} for one in result.rows or ({},))
-    )
+    ends: dict[str, object] = {}
+    if isinstance(arguments, OnSequences):
+        ends["paused_until"] = result.until.isoformat() if result.until else None
+    return replace(result, rows=tuple({**about, **row, **ends} for row in result.rows or ({},)))
 
 
 def _unseen(_mark: object) -> None:

@@ -31,7 +31,7 @@ from shared.operations.sequences import due_at_of, end_problem, sequence_table
 from shared.text.formats import show_number, show_time
 
 LOOK_BACK = timedelta(days=30)
-AT_ONCE = 5
+CHANGED_AT_ONCE = 5
 SHOWN = 15
 STATUS = {"pause": "active", "resume": "paused"}
 DONE = {"pause": "paused", "resume": "active again"}
@@ -42,6 +42,8 @@ BACK = {"pause": "resume", "resume": "pause"}
 class Tally:
     """The sequences by result."""
 
+    until: datetime | None = None
+    """When the pause ends, the same for the timers and for the answer."""
     changed: list[Sequence] = field(default_factory=list)
     extended: list[Sequence] = field(default_factory=list)
     """Those that were paused until earlier."""
@@ -230,7 +232,7 @@ async def change_each(
     listed, timers = await _list_with_timers(arguments, context)
     known = {one.id: one for one in listed}
     verb, due_at = arguments.verb, due_at_of(arguments, context)
-    tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
+    tally, turns = Tally(until=due_at), asyncio.Semaphore(CHANGED_AT_ONCE)
     reason = arguments.reason if isinstance(arguments, Pause) else ""
     if everything:
         others = (
@@ -289,10 +291,10 @@ def _audit(arguments: OnSequences, tally: Tally) -> str:
 
 def result_of(arguments: OnSequences, tally: Tally, *, context: CommandContext) -> Result:
     """What became of them."""
-    verb, due_at = arguments.verb, due_at_of(arguments, context)
+    verb = arguments.verb
     if not (tally.touched or tally.failed):
         return Result(card=Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb)))
-    until = _until(due_at, context=context) if tally.touched else ""
+    until = _until(tally.until, context=context) if tally.touched else ""
     reason = arguments.reason if isinstance(arguments, Pause) else ""
     text = (
         _names(tally.changed) if tally.changed else "",
@@ -315,7 +317,7 @@ def result_of(arguments: OnSequences, tally: Tally, *, context: CommandContext) 
         audit=_audit(arguments, tally),
         effect=done if tally.touched else "failed",
         sequences=tally.touched,
-        until=due_at,
+        until=tally.until,
         reason=reason,
         undo=(Resume(target=(ALL,)) if pauses else Pause(target=(ALL,))) if tally.changed else None,
     )

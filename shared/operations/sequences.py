@@ -273,19 +273,13 @@ def _done(
     )
     return Result(
         card=card,
-        rows=_rows(sequence, status, until=until),
+        rows=({**as_dict(sequence), "status": status},),
         audit=f"{clip(sequence.label)} ({sequence.id}) {now}",
         effect="paused" if status == "paused" else "resumed",
         sequences=(sequence.id,),
         until=until,
         undo=undo,
     )
-
-
-def _rows(
-    sequence: Sequence, status: Status, *, until: datetime | None = None
-) -> tuple[dict[str, object], ...]:
-    return ({**as_dict(sequence), "status": status, "paused_until": until and until.isoformat()},)
 
 
 async def _bot_runs(context: CommandContext) -> bool:
@@ -306,7 +300,7 @@ def _so_already(sequence: Sequence, status: Status, other: OnSequences, *, note:
             buttons=(button,),
             footer=note,
         ),
-        rows=_rows(sequence, status),
+        rows=({**as_dict(sequence), "status": status},),
     )
 
 

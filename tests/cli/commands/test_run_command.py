@@ -108,7 +108,8 @@ def test_a_change_has_data_with_the_sequences_new_status(shell: Shell) -> None:
     assert paused["message"].endswith("is paused")
     (again,) = shell.run("pause", one["id"], "--json").data
     assert (again["status"], again["changed"]) == ("paused", False)
-    assert shell.run("resume", one["id"], "--json").data[0]["status"] == "active"
+    (resumed,) = shell.run("resume", one["id"], "--json").data
+    assert (resumed["status"], resumed["paused_until"]) == ("active", None)
 
 
 def test_a_refused_change_has_no_data_and_says_why(shell: Shell) -> None:
@@ -166,11 +167,13 @@ def test_all_sequences_are_paused_after_a_yes_and_listed_with_who_and_why(shell:
     before = {one["id"] for one in shell.run("sequences", "active", "--json").data}
     asked = shell.run("pause", "all", "for", "2h")
     assert (asked.code, "add --yes" in asked.err) == (1, True)
-    done = shell.run("pause", "all", "for", "2h", "reason", "holiday", "--yes")
+    done = shell.run("pause", "all", "for", "2h", "reason", "holiday", "--yes", "--json")
     assert done.code == 0
-    assert f"{len(before)} sequences are paused until" in done.out
+    assert f"{len(before)} sequences are paused until" in done.data[0]["message"]
     paused = {one["id"]: one for one in shell.run("sequences", "paused", "--json").data}
     assert before <= paused.keys()
+    ends = {paused[name]["paused_until"] for name in before}
+    assert {one["paused_until"] for one in done.data} == ends
     assert all(paused[name]["pause_reason"] == "holiday" and paused[name]["paused_until"] for name in before)
     for name in before:
         assert shell.run("resume", name).code == 0
