@@ -25,7 +25,7 @@ from shared.operations.context import CommandContext
 from shared.operations.pauses import Busy, Held
 from shared.text.formats import show_number
 
-AT_ONCE = 5
+RESUMED_AT_ONCE = 5
 SHOWN = 15
 
 log = structlog.get_logger("resumption")
@@ -78,7 +78,7 @@ class AutoResume:
         return done
 
     async def _resume(self, timers: Sequence[DueTimer], context: CommandContext) -> Tally:
-        tally, turns = Tally(), asyncio.Semaphore(AT_ONCE)
+        tally, turns = Tally(), asyncio.Semaphore(RESUMED_AT_ONCE)
         # Before the list: what is changed after this isn't trusted to be as the list says.
         revisions = await self._store.changes.revisions(context.workspace.name)
         try:

@@ -24,7 +24,7 @@ EVERY = 300.0
 """Seconds between two readings: four requests each."""
 BACKFILL = 30
 """Days whose whole counts are read once, so that rules and backtests know a past."""
-AT_ONCE = 10
+DAYS_READ_AT_ONCE = 10
 """Days that one reading fills in: two requests each."""
 
 log = structlog.get_logger("guardrails")
@@ -109,7 +109,7 @@ class GuardrailSampler:
             await self._import_health(workspace, today)
         missing = [day for day in range(last, last - BACKFILL, -1) if day not in closed]
         self._written = {place: kept for place, kept in self._written.items() if place[3] in {0, last + 1}}
-        for day in missing[:AT_ONCE]:
+        for day in missing[:DAYS_READ_AT_ONCE]:
             at = (day + 1) * DAY - 1
             found = await self._day(client, day_of(day), sequences, inboxes, at=at)
             found.append(CountSample(scope=CLOSED, key="", day=day, at=at))

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection
 
-AT_ONCE = 8
+WORKSPACES_AT_ONCE = 8
 """Workspaces visited beside each other; so many begin without a pause."""
 PER_SECOND = 5.0
 """Visits that begin in a second, beyond those."""
@@ -14,10 +14,10 @@ PER_SECOND = 5.0
 
 async def visit(workspaces: Collection[str], act: Callable[[str], Awaitable[object]]) -> None:
     """Call `act` for each workspace, in an order that no other process has. Raises the first error of any."""
-    turns = asyncio.Semaphore(AT_ONCE)
+    turns = asyncio.Semaphore(WORKSPACES_AT_ONCE)
 
     async def at_its_turn(number: int, name: str) -> None:
-        await asyncio.sleep(max(0, number - AT_ONCE) / PER_SECOND)
+        await asyncio.sleep(max(0, number - WORKSPACES_AT_ONCE) / PER_SECOND)
         async with turns:
             await act(name)
 

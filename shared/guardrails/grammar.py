@@ -17,12 +17,12 @@ from shared.guardrails.rule import QUOTES, Action, Comparison, Condition, Metric
 from shared.guardrails.sentence import Misunderstood, Part
 from shared.guardrails.words import (
     ACTIONS,
-    AT_ONCE,
     ENOUGH_SENDS,
     METRICS,
     PER_DAY,
     PER_DAY_ACT,
     SCOPES,
+    SEQUENCES_AT_ONCE,
     word_at,
 )
 from shared.text.tokenize import parse_duration
@@ -137,7 +137,7 @@ class _Meaning(Transformer[Token, Any]):
         condition = next(part for part in parts if isinstance(part, Condition))
         limits: dict[str, Any] = {"per_day": PER_DAY, "except_names": ()}
         if action is Action.ACT:
-            limits |= {"per_day": PER_DAY_ACT, "at_once": AT_ONCE}
+            limits |= {"per_day": PER_DAY_ACT, "at_once": SEQUENCES_AT_ONCE}
         given = set()
         for field, value in (part for part in parts if not isinstance(part, Condition)):
             if field in given:  # the later one would silently replace the earlier

@@ -9,7 +9,6 @@ from itertools import pairwise
 from shared.guardrails.rule import Action, Comparison, Condition, Metric, Rule, Scope
 from shared.guardrails.words import (
     ACTIONS,
-    AT_ONCE,
     COUNT,
     ENOUGH_SENDS,
     LONGEST_WINDOW,
@@ -18,6 +17,7 @@ from shared.guardrails.words import (
     PER_DAY,
     PER_DAY_ACT,
     SCOPES,
+    SEQUENCES_AT_ONCE,
     SHORTEST_WINDOW,
     Word,
 )
@@ -51,7 +51,7 @@ def nearest(tokens: list[Word]) -> Rule:
         scope=scope or Scope.SEQUENCE,
         condition=condition,
         per_day=PER_DAY_ACT if action is Action.ACT else PER_DAY,
-        at_once=AT_ONCE if action is Action.ACT else 0,
+        at_once=SEQUENCES_AT_ONCE if action is Action.ACT else 0,
     )
 
 

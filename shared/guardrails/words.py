@@ -11,7 +11,7 @@ from shared.guardrails.rule import QUOTES, Action, Metric, Scope
 LONGEST = 600
 SHORTEST_WINDOW, LONGEST_WINDOW = timedelta(hours=1), timedelta(days=30)
 ENOUGH_SENDS = 50
-PER_DAY, PER_DAY_ACT, AT_ONCE = 5, 3, 2
+PER_DAY, PER_DAY_ACT, SEQUENCES_AT_ONCE = 5, 3, 2
 ACTIONS = {"notify": Action.TELL, "tell": Action.TELL, "suggest": Action.SUGGEST, "pause": Action.ACT}
 METRICS = {
     "bounces": Metric.BOUNCES,

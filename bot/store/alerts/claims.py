@@ -209,7 +209,7 @@ def _read(tx: Transaction, alert: str) -> AlertRow | None:
     return next(iter(read_alerts(tx, _BY_ID, {"alert": alert})), None)
 
 
-AT_ONCE = 200
+REMINDED_AT_ONCE = 200
 """Alerts looked at in one sweep."""
 
 
@@ -246,7 +246,7 @@ _SHOWN = sa.select(posts.c.alert_id).where(
 
 
 def _marked(due: sa.Select[Any], values: Mapping[str, Any]) -> Any:
-    which = due.limit(AT_ONCE).with_for_update(skip_locked=True)
+    which = due.limit(REMINDED_AT_ONCE).with_for_update(skip_locked=True)
     return sa.update(alerts).where(alerts.c.id.in_(which)).values(**values).returning(alerts.c.id)
 
 

@@ -44,7 +44,7 @@ SLOT = 900.0
 LAST_SLOT = int(86_399 // SLOT)
 SLOTS_OF_HOUR = 4
 THINNED, KEPT = 3 * DAY, 40 * DAY
-AT_ONCE = 250
+SAMPLES_AT_ONCE = 250
 """Rows that one transaction writes or deletes, so that the intake never waits long."""
 MARK = {"workspace": ALL, "day": 0, "slot": 0, "scope": "thinned", "key": ""}
 """The row whose time says until when everything is thinned; of no workspace, so that nothing counts it."""
@@ -203,7 +203,7 @@ class Guardrails(Repository):
     async def keep(self, workspace: str, new: Sequence[CountSample]) -> None:
         """Keep counts: the newest of each slot. What comes last is written last."""
         rows = [{"workspace": workspace, "slot": int(one.at % 86_400 // SLOT), **asdict(one)} for one in new]
-        for portion in portions(rows, AT_ONCE):
+        for portion in portions(rows, SAMPLES_AT_ONCE):
             await self._keep(portion)
 
     @writes
@@ -226,7 +226,7 @@ class Guardrails(Repository):
         start, end = await self._unthinned()
         while start < end:
             crowded = await self._crowded(start)
-            for portion in portions(crowded, AT_ONCE):
+            for portion in portions(crowded, SAMPLES_AT_ONCE):
                 await self._delete(portion)
             start += HOUR
             if crowded or start >= end:
@@ -239,7 +239,9 @@ class Guardrails(Repository):
 
     @reads
     def _expired(self, tx: Transaction) -> Sequence[Mapping[str, Any]]:
-        query = sa.select(*_KEY).where(samples.c.at < tx.now - KEPT).order_by(samples.c.at).limit(AT_ONCE)
+        query = (
+            sa.select(*_KEY).where(samples.c.at < tx.now - KEPT).order_by(samples.c.at).limit(SAMPLES_AT_ONCE)
+        )
         return [row._asdict() for row in tx.execute(query)]
 
     @reads

@@ -37,7 +37,7 @@ RESUME = "resume"
 """The kind of timer that ends a pause; its key is the sequence's id."""
 LEASE = 60.0
 """Seconds that a firing may take; afterwards another process tries."""
-AT_ONCE = 300
+TIMERS_AT_ONCE = 300
 """Timers that are leased together, so that what ends together is announced together."""
 
 MOMENT = 0.001
@@ -89,7 +89,12 @@ class Timers(Repository):
 
     @writes
     def claim(
-        self, tx: Transaction, kinds: Collection[str], workspaces: Collection[str], *, limit: int = AT_ONCE
+        self,
+        tx: Transaction,
+        kinds: Collection[str],
+        workspaces: Collection[str],
+        *,
+        limit: int = TIMERS_AT_ONCE,
     ) -> Sequence[DueTimer]:
         """Lease what is due of these kinds in these workspaces; the case of their names is ignored."""
         names = [name.lower() for name in workspaces]

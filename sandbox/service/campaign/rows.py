@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Executable, Table, func, insert, select
 
 from sandbox.service.campaign.people_names import person
 
-_AT_ONCE = 2_000
+_INSERTED_AT_ONCE = 2_000
 
 
 def insert_one(connection: Connection, table: Table, **values: Any) -> int:
@@ -25,7 +25,7 @@ def insert_all(connection: Connection, table: Table, rows: Iterable[dict[str, An
 def execute_all(connection: Connection, statement: Executable, rows: Iterable[dict[str, Any]]) -> None:
     """Run a statement for each row, with few of them in memory at once."""
     left = iter(rows)
-    while some := list(islice(left, _AT_ONCE)):
+    while some := list(islice(left, _INSERTED_AT_ONCE)):
         connection.execute(statement, some)
 
 

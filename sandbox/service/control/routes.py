@@ -35,7 +35,7 @@ loopback alone. Settings other than time, events and keys apply to the process t
 
 
 # So many events are written in one transaction; between two of them the loop serves others.
-_AT_ONCE = 100
+_EVENTS_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,7 @@ def _add_event_routes(router: APIRouter) -> None:
             go = await control.state.storage.write(_trigger, request=request, first=made, control=control)
             control.sender.wake()
             made += go
-            if go < _AT_ONCE:
+            if go < _EVENTS_AT_ONCE:
                 break
             await asyncio.sleep(0)
         return {"events": made}
@@ -234,7 +234,7 @@ def _trigger(connection: Connection, *, request: EventBody, first: int, control:
         connection,
         EventRequest(
             kind=request.kind,
-            count=min(_AT_ONCE, request.count - first),
+            count=min(_EVENTS_AT_ONCE, request.count - first),
             first=first,
             sequence=_number("sq", request.sequence),
             lead=_number("ld", request.lead),

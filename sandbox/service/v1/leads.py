@@ -17,7 +17,7 @@ from sandbox.service.v1.fast_reads import Statement
 from sandbox.service.v1.schemas import NewLead
 
 _NEWEST = 1 << 53
-_AT_ONCE = 500
+_IDS_IN_A_QUERY = 500
 _SHOWN = (
     leads.c.pk,
     leads.c.email,
@@ -163,8 +163,8 @@ def _blocked(connection: Connection, *, workspace: int, emails: list[str]) -> se
 
 def _found(connection: Connection, column: Any, wanted: set[str], where: Any) -> set[str]:
     found, values = set[str](), sorted(wanted)
-    for start in range(0, len(values), _AT_ONCE):
-        some = select(column).where(where, column.in_(values[start : start + _AT_ONCE]))
+    for start in range(0, len(values), _IDS_IN_A_QUERY):
+        some = select(column).where(where, column.in_(values[start : start + _IDS_IN_A_QUERY]))
         found.update(connection.execute(some).scalars())
     return found
 

@@ -27,7 +27,7 @@ _SHOWN = (
 )
 _WIDTH = len(_SHOWN)
 # So many groups are read between two looks at the event loop: a few milliseconds of them.
-_AT_ONCE = 64
+_GROUPS_AT_ONCE = 64
 _NO_END = (1 << 53) - 1
 
 _OF_GROUPING = (
@@ -45,7 +45,7 @@ _BY_NUMBER = Statement(
     .distinct()
     .where(*_OF_GROUPING, daily_counts.c.group_key >= bindparam("low"))
     .order_by(daily_counts.c.group_key)
-    .limit(_AT_ONCE)
+    .limit(_GROUPS_AT_ONCE)
 )
 _SIMULATED = Statement(select(world.c.simulated_until))
 
@@ -56,7 +56,7 @@ def _by_row(table: Table, name: Column[str]) -> Statement:
         select(table.c.pk, name)
         .where(table.c.workspace_pk == bindparam("workspace"), table.c.pk >= bindparam("low"))
         .order_by(table.c.pk)
-        .limit(_AT_ONCE)
+        .limit(_GROUPS_AT_ONCE)
     )
 
 
@@ -154,7 +154,7 @@ def _current(connection: Connection, old: Block | None, *, workspace: int, group
 def _opened(connection: Connection, *, workspace: int, grouping: str, low: int) -> Block:
     groups = _GROUPS[grouping].rows(connection, workspace=workspace, grouping=grouping, low=low)
     return Block(
-        high=groups[-1][0] if len(groups) == _AT_ONCE else _NO_END,
+        high=groups[-1][0] if len(groups) == _GROUPS_AT_ONCE else _NO_END,
         places={key: place * _WIDTH for place, (key, _) in enumerate(groups)},
         labels=[_label(grouping, key, name) for key, name in groups],
     )

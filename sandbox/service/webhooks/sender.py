@@ -20,7 +20,7 @@ from sandbox.service.webhooks.allowed_urls import is_loopback, is_public
 from sandbox.service.webhooks.delivery_queue import Attempt, Due
 
 TIMEOUT = 10.0
-AT_ONCE = 32
+SENT_AT_ONCE = 32
 _BATCH = 128
 _POLL = 0.25
 _SETTLE_POLL = 0.01
@@ -115,7 +115,7 @@ class DeliverySender:
             )
             if not batch:
                 return
-            slots = asyncio.Semaphore(AT_ONCE)
+            slots = asyncio.Semaphore(SENT_AT_ONCE)
             done = await asyncio.gather(*(self._attempt(session, due, slots) for due in batch))
             await self._storage.write(delivery_queue.record, made=done)
 

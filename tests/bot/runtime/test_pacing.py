@@ -27,7 +27,7 @@ async def test_every_workspace_is_visited_once_and_only_a_few_at_once(
 
     names = [f"w{number}" for number in range(40)]
     await visit(names, act)
-    assert (sorted(visited), most <= pacing.AT_ONCE) == (sorted(names), True)
+    assert (sorted(visited), most <= pacing.WORKSPACES_AT_ONCE) == (sorted(names), True)
 
 
 async def test_visits_beyond_the_first_few_begin_at_a_bounded_rate(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +37,7 @@ async def test_visits_beyond_the_first_few_begin_at_a_bounded_rate(monkeypatch: 
     async def act(_name: str) -> None:
         began.append(asyncio.get_running_loop().time())
 
-    await visit([f"w{number}" for number in range(pacing.AT_ONCE + 10)], act)
+    await visit([f"w{number}" for number in range(pacing.WORKSPACES_AT_ONCE + 10)], act)
     assert began[-1] - began[0] >= 0.19
 
 

@@ -47,7 +47,7 @@ async def test_thinning_ten_times_as_many_inboxes_takes_ten_times_the_work(
     assert many.rows <= LINEAR * few.rows
     assert many.written - few.written == 2 * 3 * (500 - 50)
     assert many.statements <= LINEAR * few.statements
-    assert many.most_written <= guardrails.AT_ONCE
+    assert many.most_written <= guardrails.SAMPLES_AT_ONCE
 
 
 async def test_thinning_reads_nothing_that_is_thinned(url: sa.URL, clock: ManualClock) -> None:
@@ -88,4 +88,4 @@ async def test_counts_of_a_reading_are_written_in_portions(url: sa.URL, clock: M
             await store.guardrails.keep("default", [*new, closed])
         assert len(await store.guardrails.samples("default", 0.0)) == 601
     assert work.written == 601
-    assert work.most_written <= guardrails.AT_ONCE
+    assert work.most_written <= guardrails.SAMPLES_AT_ONCE
