@@ -80,6 +80,8 @@ class DatabaseWork:
     """Rows, in one transaction."""
     most_read: tuple[int, str] = (0, "")
     """The `rows` of the statement with the most, and the statement."""
+    each: dict[str, int] = field(default_factory=dict)
+    """The most `rows` of each statement at once."""
     _open: dict[int, int] = field(default_factory=dict)
     _looking: bool = False
     _before: int = 0
@@ -127,7 +129,9 @@ class DatabaseWork:
             return
         if connection.dialect.name == "sqlite":
             _driver(connection).set_progress_handler(None, 0)
-        self.most_read = max(self.most_read, (self.rows - self._before, statement))
+        read = self.rows - self._before
+        self.most_read = max(self.most_read, (read, statement))
+        self.each[statement] = max(read, self.each.get(statement, 0))
         self.statements += len(values) if many else 1
         if statement.lstrip().upper().startswith(("INSERT", "UPDATE", "DELETE")):
             written = max(cursor.rowcount, 0)

@@ -68,10 +68,12 @@ class Tallies:
         return [spike.kind for spike in self.open if spike.dedupe == dedupe]
 
 
+# Not grouped by the column as it is: SQLite would go through all sightings in its index, and not the latest ones.
+_WORKSPACE = sa.func.coalesce(sightings.c.workspace, sa.literal_column("''"))
 _WORKSPACES = sa.union(
-    sa.select(sightings.c.workspace)
+    sa.select(_WORKSPACE)
     .where(sightings.c.at >= sa.bindparam("since"), sightings.c.kind.in_(SPIKING))
-    .group_by(sightings.c.workspace)
+    .group_by(_WORKSPACE)
     .having(sa.func.count() >= sa.bindparam("at_least")),
     sa.select(spikes.c.workspace),
 )

@@ -22,11 +22,14 @@ from bot.store.queue.outbox import PlannedPost
 from shared.domain.records import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
+from tests.growth import database_work, nodes, rows_read
 
 WORKSPACES, CHANNELS, PAST = 250, 2_500, 8_000
 """Of an agency at rest: each channel with a subscription, a digest and a lease that is not due, and alerts long posted."""
 MOST_READ = 500
 """Rows that one statement may look at: what is due in these tests is below fifty."""
+MOST_STEPS = 1_000
+"""Tens of steps of SQLite's virtual machine, of which a row takes one to three: also a search by an index is bounded."""
 DAY = 86_400.0
 SMALL = {
     "alembic_version",
@@ -93,6 +96,11 @@ def _filled(dialect: str) -> Iterator[str]:
     yield f"INSERT INTO answers (batch, at) SELECT n, {at} FROM {rows(PAST)}"
     yield f"INSERT INTO known_leads (workspace, lead) SELECT {workspace}, 'lead' || n FROM {rows(PAST)}"
     yield (
+        "INSERT INTO guardrail_samples (workspace, day, slot, scope, key, at, sends)"
+        f" SELECT {workspace}, 20000 + n, 1, 'inbox', 'sam' || n,"
+        f" CAST(:now - n * {6 * DAY / PAST} AS DOUBLE PRECISION), 9 FROM {rows(PAST)}"
+    )
+    yield (
         "INSERT INTO questions (id, ends_at)"
         f" SELECT 'q' || n, CAST(:now - n * {6 * DAY / PAST} AS DOUBLE PRECISION) FROM {rows(PAST)}"
     )
@@ -138,7 +146,16 @@ def plans(engine: sa.Engine) -> Iterator[list[str]]:
 
     sa.event.listen(engine, "before_cursor_execute", explain)
     try:
-        yield wrong
+        if engine.dialect.name == "sqlite":
+            with database_work(engine) as work:
+                yield wrong
+            wrong += [
+                f"takes {10 * steps} steps: {statement}"
+                for statement, steps in work.each.items()
+                if steps > MOST_STEPS
+            ]
+        else:
+            yield wrong
     finally:
         sa.event.remove(engine, "before_cursor_execute", explain)
 
@@ -157,23 +174,12 @@ def _problems(connection: sa.Connection, statement: str, values: Any) -> list[st
     ((found,),) = cursor.fetchall()
     cursor.execute("ROLLBACK TO SAVEPOINT plan")
     plan = found if isinstance(found, list) else json.loads(found)
-    return [problem for node in _nodes(plan[0]["Plan"]) if (problem := _problem(node))]
-
-
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _nodes(child)
+    return [problem for node in nodes(plan[0]["Plan"]) if (problem := _problem(node))]
 
 
 def _problem(node: dict[str, Any]) -> str:
-    rows = node["Actual Rows"] + node.get("Rows Removed by Filter", 0)
-    read = rows * node["Actual Loops"]
-    return (
-        f"{node['Node Type']} of {node['Relation Name']} reads {read:.0f} rows"
-        if ("Relation Name" in node and read > MOST_READ)
-        else ""
-    )
+    read = rows_read(node) if "Relation Name" in node else 0.0
+    return f"{node['Node Type']} of {node['Relation Name']} reads {read:.0f} rows" if read > MOST_READ else ""
 
 
 def _is_large(name: str) -> bool:
@@ -226,6 +232,13 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.alerts.claimed_by(actor.id)
     everything = "FROM timers GROUP BY"  # `status` counts all timers: each is work to come
     assert [one for one in wrong if everything not in " ".join(one.split())] == []
+
+
+async def test_thinning_of_guardrail_counts_reads_an_hour_at_a_time(agency: Store) -> None:
+    with plans(agency.database.engine) as wrong:
+        await agency.guardrails.prune()
+    few = "DELETE FROM guardrail_incidents"  # what rules did in forty days, within their limits
+    assert [one for one in wrong if few not in one] == []
 
 
 async def test_retention_reads_one_portion_at_a_time(agency: Store) -> None:
