@@ -145,14 +145,37 @@ posts = sa.Table(
     timestamp("created_at", nullable=False),
     timestamp("sent_at"),
 )
-partial_index("ix_posts_waiting", posts.c.channel, posts.c.id, where=posts.c.state != "sent")
-partial_index(  # what is posted before everything else: the urgency is `posts.INCIDENT`
-    "ix_posts_incidents", posts.c.channel, posts.c.id, where=sa.text("urgency >= 3 AND state != 'sent'")
+partial_index(  # in the order in which a channel gets them, however many wait there
+    "ix_posts_waiting",
+    posts.c.channel,
+    posts.c.state,
+    posts.c.urgency.desc(),
+    posts.c.id,
+    where=posts.c.state != "sent",
+)
+# The state is among the columns of the next ones, though it is the same in all their rows: without statistics, SQLite
+# takes the index of which a query gives the most columns, and that must not be one of all posts of a channel.
+_IS_ANSWER = (posts.c.kind == "answer") & (posts.c.state == "ready")
+partial_index("ix_posts_answers", posts.c.channel, posts.c.state, posts.c.kind, posts.c.id, where=_IS_ANSWER)
+_CALLS = (posts.c.mention != "") & (posts.c.state == "ready")
+partial_index("ix_posts_calling", posts.c.channel, posts.c.state, posts.c.urgency.desc(), where=_CALLS)
+partial_index(
+    "ix_posts_dead",
+    posts.c.channel,
+    posts.c.state,
+    posts.c.attempts,
+    posts.c.id,
+    where=posts.c.state == "dead",
+)
+partial_index(
+    "ix_posts_uncertain",
+    posts.c.channel,
+    posts.c.state,
+    posts.c.thread_ts,
+    where=posts.c.state == "uncertain",
 )
 partial_index("ix_posts_repaint_at", posts.c.repaint_at, where=posts.c.repaint_at.is_not(None))
 partial_index("ix_posts_held_until", posts.c.held_until, where=posts.c.held_until.is_not(None))
-partial_index("ix_posts_dead", posts.c.channel, where=posts.c.state == "dead")
-partial_index("ix_posts_uncertain", posts.c.channel, posts.c.thread_ts, where=posts.c.state == "uncertain")
 sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
 _WITH_UNDO = posts.c.undo != ""

@@ -26,6 +26,8 @@ from bot.store.queue.dead_letters import NOT_INSTALLED, raise_dead
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, STORM, kind_of
 from bot.store.queue.posts import (
+    ANY_UNSENT,
+    IS_READY,
     UNCERTAIN,
     UNSENT,
     Post,
@@ -72,8 +74,10 @@ BUNDLE = 20
 """Alerts that share one message of a storm's thread."""
 MANY_INCIDENTS = 5
 """From so many on, incidents and other messages take turns: replies must not wait for all of them."""
-STORM_PAINT = 3.0
-"""Seconds between repaints of a storm's summary."""
+STORM_PAINT, LONGEST_PAINT = 3.0, 60.0
+"""Seconds between repaints of a storm's summary: each counts the whole storm, so they become rarer the longer it lasts."""
+PAINTED_OVER = 0.05
+"""The part of a storm's age between two of them, within these bounds."""
 FARTHEST = 3600.0
 """Seconds ahead that a channel may be due at most."""
 SET_BACK = 60.0
@@ -215,15 +219,21 @@ def _turn(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Chan
 
 
 _IN = posts.c.channel == sa.bindparam("of")
-READY_IN = _IN & UNSENT & (posts.c.state == State.READY)
+READY_IN = _IN & UNSENT & IS_READY
 """Posts of a channel that wait to be sent."""
 LEASE = sa.update(channel_leases).where(c.channel == sa.bindparam("of"))
 """The lease `of` a channel; what is given besides is set."""
 _HELD_LEASE = LEASE.where(c.token == sa.bindparam("held"))
 _LEFT = dead_letters.doubted(_IN & UNSENT & (posts.c.state == State.SENDING))
 _UNCERTAIN = sa.select(posts.c.id).where(_IN, UNCERTAIN).limit(1)
-_WAITING = (
-    sa.select(posts.c.id).where(READY_IN).order_by(posts.c.id).offset(sa.bindparam("more_than")).limit(1)
+_WAITING = sa.select(posts.c.id).where(READY_IN).offset(sa.bindparam("more_than")).limit(1)
+_CALLED = (
+    sa.select(posts.c.mention)
+    .where(
+        _IN, IS_READY, posts.c.mention != sa.literal("", literal_execute=True)
+    )  # in the words of its index
+    .order_by(posts.c.urgency.desc())
+    .limit(1)
 )
 _POST = sa.select(posts.c.state, posts.c.ts).where(posts.c.id == sa.bindparam("id"))
 _SENDING = (
@@ -292,13 +302,10 @@ def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -
         return head
     if not waits(tx, lease.channel, more_than=timings.storm_at):
         return ()
-    called = (
-        sa.select(posts.c.mention).where(READY_IN, posts.c.mention != "").order_by(posts.c.urgency.desc())
-    )
     head = tx.execute(
         sa.insert(posts)
         .values(
-            mention=tx.scalar(called.limit(1), {"of": lease.channel}) or "",
+            mention=tx.scalar(_CALLED, {"of": lease.channel}) or "",
             dedupe=f"storm:{lease.channel}:{lease.token}",
             workspace="",
             channel=lease.channel,
@@ -319,11 +326,12 @@ def _set_storm(tx: Transaction, channel: str, head: int) -> None:
 def storm_after(tx: Transaction, lease: sa.Row[Any]) -> int:
     """Repaint the summary soon, or now for the last time; returns the storm that goes on, 0 when it is over."""
     head = posts.c.id == lease.storm
-    goes_on = (
-        waits(tx, lease.channel, more_than=0)
-        or tx.scalar(sa.select(posts.c.state).where(head)) == State.UNCERTAIN
-    )
-    soon = sa.func.coalesce(posts.c.repaint_at, tx.now + STORM_PAINT)
+    summary = tx.execute(sa.select(posts.c.state, posts.c.created_at).where(head)).one_or_none()
+    in_doubt = summary is not None and summary.state == State.UNCERTAIN
+    goes_on = in_doubt or waits(tx, lease.channel, more_than=0)
+    age = tx.now - summary.created_at if summary else 0.0
+    pause = min(LONGEST_PAINT, max(STORM_PAINT, age * PAINTED_OVER))
+    soon = sa.func.coalesce(posts.c.repaint_at, tx.now + pause)
     tx.execute(
         sa.update(posts)
         .where(head)
@@ -475,7 +483,7 @@ class Outcomes(Repository):
         if lease.trouble:
             return
         tx.execute(_REFUSED, {"of": channel, "error": error})
-        unsent = sa.exists().where(posts.c.channel == channel, UNSENT)
+        unsent = sa.exists().where(posts.c.channel == channel, ANY_UNSENT)
         due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(unsent)) else None
         changed = {"trouble": error, "trouble_since": tx.now, "due_at": due}
         tx.execute(LEASE, {"of": channel, **changed})

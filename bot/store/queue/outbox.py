@@ -22,7 +22,7 @@ from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
 from bot.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
-from bot.store.queue.posts import UNSENT, State
+from bot.store.queue.posts import ANY_UNSENT, State
 from bot.store.queue.slack_state import present_ids
 
 
@@ -129,7 +129,7 @@ def give_up(tx: Transaction, channel: str) -> None:
         .values(**values, token=channel_leases.c.token + 1)  # an attempt under way says nothing any more
     )
     if tx.execute(recovered).rowcount:
-        tx.execute(sa.delete(posts).where(posts.c.channel == channel, UNSENT))
+        tx.execute(sa.delete(posts).where(posts.c.channel == channel, ANY_UNSENT))
 
 
 _RELEASED = (

@@ -30,12 +30,15 @@ class State(StrEnum):
 
 UNSENT = posts.c.state != sa.literal(State.SENT.value, literal_execute=True)
 """In the words of the index over what is not sent yet: without it, all that a channel ever had would be read."""
+ANY_UNSENT = UNSENT & posts.c.state.in_([state for state in State if state != State.SENT])
+"""The same for a whole channel: all columns that are given decide between its indexes (see schema)."""
 UNCERTAIN = posts.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True)
 """In the words of the index over what is looked up."""
 INCIDENT = 3
 """The urgency of a message that is posted separately, before all others, and never bundled in a storm."""
-IS_INCIDENT = posts.c.urgency >= sa.literal(INCIDENT, literal_execute=True)
-"""In the words of the index over incidents that wait."""
+IS_INCIDENT = posts.c.urgency >= INCIDENT
+IS_READY = posts.c.state == sa.literal(State.READY.value, literal_execute=True)
+"""In the words of the indexes over answers and calls that wait."""
 
 _BEFORE = posts.alias("before")
 _FOLLOWS_UNCERTAIN = (
@@ -117,31 +120,36 @@ def read_posts(
     )
 
 
-# The queries over what is not sent are built once: this takes longer than their execution.
+# The queries over what is not sent are built once: this takes longer than their execution. Each reads an index in its
+# own order, and so what it returns, however much waits in the channel.
+
+_IS_DEAD = posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)
+_IS_AWAITED = sa.or_(*(posts.c.kind == sa.literal(one, literal_execute=True) for one in names(awaited=True)))
+"""In the words of the index over answers that wait."""
 
 
-def _unsent(state: State, *which: sa.ColumnElement[bool], by: Sequence[Any] = ()) -> sa.Select[Any]:
-    """Posts of a channel in one state, the first planned first."""
-    here = drawable().where(posts.c.channel == sa.bindparam("of"), UNSENT, posts.c.state == state, *which)
-    return here.order_by(*by, posts.c.id).limit(sa.bindparam("limit", type_=sa.Integer))
+def _of_channel(*which: sa.ColumnElement[bool], by: Sequence[Any]) -> sa.Select[Any]:
+    here = drawable().where(posts.c.channel == sa.bindparam("of"), *which)
+    return here.order_by(*by).limit(sa.bindparam("limit", type_=sa.Integer))
 
 
-def _unless_doubtful(*which: sa.ColumnElement[bool], by: Sequence[Any] = ()) -> Mapping[bool, sa.Select[Any]]:
+def _unless_doubtful(*which: sa.ColumnElement[bool], by: Sequence[Any]) -> Mapping[bool, sa.Select[Any]]:
     """Ready posts; True: without those that follow an uncertain one."""
     return {
-        False: _unsent(State.READY, *which, by=by),
-        True: _unsent(State.READY, *which, sa.not_(_FOLLOWS_UNCERTAIN), by=by),
+        False: _of_channel(UNSENT, IS_READY, *which, by=by),
+        True: _of_channel(UNSENT, IS_READY, *which, sa.not_(_FOLLOWS_UNCERTAIN), by=by),
     }
 
 
-_DEAD_LETTERS = _unsent(State.DEAD, sa.not_(posts.c.unsure), by=[posts.c.attempts])
-_ANSWERS = _unsent(State.READY, posts.c.kind.in_(names(awaited=True)))
-_INCIDENTS = _unless_doubtful(IS_INCIDENT)
+_BY_URGENCY = (posts.c.urgency.desc(), posts.c.id)
+_DEAD_LETTERS = _of_channel(_IS_DEAD, sa.not_(posts.c.unsure), by=[posts.c.attempts, posts.c.id])
+_ANSWERS = _of_channel(IS_READY, _IS_AWAITED, by=[posts.c.id])
+_INCIDENTS = _unless_doubtful(IS_INCIDENT, by=_BY_URGENCY)
 _OTHERS = {
-    False: _unless_doubtful(sa.not_(IS_INCIDENT)),
-    True: _unless_doubtful(sa.not_(IS_INCIDENT), by=[posts.c.urgency.desc()]),
+    False: _unless_doubtful(sa.not_(IS_INCIDENT), by=[posts.c.id]),  # fewer than make a storm
+    True: _unless_doubtful(sa.not_(IS_INCIDENT), by=_BY_URGENCY),
 }
-_BY_ID = _unsent(State.READY, posts.c.id == sa.bindparam("id"))
+_BY_ID = _of_channel(IS_READY, posts.c.id == sa.bindparam("id"), by=[posts.c.id])
 
 
 def dead_letter(tx: Transaction, channel: str) -> tuple[Post, ...]:

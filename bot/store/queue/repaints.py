@@ -139,7 +139,8 @@ class Repaints(Repository):
             & sa.not_(IS_INCIDENT)
         )
         over = storm != head.id
-        posted = (posts.c.storm == head.id) & (posts.c.state == State.SENT)
+        in_storm = posts.c.storm != sa.literal(0, literal_execute=True)  # in the words of the index
+        posted = in_storm & (posts.c.storm == head.id) & (posts.c.state == State.SENT)
         return StormTally(
             posted=_by_kind(tx, posted),
             waiting=() if over else _by_kind(tx, ready),

@@ -1,0 +1,167 @@
+"""A channel, a lead or an outage with everything: each act costs the same, however much waits."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+import sqlalchemy as sa
+
+from bot.store import Store, open_store
+from bot.store.db.schema import alerts, channel_leases, deliveries, posts
+from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Sent, Unknown
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.post_kinds import ALERT, ANSWER, STORM
+from bot.store.queue.posts import INCIDENT
+from tests.bot.manual_clock import ManualClock
+from tests.growth import DatabaseWork, database_work
+
+FEW, MANY = 500, 5_000
+
+
+def waiting(store: Store, count: int, *, state: str = "ready", **values: object) -> None:
+    """Alerts of as many leads in one channel, of three urgencies."""
+    now = store.database.clock()
+    numbers = range(1, count + 1)
+    with store.database.engine.begin() as connection:
+        connection.execute(
+            sa.insert(deliveries),
+            [
+                {"id": n, "dkey": b"%d" % n, "workspace": "default", "kind": "reply.interested", "body": b"{}",
+                 "received_at": now, "last_at": now, "before_at": now, "seen": 1, "pending": False}
+                for n in numbers
+            ],
+        )  # fmt: skip
+        connection.execute(
+            sa.insert(alerts),
+            [
+                {"id": f"al_{n}", "delivery_id": n, "workspace": "default", "kind": "reply.interested",
+                 "email": f"lead{n}@acme.example", "received_at": now, "sequence": "Q3"}
+                for n in numbers
+            ],
+        )  # fmt: skip
+        connection.execute(
+            sa.insert(posts),
+            [
+                {"dedupe": f"p{n}", "workspace": "default", "channel": "C1", "kind": ALERT, "alert_id": f"al_{n}",
+                 "state": state, "urgency": n % 3, "created_at": now, **values}
+                for n in numbers
+            ],
+        )  # fmt: skip
+        connection.execute(sa.insert(channel_leases), {"channel": "C1", "due_at": now})
+
+
+Act = Callable[[Store, ManualClock], Awaitable[None]]
+
+
+async def work(url: sa.URL, clock: ManualClock, count: int, act: Act, **state: object) -> DatabaseWork:
+    """What the database does for an act while so much waits in one channel; what was there before is deleted."""
+    async with open_store(url, clock=clock) as store:
+        with store.database.engine.begin() as connection:
+            for table in (posts, alerts, deliveries, channel_leases):
+                connection.execute(sa.delete(table))
+        waiting(store, count, **state)  # type: ignore[arg-type] # columns of posts
+        with database_work(store.database.engine) as done:
+            await act(store, clock)
+    return done
+
+
+async def turns(store: Store, clock: ManualClock, count: int, outcome: Outcome) -> list[ChannelLease]:
+    """So many turns of the channel, one after the other, which come to this."""
+    taken: list[ChannelLease] = []
+    for _ in range(count):
+        (turn,) = (await store.leases.claim(limit=5)).turns
+        await store.outcomes.settle(turn, outcome)
+        taken.append(turn)
+        clock.now += 2.0
+    return taken
+
+
+async def storm(store: Store, clock: ManualClock) -> None:
+    head, *bundles = await turns(store, clock, 6, Sent(ts="1.0"))
+    assert head.posts[0].kind == STORM
+    assert {len(bundle.posts) for bundle in bundles} == {20}
+    assert {post.alert.kind for bundle in bundles for post in bundle.posts if post.alert} == {
+        "reply.interested"
+    }
+
+
+async def storm_whose_summary_is_uncertain(store: Store, clock: ManualClock) -> None:
+    await turns(store, clock, 1, Unknown())
+    clock.now += 30.0
+    taken = await turns(store, clock, 5, Sent(ts="1.0"))
+    assert [len(turn.posts) for turn in taken] == [1] * 5
+
+
+async def messages_before_all_others(store: Store, clock: ManualClock) -> None:
+    await turns(store, clock, 1, Sent(ts="1.0"))
+    for number, (kind, urgency) in enumerate([(ANSWER, 0), ("note", INCIDENT)]):
+        planned = PlannedPost(dedupe=f"first{number}", channel="C1", kind=kind, urgency=urgency)
+        await store.outbox.plan("default", planned)
+    first, second = await turns(store, clock, 2, Sent(ts="2.0"))
+    assert [turn.posts[0].dedupe for turn in (first, second)] == ["first0", "first1"]
+
+
+async def posts_left_by_a_dead_process(store: Store, clock: ManualClock) -> None:
+    await turns(store, clock, 1, Sent(ts="1.0"))
+    await store.leases.claim(limit=5)
+    clock.now += 60.0
+    await turns(store, clock, 2, Sent(ts="2.0"))
+
+
+async def message_while_others_are_not_due(store: Store, clock: ManualClock) -> None:
+    await store.outbox.plan("default", PlannedPost(dedupe="now", channel="C1", kind="note"))
+    (turn,) = await turns(store, clock, 1, Sent(ts="1.0"))
+    assert turn.posts[0].kind == "note"
+    assert (await store.leases.claim(limit=5)).turns == ()
+
+
+async def trials_of_a_broken_channel(store: Store, clock: ManualClock) -> None:
+    with store.database.engine.begin() as connection:
+        broken = {"trouble": "is_archived", "trouble_since": clock.now, "due_at": clock.now}
+        connection.execute(sa.update(channel_leases).values(**broken))
+    for _ in range(3):
+        await turns(store, clock, 1, ChannelRefused(error="is_archived"))
+        clock.now += 700.0
+
+
+@pytest.mark.parametrize(
+    ("act", "state"),
+    [
+        (storm, {}),
+        (storm, {"urgency": 0}),
+        (storm_whose_summary_is_uncertain, {}),
+        (messages_before_all_others, {}),
+        (posts_left_by_a_dead_process, {}),
+        (message_while_others_are_not_due, {"state": "held", "held_until": 1e12}),
+        (message_while_others_are_not_due, {"state": "dead", "error": "msg_too_long"}),
+        (trials_of_a_broken_channel, {"state": "dead", "error": "is_archived"}),
+    ],
+)
+async def test_a_turn_of_a_channel_costs_the_same_however_much_waits_there(
+    url: sa.URL, clock: ManualClock, act: Act, state: dict[str, object]
+) -> None:
+    few, many = [await work(url, clock, count, act, **state) for count in (FEW, MANY)]
+    assert many.growth.excess(few.growth, is_flat=True) == {}, many.most_read
+
+
+async def test_the_summary_of_a_storm_is_counted_a_few_times_however_long_it_lasts(
+    store: Store, clock: ManualClock
+) -> None:
+    waiting(store, 1_000)
+    (head, *_) = await turns(store, clock, 1, Sent(ts="1.0"))
+    counted: list[int] = []
+    while (claimed := await store.leases.claim(limit=5)).turns or claimed.next_in is not None:
+        for turn in claimed.turns:
+            await store.outcomes.settle(turn, Sent(ts="2.0"))
+        for message in await store.repaints.claim(limit=5):
+            await store.repaints.done(message)
+            if message[0].id == head.posts[0].id:
+                counted.append(
+                    sum(count for _, count in (await store.repaints.storm_tally(head.posts[0])).posted)
+                )
+        clock.now += 10.0 if claimed.turns else 1.0
+    assert counted[-1] == 1_000
+    assert sorted(set(counted)) == counted
+    early, late = counted[1] - counted[0], counted[-2] - counted[-3]
+    assert early < late
