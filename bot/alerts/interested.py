@@ -7,6 +7,7 @@ from datetime import datetime
 from bot.alerts.model import Alert
 from bot.alerts.wording import about, answer_link, campaign_of, facts_of, footer, show_time, when
 from bot.blockkit.actions import OnAlert
+from shared.api.event_kinds import kind_of
 from shared.commands.arguments import Remove, Resume
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Confirm, Fact, Tone
@@ -172,5 +173,10 @@ def _lead(alert: Alert) -> tuple[Button, ...]:
         return ()
     return (
         _alert_button(alert, "lead", "View lead", menu=True),
-        Button(label="Remove lead …", action=Remove(who=email), workspace=alert.workspace, menu=True),
+        Button(
+            label="Remove lead …",
+            action=Remove(who=email, status=kind_of(alert.event.kind).lead_status),
+            workspace=alert.workspace,
+            menu=True,
+        ),
     )

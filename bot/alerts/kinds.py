@@ -77,19 +77,28 @@ def turned(alert: Alert) -> Card:
 
 def _removable(alert: Alert) -> tuple[Button, ...]:
     """For a lead who must not be written to anymore; removing asks first."""
-    email = alert.event.lead.email
+    email, status = alert.event.lead.email, kind_of(alert.event.kind).lead_status
     if not email:
         return ()
     return (
-        Button(label="Remove lead …", action=Remove(who=email), workspace=alert.workspace, tone=Tone.BAD),
-        Button(label="View lead", action=Lead(who=email), workspace=alert.workspace),
+        Button(
+            label="Remove lead …",
+            action=Remove(who=email, status=status),
+            workspace=alert.workspace,
+            tone=Tone.BAD,
+        ),
+        Button(label="View lead", action=Lead(who=email, status=status), workspace=alert.workspace),
     )
 
 
 def _absent(alert: Alert) -> tuple[Button, ...]:
     """For a lead who is away: a reminder on the morning of the return, or at a chosen time."""
-    email = alert.event.lead.email
-    viewed = (Button(label="View lead", action=Lead(who=email), workspace=alert.workspace),) if email else ()
+    email, status = alert.event.lead.email, kind_of(alert.event.kind).lead_status
+    viewed = (
+        (Button(label="View lead", action=Lead(who=email, status=status), workspace=alert.workspace),)
+        if email
+        else ()
+    )
     if alert.snooze:
         return (Button(label="Cancel reminder", action=OnAlert(verb="wake", alert=alert.id)), *viewed)
     day = day_of(alert.event.return_date or "")

@@ -19,6 +19,7 @@ from bot.slack.permissions import Person
 from bot.store import Store
 from bot.store.alerts.claims import Trace
 from bot.store.queue.alert_row import AlertChange, AlertRow
+from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, Role, invocation
 from shared.commands.arguments import Lead, clip
 from shared.domain.card import Button, Card, Fact, Tone
@@ -142,7 +143,10 @@ def lead_of(alert: AlertRow) -> str:
 def find_lead(alert: AlertRow, *, several: bool) -> Invocation | None:
     """The command that shows the reply's lead; None if unknown."""
     email = alert.event.lead.email
-    return invocation(Lead(who=email), workspace=alert.workspace if several else None) if email else None
+    if not email:
+        return None
+    action = Lead(who=email, status=kind_of(alert.event.kind).lead_status)
+    return invocation(action, workspace=alert.workspace if several else None)
 
 
 def whole_reply(alert: AlertRow) -> Card:

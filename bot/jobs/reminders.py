@@ -156,7 +156,11 @@ def is_claimable(due: Due) -> bool:
 def returned_card(due: Due, event: Event) -> Card:
     """A lead who was out of office, on the day for which a person set a reminder."""
     email = event.lead.email
-    buttons = (Button(label="View lead", action=Lead(who=email)),) if email else ()
+    buttons = (
+        (Button(label="View lead", action=Lead(who=email, status=kind_of(event.kind).lead_status)),)
+        if email
+        else ()
+    )
     text = f"@{due.alert.snoozed_name} set this reminder while {about(event)} was out of office."
     return Card(title=f"{about(event)} is back", tone=Tone.GOOD, text=(text,), buttons=buttons)
 

@@ -27,6 +27,8 @@ class KindOfEvent:
     """Of a brief card."""
     offers: Literal["", "removal", "reminder"] = ""
     """What a brief card offers besides the lead: to remove it, or to be reminded of its return."""
+    lead_status: str = ""
+    """Under which the service lists its lead from then on; empty: any."""
     at_once: bool = False
     """It is posted to the alert channel without a subscription."""
     urgency: int = 0
@@ -47,6 +49,7 @@ _TABLE = (
         meaning="a lead replied",
         noun="reply",
         label="Reply",
+        lead_status="replied",
         detail=1,
     ),
     KindOfEvent(
@@ -55,6 +58,7 @@ _TABLE = (
         noun="interested reply",
         label="Interested reply",
         card="interested reply",
+        lead_status="interested",
         at_once=True,
         urgency=2,
         claimable=True,
@@ -74,6 +78,7 @@ _TABLE = (
         noun="bounce",
         label="Bounce",
         title="Bounced",
+        lead_status="bounced",
         tone="warn",
         offers="removal",
         spike_advice="Bounces hurt the reputation of the domain: verify the addresses before you send more.",
@@ -84,6 +89,7 @@ _TABLE = (
         noun="opt-out",
         label="Opt-out",
         title="Opted out",
+        lead_status="unsubscribed",
         tone="warn",
         offers="removal",
         spike_advice="Many people are opting out: review the emails and who receives them.",
@@ -93,6 +99,7 @@ _TABLE = (
         meaning="a lead finished all steps of a sequence",
         noun="completed sequence",
         label="Sequence completed",
+        lead_status="completed",
     ),
     KindOfEvent(
         name=PAUSED,

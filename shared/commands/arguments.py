@@ -245,41 +245,54 @@ class Leads(OnSequence):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Lead(Arguments):
-    """`lead EMAIL|NAME|ld_…`."""
+    """`lead EMAIL|NAME|ld_… [STATUS]`."""
 
     verb = "lead"
     who: str
     """An address, an id, or the words of a name."""
+    status: str = ""
+    """Where to look first; with an address or an id only."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        is_name = len(words) > 1 and "@" not in words[0].text
-        return cls(who=" ".join(texts(words)) if is_name else _who(words))
+        with_status = len(words) == 2 and words[1].text.lower() in LEAD_STATUSES
+        if len(words) > 1 and "@" not in words[0].text and not with_status:
+            return cls(who=" ".join(texts(words)))
+        who, status = _who(words)
+        return cls(who=who, status=status)
 
     def write(self) -> Iterable[str]:
-        return (quote(self.who),)
+        return (quote(self.who), *((self.status,) if self.status else ()))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Remove(Confirmable):
-    """`remove EMAIL|ld_…`."""
+    """`remove EMAIL|ld_… [STATUS]`."""
 
     verb = "remove"
     who: str
+    status: str = ""
+    """Where to look first."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        return cls(who=_who(words))
+        who, status = _who(words)
+        return cls(who=who, status=status)
 
     def write(self) -> Iterable[str]:
-        return (quote(self.who),)
+        return (quote(self.who), *((self.status,) if self.status else ()))
 
 
-def _who(words: Words) -> str:
+def _who(words: Words) -> tuple[str, str]:
+    """Who is meant, and with which status; the service has no search, but lists leads by status."""
     if not words or not words[0].text.strip():
         raise ArgumentError("Which lead?", hint="Enter an email address or an id (ld_…).")
-    none_left(words[1:])
-    return words[0].text
+    status = words[1].text.lower() if len(words) > 1 else ""
+    if status not in LEAD_STATUSES:
+        none_left(words[1:])
+        return words[0].text, ""
+    none_left(words[2:])
+    return words[0].text, status
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -149,7 +149,7 @@ _TABLE = (
     ),
     Command(
         arguments=arguments.Lead,
-        usage="EMAIL|NAME|ld_…",
+        usage="EMAIL|NAME|ld_… [STATUS]",
         summary="A lead and its last reply, by address, name or id",
         examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
     ),
@@ -163,7 +163,7 @@ _TABLE = (
     ),
     Command(
         arguments=arguments.Remove,
-        usage="EMAIL|ld_…",
+        usage="EMAIL|ld_… [STATUS]",
         summary="Remove a lead from all sequences, after confirmation",
         changes=True,
         role=Role.OPERATOR,

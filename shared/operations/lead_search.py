@@ -6,42 +6,69 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from shared.api.http.rate_limit import Priority
-from shared.api.models import Lead, LeadStatus, Page
+from shared.api.models import LEAD_STATUSES, Lead, LeadStatus, Page
 from shared.operations.context import CommandContext
 
 PAGE = 100
 PAGES_FIRST = 20
 """Pages of a search with priority; later pages must not delay other requests."""
 PAGES_LIKELY = 5
-"""Pages of the interested leads, and of the sequence's, before all leads are gone through."""
+"""Pages of the interested leads, and of the sequence's, before all leads are gone through, and of each status after it."""
+INTERESTED: LeadStatus = "interested"
+FINAL: tuple[LeadStatus, ...] = (INTERESTED, "replied", "bounced", "unsubscribed", "completed")
+"""Statuses with which a lead may be old; of the active ones, the newest have been gone through."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """The leads that were found, among how many, and whether those were all."""
+    """The leads that were found, among how many, and whether those were all; else, in which lists."""
 
     found: tuple[Lead, ...]
     looked_at: int
     complete: bool
+    lists: tuple[str, ...] = ()
 
 
-async def search(who: str, *, context: CommandContext, sequence_id: str | None = None) -> Search:
+async def search(
+    who: str, *, context: CommandContext, sequence_id: str | None = None, status: str = ""
+) -> Search:
     """Look for an address, an id or a name; ends with the page that has it.
 
-    The interested leads come first, then those of the sequence, then the newest of all.
+    The leads of the status come first, as far as the search reaches at all, or the interested ones; then those of the
+    sequence, the newest of all, and where these aren't all, the newest of each status.
     """
     seen: set[str] = set()
-    likely: list[tuple[str | None, LeadStatus | None]] = [(None, "interested")]
-    likely += [(sequence_id, None)] if sequence_id else []
-    for sequence, status in likely:
-        pages = context.client.iter_pages(
-            sequence_id=sequence, status=status, page_size=PAGE, priority=Priority.INTERACTIVE
-        )
-        found, _ = await _look(pages, who, context=context, seen=seen, most=PAGES_LIKELY)
+    first = next((known for known in LEAD_STATUSES if known == status), INTERESTED)
+    lists: list[tuple[LeadStatus | None, str | None, int]] = [
+        (first, None, context.pages_searched if status else PAGES_LIKELY)
+    ]
+    lists += [(None, sequence_id, PAGES_LIKELY)] if sequence_id else []
+    names: list[str] = []
+    for listed, sequence, most in lists:
+        pages = _pages(context, status=listed, sequence_id=sequence)
+        found, _ = await _look(pages, who, context=context, seen=seen, most=most)
+        names.append(listed or "its sequence's")
         if found:
             return Search(found=found, looked_at=len(seen), complete=False)
     found, complete = await _look(_all(context), who, context=context, seen=seen, most=context.pages_searched)
-    return Search(found=found, looked_at=len(seen), complete=complete)
+    if found or complete:
+        return Search(found=found, looked_at=len(seen), complete=complete)
+    for other in FINAL:
+        if other != first:
+            pages = _pages(context, status=other)
+            found, _ = await _look(pages, who, context=context, seen=seen, most=PAGES_LIKELY)
+            names.append(other)
+        if found:
+            break
+    return Search(found=found, looked_at=len(seen), complete=False, lists=tuple(names))
+
+
+def _pages(
+    context: CommandContext, *, status: LeadStatus | None, sequence_id: str | None = None
+) -> AsyncIterator[Page[Lead]]:
+    return context.client.iter_pages(
+        sequence_id=sequence_id, status=status, page_size=PAGE, priority=Priority.INTERACTIVE
+    )
 
 
 async def _look(

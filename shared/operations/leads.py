@@ -100,7 +100,9 @@ async def lead(arguments: given.Lead, context: CommandContext) -> Result:
     """`lead EMAIL|NAME|ld_…`: the lead as the service has it, and the last reply as it was delivered."""
     who = arguments.who
     reply = await _last_reply(who, context) if "@" in who else None
-    result = await search(who, context=context, sequence_id=await _sequence_id(reply, context))
+    result = await search(
+        who, context=context, sequence_id=await _sequence_id(reply, context), status=arguments.status
+    )
     if len(result.found) > 1:
         return Result(
             card=Card(title=f"{len(result.found)} leads match “{clip(who)}”", table=lead_table(result.found)),
@@ -118,7 +120,9 @@ async def lead(arguments: given.Lead, context: CommandContext) -> Result:
             quote=without_quotation(reply.text) if reply else "",
             buttons=(
                 *await _links(one.email, reply, context),
-                Button(label="Remove", action=given.Remove(who=one.id), tone=Tone.BAD),
+                Button(
+                    label="Remove", action=given.Remove(who=one.id, status=one.status or ""), tone=Tone.BAD
+                ),
             ),
         ),
         rows=(record_of(one),),
@@ -178,7 +182,8 @@ def _not_found(who: str, result: Search) -> Result:
 def _looked_through(result: Search) -> str:
     if result.complete:
         return f"Searched all {result.looked_at:,} leads."
-    return f"Searched {result.looked_at:,} leads: the interested and the newest ones. The service doesn't offer a search."
+    lists = f"the newest of all, and of the {', '.join(result.lists[:-1])} and {result.lists[-1]} ones"
+    return f"Searched {result.looked_at:,} leads: {lists}. The service doesn't offer a search."
 
 
 def _known(lead: Lead, *, subject: LeadReply | None = None) -> tuple[Fact, ...]:
@@ -255,7 +260,7 @@ async def remove(arguments: given.Remove, context: CommandContext) -> Result:
     who, confirmed = arguments.who, context.confirmed or arguments.confirmed
     if confirmed and "@" not in who:
         return await _remove(who, label=who, context=context)
-    result = await search(who, context=context)
+    result = await search(who, context=context, status=arguments.status)
     if len(result.found) > 1:
         return _which_lead(who, result.found)
     if not result.found and "@" in who:
@@ -297,7 +302,11 @@ def _question(lead: Lead, yes: given.Remove, *, known: bool) -> Card:
 
 def _which_lead(who: str, found: tuple[Lead, ...]) -> Result:
     buttons = tuple(
-        Button(label=f"Remove {clip(x.id, length=40)}", action=given.Remove(who=x.id), tone=Tone.BAD)
+        Button(
+            label=f"Remove {clip(x.id, length=40)}",
+            action=given.Remove(who=x.id, status=x.status or ""),
+            tone=Tone.BAD,
+        )
         for x in found[:10]
     )
     card = Card(

@@ -53,7 +53,7 @@ async def test_a_lead_is_found_by_address_or_id_on_a_later_page(harness: Command
     harness.service.leads[240]["plan"] = "pro"
     card = await harness.say("lead P240@ACME.com")
     assert facts(card)["plan"] == "pro"
-    assert card.buttons[0].line == "remove ld_240"
+    assert card.buttons[0].line == "remove ld_240 active"
     assert (await harness.say("lead ld_3")).title == "P3"
     assert len(harness.service.asked("GET")) == (1 + 3) + (1 + 1), "the interested ones first"
 
@@ -69,8 +69,27 @@ async def test_the_search_stops_and_says_where(harness: CommandHarness) -> None:
         {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
     ]
     card = await harness.say("lead p2050@acme.com")
-    assert "Searched 2,000 leads: the interested and the newest ones" in text(card)
+    assert (
+        "Searched 2,000 leads: the newest of all, and of the interested, replied, bounced, unsubscribed and completed ones."
+        in text(card)
+    )
     assert card.tone is Tone.UNKNOWN
+
+
+async def test_an_old_lead_is_found_by_the_status_that_its_card_knows(harness: CommandHarness) -> None:
+    harness.service.leads = [
+        {"id": f"ld_{n}", "email": f"p{n}@acme.com", "status": "active"} for n in range(2100)
+    ]
+    harness.service.leads[2050]["status"] = "bounced"
+    card = await harness.say("lead p2050@acme.com bounced")
+    assert facts(card)["Id"] == "ld_2050"
+    asked = [request[2] for request in harness.service.requests if request[1] == "/leads"]
+    assert asked == [{"status": "bounced", "limit": "100"}]
+    assert card.buttons[0].line == "remove ld_2050 bounced"
+    assert (await harness.say(card.buttons[0].line)).question == "remove ld_2050 --yes"
+    assert len(harness.service.asked("GET")) == 2, "the id is looked up in the same list"
+    assert facts(await harness.say("lead p2050@acme.com"))["Id"] == "ld_2050", "without a status too"
+    assert (await harness.say("lead ada bounced")).title == "No lead matches “ada”"
 
 
 async def test_a_shell_searches_further_and_shows_progress(harness: CommandHarness) -> None:
@@ -143,7 +162,7 @@ async def test_one_address_of_two_leads_is_a_choice(harness: CommandHarness) -> 
     harness.service.leads[5]["email"] = "p4@acme.com"
     harness.confirmed = True
     card = await harness.say("remove p4@acme.com")
-    assert [button.line for button in card.buttons] == ["remove ld_4", "remove ld_5"]
+    assert [button.line for button in card.buttons] == ["remove ld_4 active", "remove ld_5 active"]
     assert harness.service.asked("DELETE") == []
 
 

@@ -14,10 +14,15 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
+from bot.alerts import kinds
+from bot.alerts.model import Alert
 from sandbox.service import Service
 from shared.api import OutreachClient
+from shared.api.event_kinds import EVENTS
+from shared.api.events import Event, EventLead
 from shared.api.models import COUNTS
 from shared.commands import parse
+from shared.commands.arguments import Lead, Remove
 from shared.commands.periods import Period
 from shared.domain.records import Actor
 from shared.operations import run
@@ -122,3 +127,23 @@ async def test_total_chart_and_comparison_of_a_report_are_of_one_period(seed: in
         assert made.before is not None
         past = await counted(reader, **between(first - back, last - back))
         assert {name: getattr(made.before, name) for name in COUNTS} == past
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_a_card_of_every_kind_finds_its_lead(seed: int) -> None:
+    """Leads of one status in the first list of the service are found by the buttons of a card, wherever the others are."""
+    async with account(seed) as (context, reader):
+        for kind in EVENTS.values():
+            if kind.lead_status:
+                listed = await reader.get("/leads", params={"status": kind.lead_status, "limit": "100"})
+                leads = listed.raise_for_status().json()["data"]
+                few = replace(context, pages_searched=1)
+                for lead in leads[-3:]:
+                    event = Event(kind=kind.name, lead=EventLead(email=lead["email"]), sequence="Q3")
+                    card = kinds.card(Alert(id="al_1", event=event, received_at=NOW))
+                    for action in (
+                        button.action for button in card.buttons if isinstance(button.action, Lead | Remove)
+                    ):
+                        found = await say(few, action.line)
+                        assert lead["id"] in str((found.data, found.question)), (kind.name, action.line)
+                        assert action.status == kind.lead_status
