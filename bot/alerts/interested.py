@@ -27,7 +27,7 @@ def card(alert: Alert) -> Card:
     return Card(
         title=f"{about(event)} is interested",
         tone=_tone(alert),
-        text=(*_status_line(alert), *_paused(alert)),
+        text=(*_status_line(alert), *(("This sequence is paused",) if alert.sequence_paused else ())),
         facts=(
             *_address(alert),
             *facts_of(("Sequence", campaign_of(event)), brief=True),
@@ -79,10 +79,6 @@ def _status_line(alert: Alert) -> tuple[str, ...]:
 
 def _time_taken(alert: Alert, at: datetime) -> str:
     return show_exact_span(at - alert.received_at)
-
-
-def _paused(alert: Alert) -> tuple[str, ...]:
-    return ("This sequence is paused",) if alert.sequence_paused else ()
 
 
 def _snoozed_until(alert: Alert) -> tuple[Fact, ...]:

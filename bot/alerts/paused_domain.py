@@ -183,13 +183,13 @@ def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
     if not rows:
         return None
     drawn = tuple(
-        Row(cells=_cells(row), tone=Tone(row.get("tone") or Tone.INFO)) for row in rows[:MOST_INBOXES]
+        Row(
+            cells=(row["address"], _moved(row, "health"), _moved(row, "limit"), row.get("status") or UNKNOWN),
+            tone=Tone(row.get("tone") or Tone.INFO),
+        )
+        for row in rows[:MOST_INBOXES]
     )
     return Table(columns=COLUMNS, rows=drawn, total=len(rows))
-
-
-def _cells(row: Mapping[str, Any]) -> tuple[str | float | None, ...]:
-    return row["address"], _moved(row, "health"), _moved(row, "limit"), row.get("status") or UNKNOWN
 
 
 def _moved(row: Mapping[str, Any], name: str) -> str | float | None:

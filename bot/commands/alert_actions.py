@@ -58,7 +58,7 @@ class AlertActions:
         verb, alert, when = asked.verb, asked.alert, asked.detail
         if permissions.role_of(person) is Role.READER:
             return ActionResult(card=permissions.refusal(person, f"“{verb}”"))
-        now, zone = moment(self._store.database.clock()), self._zone_of(person)
+        now, zone = moment(self._store.database.clock()), find_zone(person.zone) or self._zone
         if not when and verb in {"snooze", "dismiss"}:
             choices = snooze_choices(alert, now=now, zone=zone) if verb == "snooze" else reason_choices(alert)
             return ActionResult(card=choices)
@@ -74,9 +74,6 @@ class AlertActions:
         await self._record(replace(asked, then=None).line, change.alert, actor)
         card = changed_card(verb, change.alert, until=until.astimezone(zone), now=now, link=self._link)
         return ActionResult(card=card, shown=True)
-
-    def _zone_of(self, person: Person) -> tzinfo:
-        return find_zone(person.zone) or self._zone
 
     async def _change(
         self, verb: str, alert: str, actor: Actor, *, until: datetime, reason: str

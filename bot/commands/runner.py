@@ -39,13 +39,11 @@ class CommandRunner:
 
     async def run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
         arguments = invocation.arguments
-        if (
-            isinstance(arguments, OnSequences)
-            and arguments.scope
-            and (question := await self._bulk.ask(arguments, person, context=context))
-        ):
-            return Answer(card=question)
-        if isinstance(arguments, Confirmable):  # typed, it counts for nothing here
+        if isinstance(arguments, OnSequences) and arguments.scope:
+            question = await self._bulk.ask(arguments, person, context=context)
+            if question:
+                return Answer(card=question)
+        if isinstance(arguments, Confirmable):  # in Slack only a button confirms, never a typed `--yes`
             invocation = replace(invocation, arguments=replace(arguments, confirmed=False))
         return await self._run(invocation, person, context=context)
 

@@ -112,7 +112,7 @@ class Listeners:
                     name=user.get("username", ""),
                     channel=channel,
                     channel_name=(body.get("channel") or {}).get("name", ""),
-                    progress=_progress_of(responder),
+                    progress=responder.progress if isinstance(responder, ModalResponder) else None,
                 )
                 answer = await run_and_reply(answering, responder)
                 if not view:
@@ -157,9 +157,8 @@ class Listeners:
             if isinstance(asked, OnAlert) and asked.verb in _SHOWN_AT_HOME:
                 return SilentResponder(self._slack, person=user)
             return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
-        if (
-            isinstance(asked, OnAlert) and asked.verb in LOOKS
-        ):  # it may take long and doesn't concern the channel
+        # A look may take long and doesn't concern the channel.
+        if isinstance(asked, OnAlert) and asked.verb in LOOKS:
             with contextlib.suppress(SlackError):
                 return await self._modals.open_answer(body["trigger_id"], person=user, channel=channel)
         ephemeral = bool((body.get("container") or {}).get("is_ephemeral"))
@@ -243,10 +242,6 @@ class Listeners:
 
 
 _SHOWN_AT_HOME = frozenset({"claim", "release", "done", "handled"})
-
-
-def _progress_of(responder: Responder) -> Callable[[int], None] | None:
-    return responder.progress if isinstance(responder, ModalResponder) else None
 
 
 async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:

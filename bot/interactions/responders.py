@@ -85,10 +85,9 @@ class ClickedCard:
     ) -> None:
         self._message_key, self._name = (channel, str(message.get("ts") or "")), name
         self._store, self._changed = store, changed
+        # The note is of another click, which may still be at work.
         blocks = [block for block in message.get("blocks") or () if block.get("block_id") != card_blocks.NOTE]
-        self._original = Message(
-            text=str(message.get("text") or ""), blocks=blocks
-        )  # without another click's line
+        self._original = Message(text=str(message.get("text") or ""), blocks=blocks)
 
     def in_progress(self) -> Message:
         return card_blocks.with_note(self._original, f"⏳ Working on it for @{self._name} …")

@@ -76,11 +76,10 @@ class TeamApps:
             log.warning("database unavailable", error=str(error))
             return BoltResponse(status=503)
         app = self._app(team) if team and team.token else None
-        if (
-            app is None and event.get("type") == "channel_id_changed"
-        ):  # limits of its channels must hold later, too
-            return await self._moved(team_id, event)
         if app is None:
+            # A team without access may get it again, and the limits of its channels must hold then.
+            if event.get("type") == "channel_id_changed":
+                return await self._moved(team_id, event)
             return self._refuse(team_id, team, body)
         scope_ids(body, team_id)
         return await app.app.async_dispatch(request)

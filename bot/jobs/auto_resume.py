@@ -94,9 +94,8 @@ class AutoResume:
                     was_active = await self._resume_one(timer, sequence, context, revisions)
                 except (NotFound, KeyError):
                     tally.gone.append(timer)
-                except (
-                    TimerReplaced
-                ):  # a person or a guardrail has decided otherwise, or another process does it
+                except TimerReplaced:
+                    # A person or a guardrail has decided otherwise, or another process resumes it.
                     return
                 except (OutreachError, RecordsUnavailable) as error:
                     log.warning("sequence not resumed", sequence=timer.timer.key, error=type(error).__name__)

@@ -74,9 +74,8 @@ class GuardrailWatch:
         """The ages at which windows of the rules begin: around these, every reading was loaded."""
         self._learned: list[tuple[str, Sequence[CountSample]]] = []
         self._rules: dict[str, tuple[Sequence[StoredRule], dict[str, NamedRule]]] = {}
-        catalog(
-            {}, ()
-        )  # now, while nobody waits: the first sentence loads the grammar, for a tenth of a second
+        # The first sentence loads the grammar, which takes a tenth of a second: do it before the loop serves anyone.
+        catalog({}, ())
 
     def learn(self, workspace: str, samples: Sequence[CountSample]) -> None:
         """Take counts that this process has just stored into the next check."""

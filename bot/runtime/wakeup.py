@@ -17,9 +17,8 @@ class Wakeup:
     async def wait(self, seconds: float) -> bool:
         """Wait until it is set, or that many seconds; whether it was set."""
         try:
-            async with asyncio.timeout(
-                seconds
-            ):  # wait_for would swallow a cancellation that follows a wake-up
+            # wait_for would swallow a cancellation that follows a wake-up.
+            async with asyncio.timeout(seconds):
                 await self._event.wait()
         except TimeoutError:
             return False

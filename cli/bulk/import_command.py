@@ -68,9 +68,8 @@ def _try_out(found: Survey, assignments: Sequence[Assignment], *, as_json: bool)
     """Read every row as an import would; the service is not asked."""
     reader, sendable, refused = Reader(found, assignments), 0, 0
     shown: list[RowResult] = []
-    digests = [
-        array("Q") for _ in range(256)
-    ]  # by their first byte: one set of all would take 64 bytes a row
+    # By their first byte, in arrays: one set of all would take 64 bytes a row.
+    digests = [array("Q") for _ in range(256)]
     with progress_bar() as show:
         for batch in reader.batches():
             sendable += len(batch.leads)
@@ -113,7 +112,7 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
                 complete = False
                 try:
                     complete = await _with_resume_hint(run, run.send(add, stop=stop))
-                finally:  # what was added is added, however the import ended
+                finally:  # an import that fails has added something, too
                     so_far = "" if complete else " so far"
                     result = f"added {run.tally.added:,} of {run.tally.rows:,} rows{so_far}"
                     await record(

@@ -146,10 +146,7 @@ def address_fault(address: str) -> str | None:
     if not at or not _LOCAL.fullmatch(local) or ".." in local or local[0] == "." or local[-1] == ".":
         return "not an email address"
     labels = domain.split(".")
-    if (
-        len(labels) < 2
-        or not all(_LABEL.fullmatch(label) for label in labels)
-        or not _TOP.fullmatch(labels[-1])
-    ):
+    are_labels = len(labels) > 1 and all(map(_LABEL.fullmatch, labels))
+    if not are_labels or not _TOP.fullmatch(labels[-1]):
         return "not an email domain"
     return "too long for an email address" if len(address) > LONGEST_ADDRESS else None

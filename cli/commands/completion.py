@@ -37,9 +37,8 @@ def complete() -> None:
     """Print what may follow to the shell, and end the process."""
     *_, typed, _ = split_line(os.environ["COMP_LINE"], int(os.environ["COMP_POINT"]))
     line = split(typed[1:])
-    os.environ["_ARGCOMPLETE"] = str(
-        len(line.before) + 1 + (line.word is not None)
-    )  # where the parser begins
+    # The word at which argcomplete begins to parse: after the program and the command.
+    os.environ["_ARGCOMPLETE"] = str(len(line.before) + 1 + (line.word is not None))
     argcomplete.autocomplete(parser_of(line))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -60,7 +60,10 @@ async def _list(workspace: Workspace, settings: Settings, options: Namespace) ->
     async with _open_subscriptions(settings) as subscriptions:
         kept, ends = await subscriptions.list(workspace.name), await subscriptions.ends(workspace.name)
     configured = len(workspace.webhook_secrets)
-    rows = tuple(Row(cells=(s.id, s.url, ", ".join(s.events), *_last(ends, s.id))) for s in kept)
+    rows = tuple(
+        Row(cells=(s.id, s.url, ", ".join(s.events), *((_end(ends.get(s.id)),) if ends else ())))
+        for s in kept
+    )
     titles = ("Id", "URL", "Events", *(("Accepted until",) if ends else ()))
     card = Result(
         card=Card(
@@ -102,10 +105,6 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
     title = f"{', '.join(ids)} will be forgotten" if options.after else f"Forgot {', '.join(ids)}"
     card = Result(card=Card(title=title, tone=Tone.GOOD, text=(text,)), rows=data)
     return card_output.answer(card, as_json=options.json)
-
-
-def _last(ends: Mapping[str, float], name: str) -> tuple[str, ...]:
-    return (_end(ends.get(name)),) if ends else ()
 
 
 def _end(at: float | None) -> str:

@@ -184,7 +184,7 @@ class Workspace:
     def install(self, one: Installation) -> str:
         """Install an app, or install it again, which leaves its token as it is; answers the token."""
         one.installed, one.revoked = True, False
-        self.installations.sort(key=lambda other: other is one)  # the one that was installed last
+        self.installations.sort(key=lambda other: other is one)  # the newest installation comes last
         self.feed.publish("settings", {})
         return one.token
 

@@ -101,7 +101,10 @@ def _compared(report: ClientReport) -> str:
 
 
 def _charts(report: ClientReport) -> str:
-    labels = [_bucket(one.first, one.last) for one in report.buckets]
+    labels = [
+        (f"{one.first:%-d %b}" if one.first == one.last else f"{one.first:%-d %b} – {one.last:%-d %b}")
+        for one in report.buckets
+    ]
     counts = [one.counts for one in report.buckets]
     unit = "week" if any(one.first != one.last for one in report.buckets) else "day"
     sent = charts.bars(labels, [("Sent", "first", [row.sends for row in counts])], title=f"Sent by {unit}")
@@ -114,10 +117,6 @@ def _charts(report: ClientReport) -> str:
         title=f"Replies by {unit}",
     )
     return sent + replies
-
-
-def _bucket(first: object, last: object) -> str:
-    return f"{first:%-d %b}" if first == last else f"{first:%-d %b} – {last:%-d %b}"
 
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -76,7 +76,11 @@ def _verdict(status: str | None, score: float | None, thresholds: Thresholds) ->
     if status == "warming" and tone is Tone.GOOD:
         return Verdict(tone=tone, word="warming", reasons=("warming up",))
     if status is None:
-        return Verdict(tone=_worse(tone, Tone.UNKNOWN), word=word, reasons=(*reasons, "status unknown"))
+        return Verdict(
+            tone=min(tone, Tone.UNKNOWN, key=WORST_FIRST.index),
+            word=word,
+            reasons=(*reasons, "status unknown"),
+        )
     return Verdict(tone=tone, word=word, reasons=reasons)
 
 
@@ -90,10 +94,6 @@ def by_score(score: float | None, thresholds: Thresholds) -> tuple[Tone, str, tu
     if score < thresholds.healthy:
         return Tone.WARN, "at risk", (f"health {score:g}, below {thresholds.healthy:g}",)
     return Tone.GOOD, "healthy", ()
-
-
-def _worse(one: Tone, other: Tone) -> Tone:
-    return min(one, other, key=WORST_FIRST.index)
 
 
 def worst(tones: Iterable[Tone]) -> Tone:

@@ -99,10 +99,8 @@ class Recurrence:
         zone = find_zone(self.zone) or UTC
         today = now.astimezone(zone).date()
         days = (today + timedelta(days=offset) for offset in offsets)
-        return (instant(day, self.at, zone) for day in days if self._is_on(day))
-
-    def _is_on(self, day: date) -> bool:
-        return self.weekday is None or day.weekday() == self.weekday
+        on = (day for day in days if self.weekday is None or day.weekday() == self.weekday)
+        return (instant(day, self.at, zone) for day in on)
 
 
 def find_zone(name: str) -> ZoneInfo | None:

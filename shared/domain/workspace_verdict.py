@@ -130,11 +130,9 @@ def _text(counts: InboxCounts, domains: Sequence[DomainHealth]) -> str:
             parts.append(f"{number:,} of {show_number(counts.all, 'inbox')} {word}")
         elif number:
             parts.append(f"{number:,} {word}")
-    return " · ".join(parts) or _all_healthy(counts.all)
-
-
-def _all_healthy(number: int) -> str:
-    return "The only inbox is healthy" if number == 1 else f"All {number:,} inboxes are healthy"
+    return " · ".join(parts) or (
+        "The only inbox is healthy" if counts.all == 1 else f"All {counts.all:,} inboxes are healthy"
+    )
 
 
 def _worst(domains: Sequence[DomainHealth]) -> str:

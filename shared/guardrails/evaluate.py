@@ -108,7 +108,7 @@ def _above(rule: Rule, activity: Activity, *, start: float, end: float) -> Itera
                 subject=key, label=label, value=count, limit=condition.limit, count=count, holds=holds
             )
         return
-    # What was sent before the first delivery may have bounced unheard: a rate is of events and sends of the same time.
+    # Bounces before the first delivery weren't received: count events and sends of the same time, or the rate is too low.
     if since > start:
         counts = activity.happened(EVENT_OF[condition.metric], rule.scope, start=since, end=end)
     sent = activity.counted("sends", rule.scope, start=since, end=end, generous=True)

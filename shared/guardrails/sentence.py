@@ -44,10 +44,8 @@ def _checked(rule: Rule) -> Rule:
         raise Misunderstood("A percentage must be between 0% and 100%.")
     if condition.metric is Metric.HEALTH and not 0 < condition.limit <= 100:
         raise Misunderstood("A health score must be between 0 and 100.")
-    if (
-        condition.test is not Comparison.LEVEL_BELOW
-        and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW
-    ):
+    has_window = condition.test is not Comparison.LEVEL_BELOW
+    if has_window and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW:
         raise Misunderstood("A window must be between 1h and 30d.")
     if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
         raise Misunderstood("Health belongs to inboxes and domains, not to sequences.", part="scope")

@@ -142,7 +142,7 @@ class Store:
 
     def _run(self, act: Act[T], *, reads: bool) -> T:
         if self._file is not None and self._file.is_replaced():
-            self.close()  # nobody would read what is written there
+            self.close()  # the file that is open has no name any more: nothing written to it would be found
             self.notice = (
                 "The history's file was deleted or replaced. It continues in the file that is there now."
             )

@@ -206,10 +206,6 @@ def _other_facts(lead: Lead) -> tuple[Fact, ...]:
     return tuple(Fact(label=key, value=str(value)) for key, value in _others(lead.raw)[:MOST_OTHER_FIELDS])
 
 
-def _facts(lead: Lead) -> tuple[Fact, ...]:
-    return (*_known(lead), *_other_facts(lead))
-
-
 def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What the service tells besides, at the top or one level deeper: custom fields have no documented place."""
     deeper = [pair for value in raw.values() if isinstance(value, dict) for pair in value.items()]
@@ -295,7 +291,7 @@ def _question(lead: Lead, yes: given.Remove, *, known: bool) -> Card:
             "This removes the lead from all sequences and keeps the reply history. It can't be undone.",
             *unseen,
         ),
-        facts=_facts(lead) if known else (),
+        facts=(*_known(lead), *_other_facts(lead)) if known else (),
         buttons=(Button(label="Remove", action=yes, tone=Tone.BAD),),
     )
 

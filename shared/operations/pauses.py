@@ -119,7 +119,7 @@ class Held:
             and not isinstance(error, (Uncertain, Unreadable))
             and not self._late
         ):
-            # What was promised before still counts; a timer that was set for this change goes with it.
+            # Nothing changed: an earlier timer still holds, and one that was set for this change is dropped.
             result = ChangeResult(
                 outcome="unchanged", timer=self.change.timer, keep_timer=not self.has_own_timer
             )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from shared.domain.alert_settings import AlertPolicy, Routing
+from shared.domain.alert_settings import Routing
 from shared.settings.model import Settings
 from shared.settings.sections import Roles
 
@@ -60,7 +60,9 @@ def with_channel_ids(settings: Settings, moved: Mapping[str, str]) -> Settings:
     vars(followed).update(
         workspaces=workspaces,
         routes=_routes(settings.routes, moved),
-        alert_policy=_alerts(settings.alert_policy, moved),
+        alert_policy=replace(
+            settings.alert_policy, escalate_to=_new(settings.alert_policy.escalate_to, moved)
+        ),
     )
     return followed
 
@@ -84,10 +86,6 @@ def _routes(routes: Routing, moved: Mapping[str, str]) -> Routing:
     ]
     channels = _keyed(routes.channels, moved)
     return replace(routes, fallback=_new(routes.fallback, moved), rules=tuple(rules), channels=channels)
-
-
-def _alerts(alerts: AlertPolicy, moved: Mapping[str, str]) -> AlertPolicy:
-    return replace(alerts, escalate_to=_new(alerts.escalate_to, moved))
 
 
 def _keyed(table: Mapping[str, T], moved: Mapping[str, str]) -> dict[str, T]:

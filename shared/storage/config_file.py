@@ -73,7 +73,7 @@ def find_config(config: Path | None, *, environ: Mapping[str, str]) -> ConfigFil
 
 def _read_trusted(path: Path) -> bytes:
     """The content of a file that only this user or root can have written. Raises `UntrustedFile`."""
-    # Checked after it was opened, and read from what was opened: a file that is put in its place counts for nothing.
+    # Check and read the opened file: another one may be put under its name in between.
     with open(path, "rb", opener=_without_waiting) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):

@@ -39,9 +39,8 @@ class Word:
 
 def split(line: str) -> tuple[Word, ...]:
     """The words of a line; a quote that nothing closes is an ordinary character."""
-    straight = line.translate(
-        CURLY
-    )  # as long as the line: quotes are found here, words are cut from the line
+    # As long as the line: quotes are found in this one, and words are cut from the line at the same places.
+    straight = line.translate(CURLY)
     words: list[Word] = []
     closable = {'"': True, "'": True}
     at = 0

@@ -296,9 +296,8 @@ class Poller:
         self._tried.add(source.name)
         self.snapshot = replace(self.snapshot.with_reading(source, reading), budget=self._client.budget)
         self._changed.set()
-        if (
-            before.failed_since and not reading.failed_since
-        ):  # what failed for the same reason works again, too
+        # One source that works again suggests that the others do, too: don't let them wait for their intervals.
+        if before.failed_since and not reading.failed_since:
             failed = [name for name, one in SOURCES.items() if self.snapshot.reading(one).failed_since]
             if failed:
                 self.read_now(*failed)

@@ -171,13 +171,12 @@ class BoardScreen(SafeScreen[None]):
         self.banner.show(trouble, now=now, alarm=self._alarm, notices=self._notices)
         if self.board is None:
             return
-        self.verdict.show(self.board, now=now, news=self._news(now))
+        self.verdict.show(
+            self.board, now=now, news="" if self._mode else news(self.changes, since=self.since, now=now)
+        )
         self.figures.show(self.board.figures, freshness=self.board.freshness("sequence", now), now=now)
         for panel in self.panels.values():
             panel.tick(now)
-
-    def _news(self, now: datetime) -> str:
-        return "" if self._mode else news(self.changes, since=self.since, now=now)
 
     def _show_panels(self, now: datetime) -> None:
         board = self.board

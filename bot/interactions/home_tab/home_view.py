@@ -81,7 +81,7 @@ def _head(standing: HomeState) -> list[Block]:
 def _choice(standing: HomeState) -> Block:
     names = [name for name in standing.workspaces if len(name) <= LONGEST][: OPTIONS - 1]
     offered = [
-        _option(label, write_value(ShowHome(workspace=name)))
+        {"text": plain(cut(label, LABEL)), "value": write_value(ShowHome(workspace=name))}
         for label, name in (("All workspaces", ""), *zip(names, names, strict=True))
     ]
     value = write_value(ShowHome(workspace=standing.viewed_workspace))
@@ -91,10 +91,6 @@ def _choice(standing: HomeState) -> Block:
         "options": offered,
         "initial_option": next((one for one in offered if one["value"] == value), offered[0]),
     }
-
-
-def _option(label: str, value: str) -> dict[str, Any]:
-    return {"text": plain(cut(label, LABEL)), "value": value}
 
 
 def _summary(standing: HomeState) -> str:

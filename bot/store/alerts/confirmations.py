@@ -152,7 +152,6 @@ def _verdict(row: sa.Row[Any], person: str, *, now: float) -> Verdict:
         return Verdict.NOT_YOURS
     if row.given_at is not None:
         return Verdict.GIVEN
-    undo_of_nothing = (
-        not row.person and not read_question(row).since
-    )  # kept by a version that did not know what it undoes
-    return Verdict.LATE if row.ends_at <= now or undo_of_nothing else Verdict.OPEN
+    # An earlier version stored an Undo without the change that it undoes: it could revert a newer one.
+    is_undo_of_nothing = not row.person and not read_question(row).since
+    return Verdict.LATE if row.ends_at <= now or is_undo_of_nothing else Verdict.OPEN

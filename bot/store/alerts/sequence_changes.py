@@ -165,7 +165,7 @@ class Timers(Repository):
 def put(tx: Transaction, workspace: str, timer: Timer) -> None:
     """Set a timer; one of the same kind and key is replaced, and a firing of it under way finishes nothing."""
     values = {"payload": json.dumps(dict(timer.payload)), "due_at": timer.due_at.timestamp()}
-    # SQLite uses the id of a deleted row again: a token that starts at the time is nobody's of before.
+    # SQLite reuses ids of deleted rows. A token that starts at the current time can't equal one of a deleted timer.
     new = tx.insert(timers).values(
         workspace=workspace, kind=timer.kind, key=timer.key, token=int(tx.now * 1000), **values
     )

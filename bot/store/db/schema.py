@@ -132,9 +132,9 @@ posts = sa.Table(
     text("undo"),  # the question that its Undo button answers
     timestamp("held_until"),  # of a post that is held over a quiet time
     count("attempts"),
-    count(
-        "lookups"
-    ),  # readings in a row that did not find it; -1: it must wait for the end of one that began before
+    # Readings in a row that did not find it. -1: one is under way that began before this post was uncertain; it
+    # doesn't count.
+    count("lookups"),
     count("failed_lookups"),  # those that did not get to an end
     timestamp("tried_until"),  # from when on the newest attempt can no longer turn up in the channel
     count("version"),
@@ -208,7 +208,7 @@ lookups = (
         timestamp("lease_until"),
         count("token"),
         text("position"),  # where the reading goes on; empty: at the newest message
-        timestamp("began_at"),  # when it began: what was posted since, it may have missed
+        timestamp("began_at"),  # when the reading began, which may miss later posts
         timestamp("around"),  # the attempt whose time it reads
     )
 )
@@ -305,9 +305,8 @@ sequence_changes = (
         timestamp("locked_until"),
         text("asked"),  # the status that the change under way, or the last one, asks for
         text("confirmed"),  # the status that the service confirmed last; empty: unknown
-        timestamp(
-            "pause_late_until"
-        ),  # until then the service may carry out an unanswered request to pause it
+        # Until then the service may carry out an unanswered request to pause or resume it.
+        timestamp("pause_late_until"),
         timestamp("resume_late_until"),
     )
 )

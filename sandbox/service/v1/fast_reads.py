@@ -27,7 +27,7 @@ Endpoints = dict[str, tuple[Endpoint, type[BaseModel] | None]]
 """Functions of `(request)` or `(request, query)` by path, with the model of the query."""
 
 
-# A poller's answers are small; whoever lists ten thousand inboxes is answered anew.
+# Answers to polls are small and worth keeping; a list of ten thousand inboxes is made for each request.
 _MAX_CACHED = 128
 _MAX_CACHED_BYTES = 65_536
 

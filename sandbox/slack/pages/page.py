@@ -46,7 +46,7 @@ def request_guard(port: int) -> Middleware:
         try:
             response = await handler(request)
         except ConnectionResetError:
-            return web.Response(status=400)  # whoever sent half a request is gone
+            return web.Response(status=400)  # the sender hung up halfway, so nobody reads this answer
         except web.HTTPRequestEntityTooLarge:
             return web.json_response({"ok": False, "error": "request_too_large"}, status=413)
         if not response.prepared:

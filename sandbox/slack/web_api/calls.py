@@ -145,11 +145,7 @@ def page_of(items: Sequence[T], call: Call, *, default: int, max_limit: int) -> 
     limit = call.limit(default, max_limit=max_limit)
     chunk = list(items[start : start + limit])
     more = start + limit < len(items)
-    return chunk, _cursor(start + limit) if more else ""
-
-
-def _cursor(offset: int) -> str:
-    return base64.b64encode(f"next:{offset}".encode()).decode()
+    return chunk, base64.b64encode(f"next:{start + limit}".encode()).decode() if more else ""
 
 
 def _offset(cursor: Any) -> int:

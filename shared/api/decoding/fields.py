@@ -187,17 +187,13 @@ def leaves(
 def follow(item: Any, path: str) -> Any:
     """What lies at a dotted path, names compared exactly, then folded; None when nothing does."""
     for part in path.split("."):
-        if (
-            isinstance(item, list)
-            and part.isdecimal()
-            and len(part) < LONGEST_INDEX
-            and int(part) < len(item)
-        ):
-            item = item[int(part)]
-        elif isinstance(item, dict):
+        if isinstance(item, dict):
             item = item[part] if part in item else _folded(item, part)
-        else:
+            continue
+        is_place = part.isdecimal() and len(part) < LONGEST_INDEX
+        if not isinstance(item, list) or not is_place or int(part) >= len(item):
             return None
+        item = item[int(part)]
     return item
 
 

@@ -134,9 +134,8 @@ def interval_of(rate: float) -> float:
 
 def settle(pace: Pace, now: float) -> Pace:
     """Undo what no wait explains: a clock that stepped back."""
-    longest = max(
-        (BURST + 2) * pace.interval, pace.span
-    )  # after a burst, or where the gate was closed for a span
+    # A burst, or a gate that was closed for a whole span, explains a wait as long as this.
+    longest = max((BURST + 2) * pace.interval, pace.span)
     if pace.gate <= max(now, pace.resumes_at) + longest and (
         pace.resumes_at <= now + LONGEST_STOP and pace.line <= max(pace.gate, now) + LONGEST_LINE
     ):

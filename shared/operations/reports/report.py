@@ -19,7 +19,7 @@ from shared.commands.periods import Period, Report
 from shared.commands.result import Result
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.health import DomainHealth, roll_up
+from shared.domain.health import roll_up
 from shared.domain.records import PeriodRecords
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
@@ -150,13 +150,11 @@ async def read_report(period: Period, context: CommandContext) -> ClientReport:
         domains=_domain_reports(inboxes, courses, context),
         positive=None if recorded.value is None else tuple(recorded.value.positive),
         incidents=None if recorded.value is None else tuple(recorded.value.incidents),
-        changes=None if recorded.value is None else tuple(_changes(recorded.value)),
+        changes=None
+        if recorded.value is None
+        else tuple(Change(at=one.at, who=one.actor.name, text=one.result) for one in recorded.value.changes),
         gaps=_gaps(recorded, inboxes),
     )
-
-
-def _changes(recorded: PeriodRecords) -> list[Change]:
-    return [Change(at=one.at, who=one.actor.name, text=one.result) for one in recorded.changes]
 
 
 def _gaps(recorded: Part[PeriodRecords], inboxes: Part[tuple[Inbox, ...]]) -> tuple[str, ...]:
@@ -214,12 +212,8 @@ def _domain_reports(
             inboxes=one.inboxes,
             score=one.lowest,
             tone=one.tone,
-            text=_standing(one),
+            text="; ".join(one.reasons) or "healthy",
             course=courses.get(one.domain, ()),
         )
         for one in domains
     )
-
-
-def _standing(one: DomainHealth) -> str:
-    return "; ".join(one.reasons) or "healthy"
