@@ -180,10 +180,6 @@ class WallScreen(SafeScreen[None]):
         right, down = burn_in_shift(seconds)
         self._frame.styles.padding = (down, 0, 0, right)
 
-    @property
-    def is_in_trouble(self) -> bool:
-        return bool(self.trouble_block.text)
-
     def _show_trouble(self, board: Board, now: datetime) -> None:
         """Instead of the verdict and the figures of 30 days."""
         parts, size = trouble_parts(board, since=self._since, now=now), self.size

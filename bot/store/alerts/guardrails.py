@@ -42,7 +42,6 @@ from shared.guardrails.rule import EVENT_OF, subject_key
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
 LAST_SLOT = int(86_399 // SLOT)
-SLOTS_OF_HOUR = 4
 THINNED, KEPT = 3 * DAY, 40 * DAY
 SAMPLES_AT_ONCE = 250
 """Rows that one transaction writes or deletes, so that the intake never waits long."""
