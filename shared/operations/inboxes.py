@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 from shared.api.http.rate_limit import Priority
@@ -80,8 +81,11 @@ def _no_such_domain(query: str, known: set[str]) -> Result:
 
 def _table(domains: Iterable[DomainHealth], inboxes: list[Inbox], thresholds: Thresholds) -> Table:
     rows: list[Row] = []
+    of_domain: defaultdict[str, list[Inbox]] = defaultdict(list)
+    for inbox in inboxes:
+        of_domain[inbox.domain].append(inbox)
     for domain in domains:
-        members = [inbox for inbox in inboxes if inbox.domain == domain.domain]
+        members = of_domain[domain.domain]
         rows += [_domain_row(domain, members), *_inbox_rows(members, thresholds)]
     return Table(columns=COLUMNS, rows=tuple(rows))
 

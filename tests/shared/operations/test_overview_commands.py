@@ -10,13 +10,16 @@ from datetime import timedelta
 import httpx
 import pytest
 
+from shared.api.models import Inbox
 from shared.commands import COMMANDS, Role, parse
 from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.evidence import Contest, Rate
+from shared.domain.health import DEFAULT, roll_up
 from shared.domain.records import AlertsSummary, number_of
-from shared.operations import run
+from shared.operations import inboxes, run
 from shared.settings import load
+from tests.growth import LINEAR, lines_run
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said, text
 
 
@@ -149,6 +152,15 @@ async def test_inboxes_come_by_domain_the_worst_first(harness: CommandHarness) -
 async def test_an_inbox_of_unknown_health_is_never_healthy(harness: CommandHarness) -> None:
     emails = [row["email"] for row in (await harness.say("inboxes unhealthy")).data or ()]
     assert emails == ["c@poor.com", "d@odd.com"]
+
+
+def test_ten_times_as_many_inboxes_and_domains_are_ten_times_the_work() -> None:
+    def work(count: int) -> int:
+        boxes = [Inbox(email=f"sam@{n}.example", health_score=90, daily_limit=40) for n in range(count)]
+        domains = roll_up(boxes)
+        return lines_run(lambda: inboxes._table(domains, boxes, DEFAULT))
+
+    assert work(300) <= LINEAR * work(30)
 
 
 async def test_inboxes_of_one_domain_or_of_none(harness: CommandHarness) -> None:
