@@ -37,7 +37,7 @@ class BulkPause:
             return problem.card
         verb = arguments.verb
         if touched.nothing:
-            return bulk.nothing_able(verb, domain=touched.domain).card
+            return bulk.nothing_able(verb, touched).card
         buttons = []
         for word, chosen in touched.offers:
             nonce = await self._store.confirmations.ask(

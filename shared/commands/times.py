@@ -43,6 +43,10 @@ class Moment:
     not_today: bool = False
     """`next monday`, said on a Monday."""
 
+    @property
+    def names_day(self) -> bool:
+        return bool(self.day or self.month_day)
+
     def __str__(self) -> str:
         day = f"{self.month_day[1]} {MONTHS[self.month_day[0] - 1]}" if self.month_day else self.day
         return " ".join(

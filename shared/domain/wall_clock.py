@@ -74,13 +74,13 @@ class Recurrence:
     """A time of day in a zone, every day or on one day of the week (0: Monday)."""
 
     at: time
-    zone: str = "UTC"
+    zone: str = ""
+    """Empty: none was named, which counts as UTC."""
     weekday: int | None = None
 
     def __str__(self) -> str:
         day = "" if self.weekday is None else WEEKDAYS[self.weekday]
-        zone = "" if self.zone == "UTC" else self.zone
-        return " ".join(filter(None, (day, f"{self.at:%H:%M}", zone)))
+        return " ".join(filter(None, (day, f"{self.at:%H:%M}", self.zone)))
 
     @property
     def every(self) -> str:

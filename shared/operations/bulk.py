@@ -11,14 +11,14 @@ from datetime import datetime, timedelta
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
-from shared.commands.arguments import ALL, DOMAIN, OnSequences, Resume, clip
+from shared.commands.arguments import ALL, DOMAIN, OnSequences, Resume, clip, did_you_mean
 from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import UNDER_WAY, Effect, RecordsUnavailable, Timer
 from shared.operations import sequences
 from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
+from shared.operations.outcome import need_records, refusal
 from shared.operations.pauses import (
     RESUME_TIMER,
     Changed,
@@ -27,8 +27,8 @@ from shared.operations.pauses import (
     read_revisions,
     resume_one,
 )
-from shared.operations.sequences import due_at_of, end_problem, sequence_table
-from shared.text.formats import show_number, show_time
+from shared.operations.sequences import due_at_of, end_problem, sequence_table, until_text
+from shared.text.formats import show_number
 
 LOOK_BACK = timedelta(days=30)
 CHANGED_AT_ONCE = 5
@@ -75,6 +75,8 @@ class Touched:
     timed: tuple[Sequence, ...] = ()
     """Those that are paused and would resume before the pause ends."""
     timed_seen: tuple[Sequence, ...] = ()
+    domains: tuple[str, ...] = ()
+    """Those of the inboxes, where the domain is none of them."""
 
     @property
     def offers(self) -> tuple[tuple[str, tuple[Sequence, ...]], ...]:
@@ -87,7 +89,7 @@ class Touched:
     @property
     def nothing(self) -> bool:
         """There is nothing to change."""
-        return not (self.able or self.timed or self.timed_seen)
+        return bool(self.domains) or not (self.able or self.timed or self.timed_seen)
 
     def timed_for(self, word: str) -> tuple[Sequence, ...]:
         """Those whose pause a choice makes longer."""
@@ -115,11 +117,20 @@ async def find_touched(arguments: OnSequences, context: CommandContext) -> Touch
     )
     folded = {name.casefold() for name in names}
     on_domain = [one for one in known if one.label.casefold() in folded]
+    if not on_domain and (domains := await _other_domains(domain, context)):
+        return Touched(able=(), domain=domain, domains=domains)
     seen = tuple(one for one in on_domain if one in able)
     timed_seen = tuple(one for one in on_domain if one in timed)
     if on_domain and not (seen or timed_seen):
         return Touched(able=(), domain=domain)
     return Touched(able=able, seen=seen, domain=domain, timed=timed, timed_seen=timed_seen)
+
+
+async def _other_domains(domain: str, context: CommandContext) -> tuple[str, ...]:
+    """The domains of the inboxes; none where this is one of them, or none is known."""
+    inboxes = await context.client.list_inboxes(priority=Priority.INTERACTIVE)
+    known = {one.domain for one in inboxes if one.domain}
+    return () if domain in known else tuple(sorted(known))
 
 
 async def _list_with_timers(
@@ -164,7 +175,7 @@ async def _many(arguments: OnSequences, context: CommandContext) -> Result | Non
     if touched is None:
         return None
     if touched.nothing:
-        return nothing_able(arguments.verb, domain=touched.domain)
+        return nothing_able(arguments.verb, touched)
     word = touched.offers[0][0]
     if touched.domain and word == "all":
         verb = arguments.verb
@@ -189,8 +200,15 @@ def confirm_label(verb: str, touched: Touched, word: str) -> str:
     return f"{verb.capitalize()} {word}" if dict(touched.offers)[word] else "Keep paused"
 
 
-def nothing_able(verb: str, *, domain: str = "") -> Result:
-    """There is none to change, or none of those that were seen on the domain."""
+def nothing_able(verb: str, touched: Touched) -> Result:
+    """There is none to change, or none of those that were seen on the domain, or no such domain."""
+    domain = touched.domain
+    if touched.domains:
+        hint = did_you_mean(domain, touched.domains)
+        card = Card(
+            title=f"No inbox is on {clip(domain)}", tone=Tone.WARN, text=(f"Nothing was changed. {hint}",)
+        )
+        return refusal(card, why="no such domain", argument="target")
     if domain:
         title = f"No {STATUS[verb]} sequence is known to send from {domain}"
         return Result(card=Card(title=title, text=("Nothing was changed.",)))
@@ -210,18 +228,14 @@ def question(arguments: OnSequences, touched: Touched, *, context: CommandContex
         if shown
         else f"Keep {show_number(len(timed), 'paused sequence')} paused?"
     )
-    until = _until(due_at_of(arguments, context), context=context) or " until you resume them"
+    until = until_text(arguments, context) or " until you resume them"
     longer = f"{show_number(len(timed), 'paused sequence')} would resume earlier: kept paused{until}."
     return Card(
         title=title,
         tone=Tone.WARN,
-        text=(*explanation(verb, touched), *((longer,) if timed else ())),
+        text=(*explanation(verb, touched, until=until), *((longer,) if timed else ())),
         table=replace(sequence_table(list(listed[:SHOWN])), total=len(listed)),
     )
-
-
-def _until(due_at: datetime | None, *, context: CommandContext) -> str:
-    return f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at else ""
 
 
 async def change_each(
@@ -294,7 +308,7 @@ def result_of(arguments: OnSequences, tally: Tally, *, context: CommandContext) 
     verb = arguments.verb
     if not (tally.touched or tally.failed):
         return Result(card=Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb)))
-    until = _until(tally.until, context=context) if tally.touched else ""
+    until = until_text(arguments, context, due_at=tally.until) if tally.touched else ""
     reason = arguments.reason if isinstance(arguments, Pause) else ""
     text = (
         _names(tally.changed) if tally.changed else "",
@@ -345,9 +359,9 @@ def _title(verb: str, touched: Sequences[Sequence], *, domain: str, named: bool)
     )
 
 
-def explanation(verb: str, touched: Touched) -> tuple[str, ...]:
+def explanation(verb: str, touched: Touched, *, until: str) -> tuple[str, ...]:
     """What the change does, and how the sequences were found."""
-    touches = "They stop sending until you resume them. Replies still arrive."
+    touches = f"They stop sending{until}. Replies still arrive."
     does = touches if verb == "pause" else "They continue sending where they stopped."
     if not touched.domain:
         return (does,)

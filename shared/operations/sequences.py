@@ -147,7 +147,14 @@ async def pause(arguments: Pause, context: CommandContext) -> Result:
             why=NO_RECORDS,
             argument="until" if arguments.until else "duration",
         )
-    result = await _pause(found.sequence, due_at=due_at, reason=reason, context=context, revisions=revisions)
+    result = await _pause(
+        found.sequence,
+        due_at=due_at,
+        until=until_text(arguments, context, due_at=due_at),
+        reason=reason,
+        context=context,
+        revisions=revisions,
+    )
     if not (reason and result.changed):
         return result
     # Of a reason that only the account could tell from the name, the line in the audit shows nothing.
@@ -181,6 +188,17 @@ def due_at_of(arguments: OnSequences, context: CommandContext) -> datetime | Non
     return context.now() + arguments.duration if arguments.duration else None
 
 
+def until_text(arguments: OnSequences, context: CommandContext, *, due_at: datetime | None = None) -> str:
+    """` until 30 Nov 09:00 CET`; with the day also where a named day is today. Empty if a pause has no end."""
+    due_at = due_at or due_at_of(arguments, context)
+    if due_at is None:
+        return ""
+    now, zone = context.now(), context.zone
+    named = isinstance(arguments, Pause) and arguments.until is not None and arguments.until.names_day
+    today = "today " if named and due_at.astimezone(zone).date() == now.astimezone(zone).date() else ""
+    return f" until {today}{show_time(due_at, now=now, zone=zone)}"
+
+
 def end_problem(arguments: OnSequences, context: CommandContext) -> Result | None:
     """Why a pause can't end when it should: the time has passed, or the day doesn't exist. None if it can."""
     until = arguments.until if isinstance(arguments, Pause) else None
@@ -205,6 +223,7 @@ async def _pause(
     sequence: Sequence,
     *,
     due_at: datetime | None,
+    until: str,
     reason: str,
     context: CommandContext,
     revisions: Mapping[str, int] | None,
@@ -215,7 +234,6 @@ async def _pause(
     already, note = done.already, done.note
     if already and due_at is None and not reason and note != FORGOTTEN:
         return _so_already(sequence, "paused", Resume(target=(sequence.id,)), note=note)
-    until = f" until {show_time(due_at, now=context.now(), zone=context.zone)}" if due_at else ""
     resumes = due_at is None or await _bot_runs(context)
     back = Resume(target=(sequence.id,))
     return _done(

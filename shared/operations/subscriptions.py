@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from shared.api.http.rate_limit import Priority
 from shared.api.models import EVENT_KINDS
+from shared.commands.arguments import clip, did_you_mean
 from shared.commands.channels import Digest, InChannel, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.resolve import Resolved
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
+from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
 from shared.operations import subscription_sources
 from shared.operations.context import CommandContext, Place
 from shared.operations.outcome import find_sequence, need_records, refusal, refused
 from shared.operations.reports.digest import digest_card
 from shared.operations.subscription_card import card_of, policy
-from shared.text.formats import show_number
+from shared.text.formats import show_number, show_time
 from shared.text.sanitize import visible
 
 
@@ -48,7 +51,11 @@ async def subscriptions(arguments: Subscriptions, context: CommandContext) -> Re
 async def _digests(context: CommandContext, channel: str) -> str:
     names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
     times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
-    texts = [_times(at) + (f" for {name}" if len(names) > 1 else "") for name, at in times if at]
+    texts = [
+        f"{_times(at)}{f' for {name}' if len(names) > 1 else ''}, next {_next(at, context)}"
+        for name, at in times
+        if at
+    ]
     return f"Digest: {'; '.join(texts)}." if texts else "No digest is scheduled."
 
 
@@ -61,6 +68,8 @@ async def subscribe(arguments: Subscribe, context: CommandContext) -> Result:
     named = await _sequence_name(arguments, context)
     if isinstance(named, Result):
         return named
+    if problem := await _inbox_problem(arguments, context):
+        return problem
     place = await context.find_place(channel)
     if place.refusal:
         return _no_place(place)
@@ -99,6 +108,22 @@ async def _sequence_name(arguments: Subscribe, context: CommandContext) -> str |
         return found.sequence.label
     card = found.card(lambda known: replace(arguments, sequence=known))
     return refusal(card, why="no single sequence", argument="sequence")
+
+
+async def _inbox_problem(arguments: Subscribe, context: CommandContext) -> Result | None:
+    """A filter that no inbox fits would never let an alert through."""
+    if not arguments.inbox:
+        return None
+    inboxes = await context.client.list_inboxes(priority=Priority.INTERACTIVE)
+    known = {name.casefold() for one in inboxes for name in (one.email, one.domain) if name}
+    if not known or arguments.inbox.casefold() in known:
+        return None
+    return refused(
+        f"No inbox matches “{clip(arguments.inbox)}”",
+        f"Nothing was subscribed. {did_you_mean(arguments.inbox, sorted(known))}",
+        why="no such inbox",
+        argument="inbox",
+    )
 
 
 async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result:
@@ -169,10 +194,13 @@ async def digest(arguments: Digest, context: CommandContext) -> Result:
             return _no_place(place)
         channel = place.channel
     if action != "show":
+        at = _with_zone(at, context) if at else None
         await records.set_digest(context.workspace.name, channel, at)
     if action == "off":
         await _forget_if_unused(context, channel)
-    card = _digest_times(await records.digest_at(context.workspace.name, channel), channel=channel)
+    card = _digest_times(
+        await records.digest_at(context.workspace.name, channel), channel=channel, context=context
+    )
     if action != "show":
         audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
         return Result(card=_noted(replace(card, tone=Tone.GOOD), place), audit=audit)
@@ -182,21 +210,36 @@ async def digest(arguments: Digest, context: CommandContext) -> Result:
     return Result(card=card)
 
 
+def _recurrences(at: str) -> list[Recurrence]:
+    found = (parse_recurrence(one.split()) for one in at.split(" and "))
+    return [one for one in found if isinstance(one, Recurrence)]
+
+
+def _with_zone(at: str, context: CommandContext) -> str:
+    """In the zone of the person who asks, where none was named."""
+    zone = str(getattr(context.zone, "key", "UTC"))
+    return " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(at))
+
+
 def _times(at: str) -> str:
-    """`every day at 09:00 and every Monday at 09:00 Europe/Berlin`."""
+    """`every day at 09:00 UTC and every Monday at 09:00 Europe/Berlin`."""
     times = []
-    for recurrence in at.split(" and "):
-        day, _, rest = recurrence.partition(" ")
-        times.append(
-            f"every day at {recurrence}"
-            if day[:1].isdigit()
-            else f"every {day.removesuffix('s').capitalize()} at {rest}"
-        )
+    for one in _recurrences(at):
+        day = "day" if one.weekday is None else WEEKDAYS[one.weekday].removesuffix("s").capitalize()
+        times.append(f"every {day} at {one.at:%H:%M} {one.zone or 'UTC'}")
     return " and ".join(times)
 
 
-def _digest_times(at: str | None, *, channel: str) -> Card:
+def _next(at: str, context: CommandContext) -> str:
+    now = context.now()
+    return show_time(min(one.next_after(now) for one in _recurrences(at)), now=now, zone=context.zone)
+
+
+def _digest_times(at: str | None, *, channel: str, context: CommandContext) -> Card:
     where = _mention_channel(channel)
     title = f"Digest in {where}: {_times(at)}" if at else f"No digest is scheduled in {where}"
+    text = (f"The next one is posted at {_next(at, context)}.",) if at else ()
     after = (Button(label="Turn off", action=Digest(action="off", channel=channel)),) if at else ()
-    return Card(title=title, buttons=(Button(label="Show now", action=Digest(action="now")), *after))
+    return Card(
+        title=title, text=text, buttons=(Button(label="Show now", action=Digest(action="now")), *after)
+    )

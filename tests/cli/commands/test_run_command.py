@@ -182,7 +182,8 @@ def test_all_sequences_are_paused_after_a_yes_and_listed_with_who_and_why(shell:
 def test_a_domain_without_sends_pauses_nothing(shell: Shell) -> None:
     result = shell.run("pause", "domain:nowhere.example", "--yes")
     assert result.code == 1
-    assert "`pause all`" in result.err
+    assert "No inbox is on nowhere.example" in result.err
+    assert "Nothing was changed. Did you mean" in result.err
 
 
 def test_a_lead_is_added_found_and_removed(shell: Shell) -> None:

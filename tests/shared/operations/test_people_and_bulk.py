@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from shared.commands import parse
 from shared.domain.card import Card
@@ -86,7 +87,7 @@ async def test_pausing_a_domain_takes_the_sequences_that_were_seen_there(harness
     again = await harness.say("pause domain:acme.com")
     assert again.title == "No active sequence is known to send from acme.com"
     assert again.table is None
-    unknown = await harness.say("pause domain:nowhere.example")
+    unknown = await harness.say("pause domain:good.com")
     assert not unknown.question
     assert "`pause all`" in unknown.text[-1]
 
@@ -135,3 +136,32 @@ async def test_status_counts_unclaimed_replies(harness: CommandHarness) -> None:
     assert facts(card)["Unclaimed replies"] == "3, the oldest for 12 min"
     assert card.data is not None
     assert card.data[0]["unclaimed_replies"] == 3
+
+
+async def test_pausing_an_unknown_domain_names_the_nearest_and_offers_nothing(
+    harness: CommandHarness,
+) -> None:
+    card = await harness.say("pause domain:goood.com")
+    assert card.title == "No inbox is on goood.com"
+    assert card.text == ("Nothing was changed. Did you mean good.com?",)
+    assert (card.buttons, card.question) == ((), "")
+    assert harness.service.asked("PATCH") == []
+
+
+async def test_the_question_about_several_states_when_the_pause_ends(harness: CommandHarness) -> None:
+    for line, until in (
+        ("pause all for 2h", "until 16:30 UTC"),
+        ("pause all until tuesday 17:00", "until today 17:00 UTC"),
+        ("pause all until monday", "until 16 Mar 09:00 UTC"),
+        ("pause all", "until you resume them"),
+    ):
+        card = await harness.say(line)
+        assert card.text[0] == f"They stop sending {until}. Replies still arrive.", line
+
+
+async def test_a_named_day_that_is_today_says_so_in_the_persons_zone(harness: CommandHarness) -> None:
+    # 14:30 UTC on Tuesday is 03:30 on Wednesday in Auckland
+    context = replace(harness.context, zone=ZoneInfo("Pacific/Auckland"))
+    card = said(await run(parse("pause spring until wednesday 9:00"), context))
+    assert card.title == "Spring is paused until today 09:00 NZDT"
+    assert records(harness).planned["resume", "sq_3"].due_at == datetime(2026, 3, 10, 20, tzinfo=UTC)

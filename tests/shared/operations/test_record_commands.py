@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from pydantic import SecretStr
@@ -118,7 +119,10 @@ async def test_a_digest_is_set_shown_and_ended(harness: CommandHarness) -> None:
     assert "Digest: every day at 09:00" in text(await harness.say("subscriptions"))
     await harness.say(card.buttons[1].line)
     assert records(harness).digests == {}
-    assert [entry.result for entry in records(harness).entries] == ["C1: digest at 09:00", "C1: digest off"]
+    assert [entry.result for entry in records(harness).entries] == [
+        "C1: digest at 09:00 UTC",
+        "C1: digest off",
+    ]
 
 
 def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> ClaimTime:
@@ -263,3 +267,28 @@ async def test_a_line_for_another_workspace_touches_nothing_here(harness: Comman
     with pytest.raises(UnknownWorkspace, match="Workspaces: default"):
         await harness.say("pause sq_1 @globex")
     assert harness.service.requests == []
+
+
+async def test_a_filter_that_no_inbox_fits_is_refused_with_the_nearest(harness: CommandHarness) -> None:
+    card = await harness.say("subscribe lead.bounced inbox=god.com")
+    assert card.title == "No inbox matches “god.com”"
+    assert card.text == ("Nothing was subscribed. Did you mean good.com?",)
+    assert harness.records is not None
+    assert not await harness.records.subscriptions("default", "C1")
+
+
+async def test_a_digest_comes_in_its_authors_zone_which_the_answers_name(harness: CommandHarness) -> None:
+    context = replace(harness.context, zone=ZoneInfo("Europe/Berlin"))
+    card = said(await run(parse("digest at 9:00"), context))
+    assert card.title == "Digest in <#C1>: every day at 09:00 Europe/Berlin"
+    assert card.text[0] == "The next one is posted at 11 Mar 09:00 CET."
+    assert harness.records is not None
+    assert harness.records.digests == {"C1": "09:00 Europe/Berlin"}
+    known = said(await run(parse("subscriptions"), context))
+    assert "Digest: every day at 09:00 Europe/Berlin, next 11 Mar 09:00 CET." in known.text
+    card = said(await run(parse("digest mondays at 08:30 UTC"), context))
+    assert card.title == "Digest in <#C1>: every Monday at 08:30 UTC"
+    assert card.text[0] == "The next one is posted at 16 Mar 09:30 CET."
+    harness.records.digests["C1"] = "10:00"  # kept before digests had zones
+    card = said(await run(parse("digest"), context))
+    assert card.title == "Digest in <#C1>: every day at 10:00 UTC"

@@ -71,7 +71,10 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
     )
 
 
-async def test_many_are_a_table_that_leaves_none_out(context: CommandContext) -> None:
+async def test_many_are_a_table_that_leaves_none_out(
+    context: CommandContext, harness: CommandHarness
+) -> None:
+    harness.service.inboxes = [{"email": f"a@d{number}.com"} for number in range(30)]
     for number in range(30):
         said(await run(parse(f"subscribe lead.replied inbox=d{number}.com @acme"), context))
     card = said(await run(parse("subscriptions"), context))
