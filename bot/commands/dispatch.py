@@ -23,12 +23,14 @@ from bot.commands.answer import Answer, followed
 from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
+from bot.commands.plain_words import ask, is_another, name_command, offer_nearest
 from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
 from shared import commands, operations
 from shared.commands import COMMANDS, Invocation, Role, UsageError
 from shared.commands.arguments import Doctor, Open
+from shared.commands.requests import understand
 from shared.commands.table import Help
 from shared.domain.card import Action, Card
 from shared.domain.wall_clock import find_zone
@@ -91,18 +93,55 @@ class CommandDispatcher:
         person = await self._directory.find(user, name=name)
         person = self._access.with_role(replace(person, is_bot=person.is_bot or is_bot), channel=channel)
         viewer = Viewer(user=user, channel=channel)
-        line = asked if isinstance(asked, str) else asked.line
+        line, typed = (asked, True) if isinstance(asked, str) else (asked.line, False)
         try:
             if isinstance(asked, str):
                 line = await self._directory.with_channels(asked, viewer)
-                asked = read_line(line)
-            answer = await self._perform(asked, person, channel=channel, progress=progress)
+            answer = await self._answer(line if typed else asked, person, channel=channel, progress=progress)
         except UsageError as error:
             answer = Answer(card=with_form(error.card, line))
         except Exception as error:  # noqa: BLE001 # whatever it is, the person gets an answer and a reference
             answer = Answer(card=failure(error))
         here = {channel: f"#{channel_name}"} if channel_name not in _NO_NAMES else {}
         return await self._with_channel_names(answer, here, viewer=viewer)
+
+    async def _answer(
+        self, asked: str | Action, person: Person, *, channel: str, progress: Callable[[int], None] | None
+    ) -> Answer:
+        if not isinstance(asked, str):
+            return await self._perform(asked, person, channel=channel, progress=progress)
+        action: Action | None = None
+        try:
+            action = read_line(asked)
+            answer = await self._perform(action, person, channel=channel, progress=progress)
+        except UsageError as error:
+            answer = Answer(card=with_form(error.card, asked))
+        else:
+            if answer.problem is None or answer.problem.argument != "target":
+                return answer
+        return await self._in_plain_words(asked, answer, action, person, channel=channel)
+
+    async def _in_plain_words(
+        self, line: str, refusal: Answer, asked: Action | None, person: Person, *, channel: str
+    ) -> Answer:
+        """What the line means as a request in plain words: answered if it only reads, else offered; or its refusal."""
+        request = understand(line, workspaces=self._access.workspaces_for(person))
+        if request is None:
+            return refusal
+        meant = request.nearest[0]
+        if isinstance(asked, Invocation) and not is_another(meant, asked):
+            return refusal
+        if not request.is_clear:
+            knows_better = line.split(maxsplit=1)[0].lower() in COMMANDS  # which of its words is wrong
+            return (
+                refusal
+                if knows_better
+                else replace(refusal, card=offer_nearest(refusal.card, request.nearest))
+            )
+        if meant.changes:
+            return Answer(card=ask(meant))
+        answer = await self._command(meant, person, channel=channel)
+        return replace(answer, card=name_command(answer.card, meant, dropped=request.dropped))
 
     async def _with_channel_names(
         self, answer: Answer, names: Mapping[str, str], *, viewer: Viewer
