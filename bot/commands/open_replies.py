@@ -13,7 +13,7 @@ from shared.commands.arguments import Open
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply
 from shared.operations.context import CommandContext
-from shared.operations.replies import LATE_SECONDS, PAGE, waiting_replies
+from shared.operations.replies import LATE_SECONDS, PAGE, read_unclaimed
 from shared.text.formats import show_number, show_span
 
 
@@ -24,19 +24,22 @@ class OpenReplies:
     links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 
     async def __call__(self, context: CommandContext, _: Person) -> Answer:
-        waiting = await waiting_replies(context)
-        if not waiting:
+        page = max(1, context.page)
+        waiting = await read_unclaimed(context, page=page)
+        while waiting.count and not waiting.replies:  # claimed since the button of this page was shown
+            page = min(page - 1, -(-waiting.count // PAGE))
+            waiting = await read_unclaimed(context, page=page)
+        shown = waiting.replies
+        if not shown:
             return Answer(card=Card(title="No unclaimed replies", tone=Tone.GOOD))
-        pages = -(-len(waiting) // PAGE)
-        page = min(context.page, pages)
+        pages = -(-waiting.count // PAGE)
         first = (page - 1) * PAGE
-        shown = waiting[first : first + PAGE]
         links = await self.links([reply.alert_id for reply in shown])
         items = tuple(_item(reply, context, links.get(reply.alert_id, ""), page=page) for reply in shown)
-        text = (f"{first + 1} to {first + len(shown)} of {len(waiting):,}, oldest first.",)
+        text = (f"{first + 1:,} to {first + len(shown):,} of {waiting.count:,}, oldest first.",)
         return Answer(
             card=Card(
-                title=f"{show_number(len(waiting), 'unclaimed reply')}",
+                title=f"{show_number(waiting.count, 'unclaimed reply')}",
                 tone=items[0].tone,
                 text=text if pages > 1 else (),
                 buttons=_turning(page, pages, context),

@@ -223,7 +223,8 @@ def views(now: datetime, answers: Mapping[str, Card], items: list[Card], *, long
     paused = Paused(domain="mail.example", since=now - timedelta(hours=3), workspace="acme")
     full = replace(
         nothing,
-        waiting=[replace(waiting, alert=f"al_{n}") for n in range(many // 4 + 1)],
+        waiting=[replace(waiting, alert=f"al_{n}") for n in range(min(many // 4 + 1, home_view.WAITING))],
+        unclaimed={"acme": many // 4 + 1},
         claims=[replace(waiting, alert=f"al_{n}_claimed") for n in range(many // 4 + 1)],
         paused=[replace(paused, domain=f"mail{n}.example") for n in range(many // 12 + 1)],
         domains={"acme": roll_up(_inboxes("resting"))},

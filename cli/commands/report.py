@@ -10,7 +10,7 @@ from cli.commands.run_command import line
 from cli.console import card_output, exit_codes
 from cli.console.resources import open_context, write_private
 from shared.client_report.logo import read_brand
-from shared.client_report.model import ClientReport, report_data, without_leads
+from shared.client_report.model import MOST_REPLIES, ClientReport, report_data, without_leads
 from shared.client_report.page import page
 from shared.commands import parse
 from shared.commands.periods import Period, Report
@@ -36,7 +36,7 @@ def run(options: Namespace) -> int:
         brand = read_brand(brand_of.name, brand_of.color, brand_of.logo)
     except OSError as error:
         raise exit_codes.WrongUsage(f"[report] logo: {exit_codes.os_error_text(error)}") from None
-    made = asyncio.run(_read(asked.period, settings, workspace=options.workspace))
+    made = asyncio.run(_read(asked.period, settings, options))
     made = made if options.with_leads else without_leads(made)
     if html is not None:
         _write(page(made, brand), options)
@@ -55,6 +55,8 @@ def _write(text: str, options: Namespace) -> None:
     print(f"Wrote the report to {options.html}.", file=sys.stderr)
 
 
-async def _read(period: Period, settings: Settings, *, workspace: str | None) -> ClientReport:
-    async with open_context(settings, settings.workspace(workspace)) as context:
-        return await read_report(period, context)
+async def _read(period: Period, settings: Settings, options: Namespace) -> ClientReport:
+    """The data have every positive reply, the page only the first."""
+    most = None if options.json else MOST_REPLIES
+    async with open_context(settings, settings.workspace(options.workspace)) as context:
+        return await read_report(period, context, most=most, named=options.with_leads)

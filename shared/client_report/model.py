@@ -6,21 +6,22 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
-from statistics import median
 from typing import Any
 
 from shared.api.models import COUNTS, StatsRow
 from shared.domain.card import Tone
 from shared.domain.evidence import rates_data
-from shared.domain.records import DomainIncident, PositiveReply
+from shared.domain.records import DomainIncident, PositiveReply, Waits
 from shared.domain.totals import totals
 
 ADDRESS = re.compile(r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+")
 HIDDEN = "(address)"
 UNNAMED = "default"
 """The workspace of settings that name none."""
-REPLY_WINDOW = 3600
+REPLY_WINDOW = 3600.0
 """Seconds within which a first touch counts as fast."""
+MOST_REPLIES = 500
+"""Positive replies that the page lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,12 @@ class ClientReport:
     """Of `before_days`: as many days before, on the same weekdays."""
     before_days: tuple[date, date] | None = None
     buckets: tuple[Bucket, ...] = ()
+    replies: int = 0
+    """Interested replies that the bot recorded."""
+    touches: Waits | None = None
+    """From those replies to their first touch, of those that were touched; in time is within `REPLY_WINDOW`."""
     positive: tuple[PositiveReply, ...] | None = None
+    """The first of those replies, as far as they are listed."""
     domains: tuple[DomainReport, ...] | None = None
     incidents: tuple[DomainIncident, ...] | None = None
     changes: tuple[Change, ...] | None = None
@@ -91,19 +97,6 @@ class ClientReport:
     @property
     def total(self) -> StatsRow:
         return totals(self.sequences)
-
-    @property
-    def first_touches(self) -> tuple[float, ...]:
-        """Seconds from each positive reply to its first touch, of those that were touched."""
-        return tuple(
-            reply.touched_after.total_seconds()
-            for reply in self.positive or ()
-            if reply.touched_after is not None
-        )
-
-    @property
-    def median_touch(self) -> float | None:
-        return median(self.first_touches) if self.first_touches else None
 
 
 def hide(text: str) -> str:
@@ -144,7 +137,7 @@ def report_data(report: ClientReport) -> dict[str, object]:
             for one in report.buckets
         ],
         "positive": _listed(report.positive),
-        "median_first_touch_seconds": report.median_touch,
+        "median_first_touch_seconds": report.touches.median if report.touches else None,
         "domains": _listed(report.domains),
         "incidents": _listed(report.incidents),
         "changes": _listed(report.changes),

@@ -11,7 +11,7 @@ from html import escape
 
 from shared.api.models import StatsRow
 from shared.client_report import charts
-from shared.client_report.model import REPLY_WINDOW, Brand, ClientReport, DomainReport
+from shared.client_report.model import MOST_REPLIES, Brand, ClientReport, DomainReport
 from shared.client_report.style import style_sheet
 from shared.domain import evidence
 from shared.domain.records import DomainIncident
@@ -20,8 +20,6 @@ from shared.text.sanitize import visible
 
 CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """https://www.w3.org/TR/CSP3/#meta-element"""
-MOST_REPLIES = 500
-"""Positive replies that the page lists."""
 MOST_EVENTS = 200
 
 
@@ -172,23 +170,22 @@ def _positive(report: ClientReport) -> str:
         for one in report.positive[:MOST_REPLIES]
     ]
     titles = ("Received", *(("Lead", "Company", "Address") if named else ()), "Sequence", "Response time#")
-    return f"{head}<p>{_touches(report)}</p>{_table(titles, rows)}{_more(report.positive, MOST_REPLIES)}"
+    return f"{head}<p>{_touches(report)}</p>{_table(titles, rows)}{_more(report.replies, MOST_REPLIES)}"
 
 
 def _touches(report: ClientReport) -> str:
-    touched, count = report.first_touches, len(report.positive or ())
-    if report.median_touch is None:
-        return f"{show_number(count, 'positive reply')}, none handled yet."
-    fast = sum(seconds <= REPLY_WINDOW for seconds in touched)
-    typical = show_span(timedelta(seconds=report.median_touch))
+    touches, count = report.touches, show_number(report.replies, "positive reply")
+    if touches is None or touches.median is None:
+        return f"{count}, none handled yet."
+    typical = show_span(timedelta(seconds=touches.median))
     return (
-        f"{show_number(count, 'positive reply')}; {len(touched)} handled, in {typical} (median), "
-        f"{show_rate(fast / len(touched))} of them within an hour."
+        f"{count}; {touches.count:,} handled, in {typical} (median), "
+        f"{show_rate(touches.in_time / touches.count)} of them within an hour."
     )
 
 
-def _more(values: Sequence[object], shown: int) -> str:
-    return f'<p class="faint">And {len(values) - shown:,} more.</p>' if len(values) > shown else ""
+def _more(count: int, shown: int) -> str:
+    return f'<p class="faint">And {count - shown:,} more.</p>' if count > shown else ""
 
 
 def _domains(report: ClientReport) -> str:
@@ -225,7 +222,7 @@ def _events(report: ClientReport) -> str:
     return (
         head
         + (table or "<p>The bot recorded no incidents or changes in this period.</p>")
-        + _more(events, MOST_EVENTS)
+        + _more(len(events), MOST_EVENTS)
     )
 
 

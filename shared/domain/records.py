@@ -239,6 +239,15 @@ class OpenReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UnclaimedReplies:
+    """The unclaimed interested replies of a workspace: how many there are, and a part of them, the oldest first."""
+
+    count: int = 0
+    oldest_at: datetime | None = None
+    replies: Sequence[OpenReply] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InterestedReply:
     """An interested reply that the bot has recorded, and who claimed it (empty: no one yet)."""
 
@@ -265,14 +274,16 @@ class LeadReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimTime:
-    """How long an interested reply waited until it was claimed."""
+class Waits:
+    """How long the replies of one person, one sequence or all of them waited, in seconds."""
 
-    name: str
-    sequence: str
-    waited: timedelta
-    at: datetime
-    """When it was taken."""
+    name: str = ""
+    count: int = 0
+    median: float | None = None
+    p90: float | None = None
+    """By nearest rank."""
+    in_time: int = 0
+    """Those that waited no longer than was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +313,10 @@ class DomainIncident:
 class PeriodRecords:
     """What the bot recorded from one moment until before another, each the first first."""
 
-    positive: Sequence[PositiveReply] = ()
+    replies: int = 0
+    """Interested ones."""
+    touches: Waits = Waits()
+    """From those replies until they were claimed or marked done, as far as they were."""
     incidents: Sequence[DomainIncident] = ()
     changes: Sequence[AuditEntry] = ()
     """Sequences that were paused and resumed."""
@@ -319,6 +333,10 @@ class Subscription:
     condensed: bool = False
 
 
+Grouping = Literal["", "person", "sequence"]
+"""What waits are counted by; empty: all together."""
+MOST_OPEN = 5_000
+"""Unclaimed replies that are listed at most."""
 Effect = Literal["", "paused", "resumed", "refused", "failed"]
 """The effect of a change; empty if it didn't pause or resume sequences."""
 
@@ -362,15 +380,45 @@ class Records(Protocol):
     def changes(self) -> SequenceChanges: ...
     async def bot_is_running(self) -> bool: ...
     async def summary(self, workspace: str) -> AlertsSummary: ...
-    async def open_replies(self, workspace: str) -> Sequence[OpenReply]: ...
+    async def open_replies(
+        self, workspace: str, *, first: int = 0, most: int = MOST_OPEN
+    ) -> UnclaimedReplies:
+        """`most` replies, beginning with that of number `first` (counted from 0), and the count of all."""
+        ...
+
     async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]: ...
     async def last_reply(self, workspace: str, email: str) -> LeadReply | None: ...
-    async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]: ...
-    async def done_times(self, workspace: str, since: datetime) -> Sequence[tuple[str, datetime]]: ...
+    async def claim_times(
+        self, workspace: str, since: datetime, until: datetime, *, by: Grouping = "", late: float
+    ) -> Sequence[Waits]:
+        """How long the replies waited that were claimed from one moment until before another, the most claims first.
+
+        In time is what waited `late` seconds at most.
+        """
+        ...
+
+    async def done_counts(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]:
+        """How many interested replies each person marked as done in this time."""
+        ...
+
     async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]: ...
     async def last_changes(self, workspace: str, sequences: Sequence[str]) -> Mapping[str, AuditEntry]: ...
     async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]: ...
-    async def period(self, workspace: str, since: datetime, until: datetime) -> PeriodRecords: ...
+    async def period(
+        self, workspace: str, since: datetime, until: datetime, *, late: float
+    ) -> PeriodRecords: ...
+    async def positive_replies(
+        self,
+        workspace: str,
+        since: datetime,
+        until: datetime,
+        *,
+        most: int | None = None,
+        named: bool = False,
+    ) -> Sequence[PositiveReply]:
+        """Interested replies of this time, the first first; who wrote them is read only if `named`."""
+        ...
+
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]: ...
     async def subscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> None: ...
     async def unsubscribe(self, workspace: str, subscriptions: Sequence[Subscription]) -> int: ...

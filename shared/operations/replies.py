@@ -9,7 +9,7 @@ from shared.commands.arguments import Audit, Open, Whoami
 from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.records import Actor, AuditEntry, OpenReply
+from shared.domain.records import Actor, AuditEntry, UnclaimedReplies
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_number, show_span, show_time
@@ -18,6 +18,8 @@ from shared.text.slack_ids import hide_other_teams
 OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Sequence", "Message")
 PAGE = 15
 """Replies on one page of `open`."""
+LAST_PAGE = 1_000_000
+"""Pages from here on are empty: a database counts no further than 63 bits."""
 AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
 AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS = 100, 20, 5
 """Entries of the audit that are read, and how many changes and refused commands of them are shown."""
@@ -27,43 +29,54 @@ LATE_SECONDS = 300
 
 async def open_replies(arguments: Open, context: CommandContext) -> Result:
     """`open`: the oldest first; all of them, or one page."""
-    waiting = await waiting_replies(context)
-    page = arguments.page
-    if page and waiting:
-        waiting = waiting[(page - 1) * PAGE : page * PAGE]
-        if not waiting:
-            return Result(
-                card=Card(
-                    title=f"Page {page} doesn't exist", tone=Tone.WARN, text=("`open` shows the first page.",)
-                ),
-                problem=Problem(text="no such page", argument="page"),
-            )
-    rows, seen = [], bool(waiting) or await need_records(context).bot_is_running()
-    for reply in waiting:
+    page = arguments.page or 0
+    waiting = await read_unclaimed(context, page=page)
+    if waiting.count and not waiting.replies:
+        return Result(
+            card=Card(
+                title=f"Page {page} doesn't exist", tone=Tone.WARN, text=("`open` shows the first page.",)
+            ),
+            problem=Problem(text="no such page", argument="page"),
+        )
+    rows, seen = [], bool(waiting.count) or await need_records(context).bot_is_running()
+    for reply in waiting.replies:
         age = context.now() - reply.received_at
         cells = (show_span(age), reply.lead, reply.email, reply.company, reply.sequence, reply.permalink)
         rows.append(Row(cells=cells, tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN))
     return Result(
         card=Card(
-            title=f"{show_number(len(rows), 'unclaimed reply')}"
-            if rows
+            title=f"{show_number(waiting.count, 'unclaimed reply')}"
+            if waiting.count
             else "No unclaimed replies"
             if seen
             else "No unclaimed replies recorded",
-            text=()
+            text=_which(page, waiting)
             if seen
             else ("No bot is running, so new replies aren't recorded. Start it with `outreach bot`.",),
             tone=rows[0].tone if rows else Tone.GOOD if seen else Tone.UNKNOWN,
             table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
         ),
-        rows=tuple({**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting),
+        rows=tuple(
+            {**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting.replies
+        ),
     )
 
 
-async def waiting_replies(context: CommandContext) -> list[OpenReply]:
-    """Unclaimed interested replies, the oldest first."""
-    found = await need_records(context).open_replies(context.workspace.name)
-    return sorted(found, key=lambda reply: reply.received_at)
+def _which(page: int, waiting: UnclaimedReplies) -> tuple[str, ...]:
+    """Which of them are listed, unless all are."""
+    first, listed = max(0, page - 1) * PAGE, len(waiting.replies)
+    if listed == waiting.count:
+        return ()
+    return (f"{first + 1:,} to {first + listed:,} of {waiting.count:,}, oldest first.",)
+
+
+async def read_unclaimed(context: CommandContext, *, page: int = 0) -> UnclaimedReplies:
+    """Unclaimed interested replies, the oldest first: one page, or as many as are listed."""
+    records, name = need_records(context), context.workspace.name
+    if not page:
+        return await records.open_replies(name)
+    first = min(page - 1, LAST_PAGE) * PAGE
+    return await records.open_replies(name, first=first, most=PAGE)
 
 
 async def audit(_: Audit, context: CommandContext) -> Result:

@@ -148,7 +148,7 @@ def _open_postgresql(url: URL, *, pool_size: int) -> sa.Engine:
     engine = sa.create_engine(
         url.set(query={**DEFAULTS, **url.query}),
         pool_size=pool_size,
-        max_overflow=2,
+        max_overflow=3,
         pool_pre_ping=True,
         pool_timeout=BUSY_SECONDS,
     )

@@ -15,7 +15,6 @@ from shared.domain.records import (
     Actor,
     AlertsSummary,
     AuditEntry,
-    ClaimTime,
     Happening,
     Incident,
     LeadReply,
@@ -26,6 +25,7 @@ from shared.domain.records import (
 from shared.domain.wall_clock import DAY
 from shared.operations import error_card
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, open_harness
+from tests.shared.waits import Claim
 
 Arrange = Callable[[CommandHarness, MemoryRecords], None]
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
@@ -148,7 +148,7 @@ def _busy(_harness: CommandHarness, records: MemoryRecords) -> None:
             text="Yes, call me on Tuesday.", lead="Ada Lovelace", company="Acme", status="unclaimed")
     }  # fmt: skip
     records.claims = [
-        ClaimTime(name=name, sequence="Spring", waited=timedelta(minutes=minutes), at=NOW - timedelta(hours=3))
+        Claim(name=name, sequence="Spring", waited=timedelta(minutes=minutes), at=NOW - timedelta(hours=3))
         for name, minutes in (("ann", 2), ("ann", 4), ("ben", 19))
     ]  # fmt: skip
     records.done = [("ann", NOW - timedelta(hours=1))]

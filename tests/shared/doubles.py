@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import unquote
@@ -20,26 +20,31 @@ from shared.commands import Invocation, Role, parse
 from shared.commands.result import Result
 from shared.domain.card import Card
 from shared.domain.records import (
+    MOST_OPEN,
     UNDER_WAY,
     Actor,
     AlertsSummary,
     AuditEntry,
     ChangeResult,
-    ClaimTime,
+    Grouping,
     InterestedReply,
     LeadReply,
     OpenReply,
     PeriodRecords,
+    PositiveReply,
     RecordsUnavailable,
     SequenceChange,
     Status,
     Subscription,
     Timer,
+    UnclaimedReplies,
+    Waits,
 )
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.settings import Workspace
 from tests.shared.guard_doubles import MemoryGuardrails
+from tests.shared.waits import Claim, waits_of
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC)
 KEY = "live_sesame_5150"
@@ -189,7 +194,7 @@ class MemoryRecords:
     """The newest reply by address."""
     routes: set[Subscription] = field(default_factory=set)
     digests: dict[str, str] = field(default_factory=dict)
-    claims: list[ClaimTime] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
     done: list[tuple[str, datetime]] = field(default_factory=list)
     senders: dict[str, list[str]] = field(default_factory=dict)
     """Sequences by domain."""
@@ -197,6 +202,7 @@ class MemoryRecords:
     entries: list[AuditEntry] = field(default_factory=list)
     planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
     recorded: PeriodRecords = field(default_factory=PeriodRecords)
+    positive: list[PositiveReply] = field(default_factory=list)
     bot_runs: bool = True
     broken: bool = False
     guardrails: MemoryGuardrails = field(default_factory=MemoryGuardrails)
@@ -216,9 +222,13 @@ class MemoryRecords:
         self.look()
         return self.alerts
 
-    async def open_replies(self, workspace: str) -> Sequence[OpenReply]:
+    async def open_replies(
+        self, workspace: str, *, first: int = 0, most: int = MOST_OPEN
+    ) -> UnclaimedReplies:
         self.look()
-        return self.replies
+        waiting = sorted(self.replies, key=lambda one: one.received_at)
+        oldest = waiting[0].received_at if waiting else None
+        return UnclaimedReplies(count=len(waiting), oldest_at=oldest, replies=waiting[first : first + most])
 
     async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]:
         return [
@@ -230,11 +240,17 @@ class MemoryRecords:
         self.look()
         return self.answered.get(email)
 
-    async def claim_times(self, workspace: str, since: datetime) -> Sequence[ClaimTime]:
-        return [claim for claim in self.claims if claim.at >= since]
+    async def claim_times(
+        self, workspace: str, since: datetime, until: datetime, *, by: Grouping = "", late: float
+    ) -> Sequence[Waits]:
+        within = [one for one in self.claims if since <= one.at < until]
+        named = {"": "", "person": "name", "sequence": "sequence"}[by]
+        return waits_of(
+            ((getattr(one, named) if named else "", one.waited.total_seconds()) for one in within), late=late
+        )
 
-    async def done_times(self, workspace: str, since: datetime) -> Sequence[tuple[str, datetime]]:
-        return [(name, at) for name, at in self.done if at >= since]
+    async def done_counts(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]:
+        return Counter(name for name, at in self.done if since <= at < until)
 
     async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]:
         self.look()
@@ -249,9 +265,24 @@ class MemoryRecords:
         days = (counts for day, counts in self.came.items() if since.date() <= day < until.date())
         return dict(sum((Counter(counts) for counts in days), Counter()))
 
-    async def period(self, workspace: str, since: datetime, until: datetime) -> PeriodRecords:
+    async def period(self, workspace: str, since: datetime, until: datetime, *, late: float) -> PeriodRecords:
         self.look()
-        return self.recorded
+        touched = [one.touched_after.total_seconds() for one in self.positive if one.touched_after]
+        touches = waits_of((("", seconds) for seconds in touched), late=late)
+        return replace(self.recorded, replies=len(self.positive), touches=next(iter(touches), Waits()))
+
+    async def positive_replies(
+        self,
+        workspace: str,
+        since: datetime,
+        until: datetime,
+        *,
+        most: int | None = None,
+        named: bool = False,
+    ) -> Sequence[PositiveReply]:
+        self.look()
+        shown = [one for one in self.positive if since <= one.at < until][:most]
+        return shown if named else [replace(one, lead="", company="", email="") for one in shown]
 
     async def subscriptions(self, workspace: str, channel: str) -> Sequence[Subscription]:
         self.look()

@@ -30,7 +30,7 @@ from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
 from shared.api.event_kinds import PAUSED
 from shared.commands import COMMANDS
-from shared.domain.records import RecordsUnavailable
+from shared.domain.records import OpenReply, RecordsUnavailable
 from shared.domain.wall_clock import moment
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.links import lead_link
@@ -118,7 +118,8 @@ class HomeTab:
             now=datetime.now(UTC),
             workspaces=tuple(workspace.name for workspace in known),
             viewed_workspace=one.name if one else "",
-            waiting=waiting,
+            waiting=waiting[0] if waiting else None,
+            unclaimed=waiting[1] if waiting else {},
             claims=claims,
             paused=paused or (),
             domains=domains,
@@ -141,15 +142,17 @@ class HomeTab:
         pairs = zip(workspaces, answers, strict=True)
         return {workspace.name: answer for workspace, answer in pairs if answer is not None}
 
-    async def _waiting(self, workspaces: Sequence[Workspace]) -> Sequence[Waiting]:
-        found = [
-            (workspace.name, reply)
-            for workspace in workspaces
-            for reply in await self._contexts.store.records.open_replies(workspace.name)
-        ]
-        found.sort(key=lambda pair: pair[1].received_at)
-        links = await self._links([reply.alert_id for _, reply in found[: home_view.WAITING]])
-        return [
+    async def _waiting(self, workspaces: Sequence[Workspace]) -> tuple[Sequence[Waiting], Mapping[str, int]]:
+        """Those that have waited longest, and how many wait in each workspace."""
+        records, counts = self._contexts.store.records, dict[str, int]()
+        found: list[tuple[str, OpenReply]] = []
+        for workspace in workspaces:
+            unclaimed = await records.open_replies(workspace.name, most=home_view.WAITING)
+            found += [(workspace.name, reply) for reply in unclaimed.replies]
+            counts |= {workspace.name: unclaimed.count} if unclaimed.count else {}
+        found = sorted(found, key=lambda pair: pair[1].received_at)[: home_view.WAITING]
+        links = await self._links([reply.alert_id for _, reply in found])
+        waiting = [
             Waiting(
                 alert=reply.alert_id,
                 workspace=name,
@@ -161,6 +164,7 @@ class HomeTab:
             )
             for name, reply in found
         ]
+        return waiting, counts
 
     async def _paused_domains(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
         found: dict[tuple[str, str], Paused] = {}

@@ -46,6 +46,9 @@ class HomeState:
     viewed_workspace: str = ""
     """The workspace shown in full; empty: urgent things of all."""
     waiting: Sequence[Waiting] | None = None
+    """The replies that have waited longest."""
+    unclaimed: Mapping[str, int] = field(default_factory=dict)
+    """How many wait in each workspace, where any do."""
     claims: Sequence[Waiting] | None = None
     paused: Sequence[Paused] = ()
     domains: Mapping[str, Sequence[DomainHealth]] = field(default_factory=dict)

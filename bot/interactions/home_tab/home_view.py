@@ -7,7 +7,7 @@ Slack allows 100 blocks: each section shows the most urgent entries and the numb
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from bot.blockkit import card_blocks, elements
 from bot.blockkit.actions import OnAlert, OpenForm, ShowHome, write_value
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.blockkit.tables import MARKS
-from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
+from bot.interactions.home_tab.home_state import HomeState, Waiting
 from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import DOMAIN, Inboxes, Resume, Sequences, Status
 from shared.commands.pauses import Pause
@@ -36,10 +36,11 @@ def view(standing: HomeState) -> dict[str, Any]:
     """The whole tab."""
     one = standing.viewed_workspace
     whole = [*_domains(standing, one), *_sequences(standing, one)] if one else _workspaces(standing)
+    unclaimed, claims = sum(standing.unclaimed.values()), standing.claims or ()
     parts = [
         *_head(standing),
-        *_waiting("Unclaimed replies", standing.waiting, standing, most=WAITING, mine=False),
-        *_waiting("Yours", standing.claims, standing, most=CLAIMS, mine=True),
+        *_waiting("Unclaimed replies", standing.waiting, standing, count=unclaimed, most=WAITING),
+        *_waiting("Yours", claims, standing, count=len(claims), most=CLAIMS, mine=True),
         *_paused(standing),
         *whole,
     ]
@@ -99,20 +100,26 @@ def _summary(standing: HomeState) -> str:
         return "Alerts can't be shown: the database isn't available"
     if not waiting:
         return "No unclaimed replies"
-    text = show_number(len(waiting), "unclaimed reply")
-    places = len({one.workspace for one in waiting})
+    text = show_number(sum(standing.unclaimed.values()), "unclaimed reply")
+    places = len(standing.unclaimed)
     return f"{text}{f' in {places} workspaces' if places > 1 else ''}"
 
 
 def _waiting(
-    title: str, items: Sequence[Waiting] | None, standing: HomeState, *, most: int, mine: bool
+    title: str,
+    items: Sequence[Waiting] | None,
+    standing: HomeState,
+    *,
+    count: int,
+    most: int,
+    mine: bool = False,
 ) -> list[Block]:
     if not items:
         return []
-    drawn: list[Block] = [_divider(), _header(f"{title} · {len(items)}")]
+    drawn: list[Block] = [_divider(), _header(f"{title} · {count}")]
     for item in items[:most]:
         drawn += _reply(item, standing, mine=mine)
-    return [*drawn, *_more(len(items) - most, "`open` lists all of them.")]
+    return [*drawn, *_more(count - most, "`open` lists all of them.")]
 
 
 def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
@@ -161,7 +168,7 @@ def _paused(standing: HomeState) -> list[Block]:
 def _workspaces(standing: HomeState) -> list[Block]:
     def urgency(name: str) -> tuple[int, int, str]:
         rank = WORST_FIRST.index(_tone(name, standing))
-        return rank, -_count(standing.waiting, name), name.casefold()
+        return rank, -standing.unclaimed.get(name, 0), name.casefold()
 
     names = sorted(standing.workspaces, key=urgency)
     drawn: list[Block] = [_divider(), _header(f"Workspaces · {len(names)}")]
@@ -171,7 +178,8 @@ def _workspaces(standing: HomeState) -> list[Block]:
 
 def _workspace(name: str, standing: HomeState) -> Block:
     known, domains = standing.sequences.get(name), standing.domains.get(name)
-    waiting, paused = _count(standing.waiting, name), _count(standing.paused, name)
+    waiting = standing.unclaimed.get(name, 0)
+    paused = sum(one.workspace == name for one in standing.paused)
     troubled = [one for one in domains or () if one.tone is not Tone.GOOD]
     text = (
         f"{waiting} waiting" if waiting else "",
@@ -195,14 +203,10 @@ def _running(known: Sequence[Campaign] | None) -> str:
 
 def _tone(name: str, standing: HomeState) -> Tone:
     """The worst of a workspace's domains; a paused one is bad, one that cannot be asked is unknown."""
-    if _count(standing.paused, name):
+    if any(one.workspace == name for one in standing.paused):
         return Tone.BAD
     domains = standing.domains.get(name)
     return Tone.UNKNOWN if domains is None else worst(one.tone for one in domains)
-
-
-def _count(items: Iterable[Waiting | Paused] | None, workspace: str) -> int:
-    return sum(item.workspace == workspace for item in items or ())
 
 
 def _domains(standing: HomeState, one: str) -> list[Block]:

@@ -66,7 +66,8 @@ def _last_of_each(tx: Transaction, workspace: str, *, after: int) -> dict[str, t
 def changes_between(tx: Transaction, workspace: str, since: float, until: float) -> list[AuditEntry]:
     """The sequences that were paused and resumed from one moment until before another, the first first."""
     which = (audit.c.workspace == workspace) & (audit.c.at >= since) & (audit.c.at < until)
-    changes = sa.select(audit).where(which, audit.c.sequences != "").order_by(audit.c.id)
+    paused_or_resumed = audit.c.sequences != sa.literal("", literal_execute=True)
+    changes = sa.select(audit).where(which, paused_or_resumed).order_by(audit.c.id)
     return [read_audit_entry(row) for row in tx.execute(changes)]
 
 

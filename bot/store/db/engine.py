@@ -183,6 +183,7 @@ class Database:
         self._ask_database = clock is None and not self.is_sqlite
         self._writers = ThreadPoolExecutor(1 if self.is_sqlite else 4, thread_name_prefix="store")
         self._readers = ThreadPoolExecutor(1, thread_name_prefix="store-read")
+        self._reporters = ThreadPoolExecutor(1, thread_name_prefix="store-report")
         self._probes = ThreadPoolExecutor(1, thread_name_prefix="store-probe")
 
     async def write(self, work: Work[T]) -> T:
@@ -199,8 +200,12 @@ class Database:
         """Run reading work, beside the writers. Raises `RecordsUnavailable`."""
         return await self._run(self._readers, lambda: self._transact(self._read_only, work))
 
+    async def report(self, work: Work[T]) -> T:
+        """The same for what reads all of a time: buttons and cards don't wait for it."""
+        return await self._run(self._reporters, lambda: self._transact(self._read_only, work))
+
     async def probe(self, work: Work[T]) -> T:
-        """The same for what must not wait for a report: health, metrics, webhook secrets."""
+        """The same for what waits for no other reading: health, metrics, webhook secrets."""
         return await self._run(self._probes, lambda: self._transact(self._read_only, work))
 
     async def run(self, job: Callable[[sa.Engine], T]) -> T:
@@ -270,7 +275,7 @@ class Database:
             self._file = database.OpenFile(self._url)
 
     async def aclose(self) -> None:
-        for pool in (self._writers, self._readers, self._probes):
+        for pool in (self._writers, self._readers, self._reporters, self._probes):
             await asyncio.to_thread(pool.shutdown)
         self.engine.dispose()
         if self._file is not None:
@@ -309,6 +314,18 @@ def reads(
     @wraps(method)
     async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.database.read(lambda tx: method(self, tx, *args, **kwargs))
+
+    return run
+
+
+def reports(
+    method: Callable[Concatenate[R, Transaction, P], T],
+) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+    """Run a method of a repository in a reading transaction that may take long, beside the other readers."""
+
+    @wraps(method)
+    async def run(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.report(lambda tx: method(self, tx, *args, **kwargs))
 
     return run
 

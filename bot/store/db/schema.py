@@ -105,7 +105,15 @@ _OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None)
 partial_index("ix_alerts_unhandled", alerts.c.received_at, alerts.c.workspace, where=_OPEN)
 _PAUSED = (alerts.c.kind == "domain.paused") & alerts.c.recovered_at.is_(None)
 partial_index("ix_alerts_not_recovered", alerts.c.received_at, alerts.c.workspace, where=_PAUSED)
-sa.Index("ix_alerts_open", alerts.c.workspace, alerts.c.kind, alerts.c.claimed_by)
+sa.Index("ix_alerts_kind", alerts.c.workspace, alerts.c.kind, alerts.c.received_at)
+_UNCLAIMED = (alerts.c.kind == "reply.interested") & alerts.c.waiting_since.is_not(None)
+partial_index("ix_alerts_unclaimed", alerts.c.workspace, alerts.c.received_at, alerts.c.id, where=_UNCLAIMED)
+partial_index(
+    "ix_alerts_claimed_at", alerts.c.workspace, alerts.c.claimed_at, where=alerts.c.claimed_at.is_not(None)
+)
+partial_index(
+    "ix_alerts_handled_at", alerts.c.workspace, alerts.c.handled_at, where=alerts.c.handled_at.is_not(None)
+)
 
 posts = sa.Table(
     "posts",
@@ -327,6 +335,7 @@ audit = sa.Table(
     text("sequences"),  # JSON: the ids of those that it paused or resumed
     text("reason"),  # of a pause
 )
+partial_index("ix_audit_changes", audit.c.workspace, audit.c.at, where=audit.c.sequences != "")
 
 known_leads = (
     sa.Table(  # interested leads, whether announced, there before the first start, or not yet announced

@@ -110,6 +110,6 @@ def unclaimed(workspace: str) -> sa.Select[int, float | None]:
 def is_unclaimed(workspace: str) -> sa.ColumnElement[bool]:
     return (
         (alerts.c.workspace == workspace)
-        & (alerts.c.kind == INTERESTED)
+        & (alerts.c.kind == sa.literal(INTERESTED, literal_execute=True))
         & alerts.c.waiting_since.is_not(None)
     )

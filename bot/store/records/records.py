@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -20,21 +21,22 @@ from bot.store.alerts import sequence_changes as timer_rows
 from bot.store.alerts.changes import changes_between
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.sequence_changes import SequenceChanges, read_timer
-from bot.store.db.engine import Repository, Transaction, probes, reads, writes
+from bot.store.db.engine import Repository, Transaction, probes, reads, reports, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, posts, sightings, subscriptions, timers
 from bot.store.instance import last_seen
 from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
 from bot.store.queue.intake import address
 from bot.store.queue.outbox import give_up
-from bot.store.queue.post_kinds import SPIKE
+from bot.store.queue.post_kinds import ALERT, SPIKE
 from bot.store.queue.posts import State
-from bot.store.records import counts
-from shared.api.event_kinds import INTERESTED, PAUSED
+from bot.store.records import counts, waits
+from shared.api.event_kinds import PAUSED
 from shared.domain.records import (
+    MOST_OPEN,
     AlertsSummary,
     AuditEntry,
-    ClaimTime,
     DomainIncident,
+    Grouping,
     InterestedReply,
     LeadReply,
     OpenReply,
@@ -42,6 +44,8 @@ from shared.domain.records import (
     PositiveReply,
     Subscription,
     Timer,
+    UnclaimedReplies,
+    Waits,
 )
 from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
 
@@ -82,36 +86,46 @@ def _status(alert: AlertRow) -> str:
     return f"claimed by @{alert.claimed_name}" if alert.claimed_name else "unclaimed"
 
 
-def read_period(tx: Transaction, workspace: str, since: float, until: float) -> PeriodRecords:
+def read_period(tx: Transaction, workspace: str, since: float, until: float, *, late: float) -> PeriodRecords:
     """From one moment until before another."""
-    c = alerts.c
-    within = (c.workspace == workspace) & (c.received_at >= since) & (c.received_at < until)
-    replies = ALERT_ROWS.where(within, c.kind == INTERESTED).order_by(c.received_at)
-    paused = sa.select(*OWN).where(within, c.kind == PAUSED).order_by(c.received_at)
+    within = _within(workspace, since, until)
+    paused = sa.select(*OWN).where(within, alerts.c.kind == PAUSED).order_by(alerts.c.received_at)
     spikes = (
         sa.select(posts.c.created_at, posts.c.note)
-        .where(posts.c.workspace == workspace, posts.c.kind == SPIKE)
+        .where(posts.c.workspace == workspace, posts.c.kind == SPIKE, _IS_NO_ALERT)
         .where(posts.c.created_at >= since, posts.c.created_at < until)
     )
+    replies = sa.select(sa.func.count()).where(within, waits.is_interested(workspace))
     incidents = [_paused_domain(row) for row in read_alerts(tx, paused)]
     incidents += [_spike(at, note) for at, note in tx.execute(spikes)]
     return PeriodRecords(
-        positive=[_positive_reply(row) for row in read_alerts(tx, replies)],
+        replies=tx.scalar(replies) or 0,
+        touches=waits.until_touched(tx, workspace, since, until, late=late),
         incidents=sorted(incidents, key=lambda one: one.at),
         changes=changes_between(tx, workspace, since, until),
     )
 
 
-def _positive_reply(alert: AlertRow) -> PositiveReply:
-    """Its texts are unknown once the body of the delivery is pruned."""
+_IS_NO_ALERT = posts.c.kind != sa.literal(ALERT, literal_execute=True)
+"""In the words of the index over messages that are no alerts."""
+
+
+def _within(workspace: str, since: float, until: float) -> sa.ColumnElement[bool]:
+    c = alerts.c
+    return (c.workspace == workspace) & (c.received_at >= since) & (c.received_at < until)
+
+
+def _positive_reply(alert: AlertRow, *, named: bool) -> PositiveReply:
+    """Who wrote it is unknown once the body of the delivery is pruned, except for the address."""
     touched = min(filter(None, (alert.claimed_at, alert.handled_at)), default=None)
+    lead = alert.event.lead if named else None
     return PositiveReply(
         at=alert.received,
         sequence=alert.sequence,
         touched_after=None if touched is None else timedelta(seconds=max(0.0, touched - alert.received_at)),
-        lead=alert.event.lead.name,
-        company=alert.event.lead.company or "",
-        email=alert.email,
+        lead=lead.name if lead else "",
+        company=(lead.company or "") if lead else "",
+        email=alert.email if lead else "",
     )
 
 
@@ -129,11 +143,13 @@ def _spike(at: float, note: str) -> DomainIncident:
     return DomainIncident(at=moment(at), text=str(json.loads(note).get("title", "")))
 
 
-MOST_OPEN = 5_000
+MOST_KNOWN = 5_000
+"""Interested replies by which the dashboard knows who answered."""
 LOOKED_BACK = 5_000
 """Entries of the audit in which the last change of a sequence is looked for."""
 
 
+_OLDEST = (alerts.c.received_at, alerts.c.id)
 _SUBSCRIPTION = [subscriptions.c[field.name] for field in fields(Subscription)]
 
 
@@ -191,10 +207,19 @@ class CommandRecords(Repository):
         return found
 
     @reads
-    def open_replies(self, tx: Transaction, workspace: str) -> Sequence[OpenReply]:
-        """Unclaimed interested replies, the oldest first."""
-        query = ALERT_ROWS.where(counts.is_unclaimed(workspace)).order_by(alerts.c.received_at)
-        return [_open_reply(alert) for alert in read_alerts(tx, query.limit(MOST_OPEN))]
+    def open_replies(
+        self, tx: Transaction, workspace: str, *, first: int = 0, most: int = MOST_OPEN
+    ) -> UnclaimedReplies:
+        """`most` unclaimed interested replies from number `first` on, and the count of all."""
+        # Which are shown is looked up in the index alone: the deliveries of the pages before aren't read.
+        page = sa.select(alerts.c.id).where(counts.is_unclaimed(workspace)).order_by(*_OLDEST)
+        shown = ALERT_ROWS.where(alerts.c.id.in_(page.offset(first).limit(most))).order_by(*_OLDEST)
+        count, oldest = tx.execute(counts.unclaimed(workspace)).one()
+        return UnclaimedReplies(
+            count=count,
+            oldest_at=moment(oldest),
+            replies=[_open_reply(alert) for alert in read_alerts(tx, shown)] if most > 0 else (),
+        )
 
     @reads
     def interested_replies(self, tx: Transaction, workspace: str) -> Sequence[InterestedReply]:
@@ -202,9 +227,9 @@ class CommandRecords(Repository):
         c = alerts.c
         query = (
             sa.select(c.email, c.received_at, c.sequence, c.claimed_name, c.handled_name)
-            .where(c.workspace == workspace, c.kind == INTERESTED)
+            .where(waits.is_interested(workspace))
             .order_by(c.received_at.desc())
-            .limit(MOST_OPEN)
+            .limit(MOST_KNOWN)
         )
         return [
             InterestedReply(
@@ -220,35 +245,31 @@ class CommandRecords(Repository):
     def last_reply(self, tx: Transaction, workspace: str, email: str) -> LeadReply | None:
         return last_reply(tx, workspace, email)
 
-    @reads
-    def claim_times(self, tx: Transaction, workspace: str, since: datetime) -> Sequence[ClaimTime]:
-        """How long the replies claimed since then had waited, the first claimed first."""
-        query = (
-            sa.select(alerts)
-            .where(alerts.c.workspace == workspace, alerts.c.kind == INTERESTED)
-            .where(alerts.c.claimed_at >= since.timestamp())
-            .order_by(alerts.c.claimed_at)
-        )
-        return [
-            ClaimTime(
-                name=row.claimed_name,
-                sequence=row.sequence,
-                waited=timedelta(seconds=max(0.0, row.claimed_at - row.received_at)),
-                at=moment(row.claimed_at),
-            )
-            for row in tx.execute(query)
-        ]
+    @reports
+    def claim_times(
+        self,
+        tx: Transaction,
+        workspace: str,
+        since: datetime,
+        until: datetime,
+        *,
+        by: Grouping = "",
+        late: float,
+    ) -> Sequence[Waits]:
+        """How long the replies claimed in this time had waited, who or what has most first."""
+        return waits.until_claimed(tx, workspace, since.timestamp(), until.timestamp(), by=by, late=late)
 
-    @reads
-    def done_times(self, tx: Transaction, workspace: str, since: datetime) -> Sequence[tuple[str, datetime]]:
-        """Who marked interested replies as done since then, and when."""
-        query = (
-            sa.select(alerts.c.handled_name, alerts.c.handled_at)
-            .where(alerts.c.workspace == workspace, alerts.c.kind == INTERESTED)
-            .where(alerts.c.handled_at >= since.timestamp())
-            .order_by(alerts.c.handled_at)
+    @reports
+    def done_counts(
+        self, tx: Transaction, workspace: str, since: datetime, until: datetime
+    ) -> Mapping[str, int]:
+        """How many interested replies each person marked as done in this time."""
+        c = alerts.c
+        done = waits.is_interested(workspace) & (c.handled_at >= since.timestamp())
+        query = sa.select(c.handled_name, sa.func.count().label("number")).where(
+            done, c.handled_at < until.timestamp()
         )
-        return [(name, moment(at)) for name, at in tx.execute(query)]
+        return {row.handled_name: row.number for row in tx.execute(query.group_by(c.handled_name))}
 
     @reads
     def domain_sequences(
@@ -272,7 +293,7 @@ class CommandRecords(Repository):
         newest = tx.scalar(sa.select(sa.func.max(audit.c.id))) or 0
         return changes.last_changes(tx, workspace, sequences, after=newest - LOOKED_BACK)
 
-    @reads
+    @reports
     def arrivals(
         self, tx: Transaction, workspace: str, since: datetime, until: datetime
     ) -> Mapping[str, int]:
@@ -284,10 +305,29 @@ class CommandRecords(Repository):
             came[row.kind] += row.seen
         return {kind: count for kind, count in came.items() if kind}
 
-    @reads
-    def period(self, tx: Transaction, workspace: str, since: datetime, until: datetime) -> PeriodRecords:
+    @reports
+    def period(
+        self, tx: Transaction, workspace: str, since: datetime, until: datetime, *, late: float
+    ) -> PeriodRecords:
         """What a client report tells of the time from one moment until before another."""
-        return read_period(tx, workspace, since.timestamp(), until.timestamp())
+        return read_period(tx, workspace, since.timestamp(), until.timestamp(), late=late)
+
+    @reports
+    def positive_replies(
+        self,
+        tx: Transaction,
+        workspace: str,
+        since: datetime,
+        until: datetime,
+        *,
+        most: int | None = None,
+        named: bool = False,
+    ) -> Sequence[PositiveReply]:
+        """Interested replies of this time, the first first; who wrote them is read only if `named`."""
+        within = _within(workspace, since.timestamp(), until.timestamp()) & waits.is_interested(workspace)
+        query: sa.Select[Any] = ALERT_ROWS if named else sa.select(*OWN)
+        rows = read_alerts(tx, query.where(within).order_by(alerts.c.received_at).limit(most))
+        return [_positive_reply(row, named=named) for row in rows]
 
     @reads
     def subscriptions(self, tx: Transaction, workspace: str, channel: str) -> Sequence[Subscription]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from operator import itemgetter
-from statistics import median
 
 from shared.api.event_kinds import EVENTS
 from shared.api.http.rate_limit import Priority
@@ -17,12 +15,13 @@ from shared.commands.arguments import Inboxes, Open
 from shared.commands.periods import Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
-from shared.domain.records import ClaimTime, OpenReply
+from shared.domain.records import UnclaimedReplies, Waits
 from shared.domain.snapshot import is_known_from, service_day
 from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.operations.replies import LATE_SECONDS
 from shared.operations.reports import people
 from shared.operations.reports.overview import Part, read_part
 from shared.operations.reports.stats import group_names, label_of, total_facts
@@ -60,6 +59,15 @@ class Period:
         return show_days(self.first, self.last)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """How long replies waited until they were claimed: in the period, in the one before, by sequence. None: no claims."""
+
+    now: Waits | None
+    before: Waits | None
+    by_sequence: Sequence[Waits]
+
+
 async def digest_card(context: CommandContext, *, every: str = "day", so_far: bool = False) -> Card:
     """The period that ended yesterday, or today so far, against the one before: rates, who claimed, what waits."""
     today = service_day(context.client, now=context.now())
@@ -70,9 +78,9 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
         read_part(context.client.list_inboxes()),
         read_part(_arrivals(context, period)),
         read_part(_open(context)),
-        read_part(_claims(context, since=period.before.span[0])),
+        read_part(_claims(context, period)),
     )
-    speeds = await read_part(people.read_speeds(context, *period.span))
+    speeds = (await read_part(people.read_speeds(context, *period.span))).value or people.Speeds()
     known = await read_part(is_known_from(context.client, period.before.first, priority=Priority.BULK))
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
     whose = "Digest" if context.workspace.name == DEFAULT else f"Digest of {context.workspace.name}"
@@ -83,13 +91,13 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
         facts=(
             *_numbers(days, length=period.length, compared=bool(known.value) and not so_far),
             *_extremes(sequences),
-            *_times(claims, period),
+            *_times(claims.value),
             _came(came, so_far=so_far),
             _waiting(replies, context=context),
             _domains(inboxes, verdict),
         ),
-        table=people.speed_table(speeds.value or ()),
-        charts=(*_charts(days, last=period.last), *people.speed_charts(speeds.value or ())),
+        table=people.speed_table(speeds),
+        charts=(*_charts(days, last=period.last), *people.speed_charts(speeds)),
         buttons=_BUTTONS,
     )
 
@@ -122,8 +130,13 @@ async def _by_sequence(context: CommandContext, period: Period) -> tuple[tuple[s
     return tuple((label_of(row, names), row) for row in rows)
 
 
-async def _claims(context: CommandContext, *, since: datetime) -> Sequence[ClaimTime]:
-    return await need_records(context).claim_times(context.workspace.name, since)
+async def _claims(context: CommandContext, period: Period) -> Claims:
+    records, name = need_records(context), context.workspace.name
+    late = float(LATE_SECONDS)
+    now = await records.claim_times(name, *period.span, late=late)
+    before = await records.claim_times(name, *period.before.span, late=late)
+    by_sequence = await records.claim_times(name, *period.span, by="sequence", late=late)
+    return Claims(now=next(iter(now), None), before=next(iter(before), None), by_sequence=by_sequence)
 
 
 async def _arrivals(context: CommandContext, period: Period) -> tuple[Mapping[str, int], Mapping[str, int]]:
@@ -131,8 +144,8 @@ async def _arrivals(context: CommandContext, period: Period) -> tuple[Mapping[st
     return await records.arrivals(name, *period.span), await records.arrivals(name, *period.before.span)
 
 
-async def _open(context: CommandContext) -> Sequence[OpenReply]:
-    return await need_records(context).open_replies(context.workspace.name)
+async def _open(context: CommandContext) -> UnclaimedReplies:
+    return await need_records(context).open_replies(context.workspace.name, most=0)
 
 
 def _numbers(part: Part[tuple[StatsRow, ...]], *, length: int, compared: bool) -> tuple[Fact, ...]:
@@ -162,35 +175,26 @@ def _extremes(part: Part[tuple[tuple[str, StatsRow], ...]]) -> tuple[Fact, ...]:
     )
 
 
-def _times(part: Part[Sequence[ClaimTime]], period: Period) -> tuple[Fact, ...]:
-    """The median time to claim, of all and against before, per person and per sequence."""
-    claims, earlier = _within(part.value, period), _within(part.value, period.before)
-    if not claims:
+def _times(claims: Claims | None) -> tuple[Fact, ...]:
+    """The median time to claim, of all and against before, and per sequence."""
+    if claims is None or claims.now is None:
         return ()
-    before = f", {_median(earlier)} before" if earlier else ""
-    everybody = f"median {_median(claims)} ({show_number(len(claims), 'claim')}){before}"
+    before = f", {_median(claims.before)} before" if claims.before else ""
+    everybody = f"median {_median(claims.now)} ({show_number(claims.now.count, 'claim')}){before}"
     return (
         Fact(label="Time to claim", value=everybody),
-        Fact(label="By sequence", value=_medians((one.sequence or "no sequence", one) for one in claims)),
+        Fact(label="By sequence", value=_medians(claims.by_sequence)),
     )
 
 
-def _within(claims: Sequence[ClaimTime] | None, period: Period) -> list[ClaimTime]:
-    began, ended = period.span
-    return [one for one in claims or () if began <= one.at < ended]
-
-
-def _medians(named: Iterable[tuple[str, ClaimTime]]) -> str:
-    groups: defaultdict[str, list[ClaimTime]] = defaultdict(list)
-    for name, one in named:
-        groups[name].append(one)
-    order = sorted(groups, key=lambda name: median(one.waited.total_seconds() for one in groups[name]))
+def _medians(groups: Sequence[Waits]) -> str:
+    order = sorted(groups, key=lambda one: one.median or 0.0)
     more = f", and {len(order) - 5} more" if len(order) > 5 else ""
-    return ", ".join(f"{name} {_median(groups[name])}" for name in order[:5]) + more
+    return ", ".join(f"{one.name or 'no sequence'} {_median(one)}" for one in order[:5]) + more
 
 
-def _median(claims: Sequence[ClaimTime]) -> str:
-    return show_span(timedelta(seconds=median(one.waited.total_seconds() for one in claims)))
+def _median(claims: Waits) -> str:
+    return show_span(timedelta(seconds=claims.median or 0.0))
 
 
 def _charts(part: Part[tuple[StatsRow, ...]], *, last: date) -> tuple[Chart, ...]:
@@ -220,15 +224,15 @@ def _came(part: Part[tuple[Mapping[str, int], Mapping[str, int]]], *, so_far: bo
     return Fact(label="New events", value=", ".join(counts) or "none")
 
 
-def _waiting(part: Part[Sequence[OpenReply]], *, context: CommandContext) -> Fact:
+def _waiting(part: Part[UnclaimedReplies], *, context: CommandContext) -> Fact:
     if part.value is None:
         return part.unknown("Unclaimed replies")
-    if not part.value:
+    if part.value.oldest_at is None:
         return Fact(label="Unclaimed replies", value="none", tone=Tone.GOOD)
-    oldest = context.now() - min(reply.received_at for reply in part.value)
+    oldest = context.now() - part.value.oldest_at
     return Fact(
         label="Unclaimed replies",
-        value=f"{len(part.value)}, the oldest for {show_span(oldest)}",
+        value=f"{part.value.count:,}, the oldest for {show_span(oldest)}",
         tone=Tone.WARN,
     )
 

@@ -9,18 +9,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, timedelta
 from pathlib import Path
+from typing import Any
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
 from shared.client_report.logo import read_brand
-from shared.client_report.model import Bucket, Change, ClientReport, DomainReport, report_data, without_leads
+from shared.client_report.model import (
+    MOST_REPLIES,
+    REPLY_WINDOW,
+    Bucket,
+    Change,
+    ClientReport,
+    DomainReport,
+    report_data,
+    without_leads,
+)
 from shared.client_report.page import page
 from shared.commands.periods import Period, Report
 from shared.commands.result import Result
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import roll_up
-from shared.domain.records import PeriodRecords
+from shared.domain.records import PeriodRecords, PositiveReply
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.history import History, HistoryUnavailable
@@ -67,14 +77,15 @@ def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple
 
 def _touch(made: ClientReport) -> Fact:
     label = "Response time"
-    if made.positive is None:
+    touches = made.touches
+    if touches is None:
         return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)
-    if made.median_touch is None:
+    if touches.median is None:
         return Fact(label=label, value="no positive replies handled yet")
-    typical = show_span(timedelta(seconds=made.median_touch))
-    waiting = len(made.positive) - len(made.first_touches)
-    left = f", {waiting} not handled yet" if waiting else ""
-    return Fact(label=label, value=f"median {typical} of {len(made.first_touches)}{left}")
+    typical = show_span(timedelta(seconds=touches.median))
+    waiting = made.replies - touches.count
+    left = f", {waiting:,} not handled yet" if waiting else ""
+    return Fact(label=label, value=f"median {typical} of {touches.count:,}{left}")
 
 
 def _domains(made: ClientReport) -> Fact:
@@ -123,8 +134,13 @@ def _write(path: Path, text: str) -> None:
         fresh.unlink(missing_ok=True)
 
 
-async def read_report(period: Period, context: CommandContext) -> ClientReport:
-    """Everything that the page shows; what can't be read is listed in the gaps. Raises `OutreachError` for the counts."""
+async def read_report(
+    period: Period, context: CommandContext, *, most: int | None = MOST_REPLIES, named: bool = False
+) -> ClientReport:
+    """Everything that the page shows; what can't be read is listed in the gaps. Raises `OutreachError` for the counts.
+
+    `most` positive replies are listed, all of them if it is None; who wrote them is read only if `named`.
+    """
     asked = range_of(period, today=service_day(context.client, now=context.now()))
     rows, names, buckets, inboxes, past = await asyncio.gather(
         _stats(context, asked.start, asked.end),
@@ -133,7 +149,12 @@ async def read_report(period: Period, context: CommandContext) -> ClientReport:
         read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
         read_past(asked, by="sequence", context=context),
     )
-    recorded, courses = await asyncio.gather(read_part(_period(context, asked)), _courses(context, asked))
+    recorded, positive, courses = await asyncio.gather(
+        read_part(_period(context, asked)),
+        read_part(_positive(context, asked, most=most, named=named)),
+        _courses(context, asked),
+    )
+    known = recorded.value if positive.value is not None else None
     return ClientReport(
         workspace=context.workspace.name,
         first=asked.start,
@@ -148,16 +169,18 @@ async def read_report(period: Period, context: CommandContext) -> ClientReport:
         before_days=(before.start, before.end) if (before := asked.compared_with) else None,
         buckets=buckets,
         domains=_domain_reports(inboxes, courses, context),
-        positive=None if recorded.value is None else tuple(recorded.value.positive),
-        incidents=None if recorded.value is None else tuple(recorded.value.incidents),
-        changes=None
-        if recorded.value is None
-        else tuple(Change(at=one.at, who=one.actor.name, text=one.result) for one in recorded.value.changes),
-        gaps=_gaps(recorded, inboxes),
+        replies=known.replies if known else 0,
+        touches=known.touches if known else None,
+        positive=positive.value if known else None,
+        incidents=tuple(known.incidents) if known else None,
+        changes=tuple(Change(at=one.at, who=one.actor.name, text=one.result) for one in known.changes)
+        if known
+        else None,
+        gaps=_gaps(recorded if recorded.error else positive, inboxes),
     )
 
 
-def _gaps(recorded: Part[PeriodRecords], inboxes: Part[tuple[Inbox, ...]]) -> tuple[str, ...]:
+def _gaps(recorded: Part[Any], inboxes: Part[tuple[Inbox, ...]]) -> tuple[str, ...]:
     meanings = (
         (recorded, "Positive replies, incidents and changes are unavailable"),
         (inboxes, "Domain health is unavailable"),
@@ -182,7 +205,23 @@ async def _buckets(context: CommandContext, asked: Range) -> tuple[Bucket, ...]:
 
 async def _period(context: CommandContext, asked: Range) -> PeriodRecords:
     start, end = asked.moments(UTC)
-    return await need_records(context).period(context.workspace.name, start, end)
+    return await need_records(context).period(context.workspace.name, start, end, late=REPLY_WINDOW)
+
+
+async def _positive(
+    context: CommandContext, asked: Range, *, most: int | None, named: bool
+) -> tuple[PositiveReply, ...]:
+    """Where all are listed, each day by itself: one long reading is interrupted by PostgreSQL."""
+    records, name = need_records(context), context.workspace.name
+    start, end = asked.moments(UTC)
+    if most is not None:
+        return tuple(await records.positive_replies(name, start, end, most=most, named=named))
+    found: list[PositiveReply] = []
+    while start < end:
+        day_end = min(end, start + timedelta(days=1))
+        found += await records.positive_replies(name, start, day_end, named=named)
+        start = day_end
+    return tuple(found)
 
 
 async def _courses(context: CommandContext, asked: Range) -> Mapping[str, tuple[float, ...]]:

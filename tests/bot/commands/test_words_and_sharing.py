@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 
 from bot.blockkit.actions import line_of
 from sandbox.slack.state import seed
+from shared.domain.records import OpenReply
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import socket_harness
@@ -79,8 +80,12 @@ async def test_a_guest_sees_an_answer_and_cannot_share_it_with_the_channel(bot: 
 async def test_a_change_behind_another_line_is_not_made_unannounced(bot: BotHarness, remote: Remote) -> None:
     assert await bot.deliver(interested(1)) == 200
     assert bot.running is not None
-    waiting = bot.running.store.records.open_replies
-    (reply,) = await until(lambda: waiting("default"))
+    records = bot.running.store.records
+
+    async def waiting() -> Sequence[OpenReply]:
+        return (await records.open_replies("default")).replies
+
+    (reply,) = await until(waiting)
     await bot.control(
         "command", text=f"/outreach claim {reply.alert_id} > pause sq_0001", user=seed.BEN.id, wait=10
     )

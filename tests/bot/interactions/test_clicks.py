@@ -150,7 +150,7 @@ async def test_a_card_whose_alert_was_forgotten_says_so(bot: BotHarness) -> None
 
     async def forgotten() -> bool:
         await store.retention.prune(bodies_after=-60, hashes_after=-60)
-        return not await store.records.open_replies("default")
+        return not (await store.records.open_replies("default")).replies
 
     await until(forgotten)
     menu = {"action_id": "run_menu", "value": value(message, "Mark done")}

@@ -90,6 +90,7 @@ def test_home_is_inside_every_limit_whatever_the_account(
         workspaces=workspaces,
         viewed_workspace=one,
         waiting=replies,
+        unclaimed={AGENCY[0]: len(replies)} if replies else {},
         claims=replies,
         domains={} if inboxes is None else {AGENCY[0]: roll_up(inboxes)},
         sequences={} if known is None else {AGENCY[0]: known},

@@ -69,7 +69,7 @@ async def test_claimed_done_and_snoozed_replies_get_no_reminder(
         await store.alerts.snooze(alert, ANN, until=clock.now + 12 * HOUR)
     clock.now += 3 * HOUR
     assert await sweep(store, clock) == []
-    assert await store.records.open_replies("default") == []
+    assert not (await store.records.open_replies("default")).replies
 
 
 async def test_a_snoozed_reply_shows_its_end_and_is_unclaimed_again_then(
@@ -84,7 +84,7 @@ async def test_a_snoozed_reply_shows_its_end_and_is_unclaimed_again_then(
     (back,) = await sweep(store, clock)
     assert back.kind == "back"
     assert "@ann" in rendering.read_note(back.note).text[0]
-    assert len(await store.records.open_replies("default")) == 1
+    assert len((await store.records.open_replies("default")).replies) == 1
     clock.now += 6 * MINUTE
     assert [post.kind for post in await sweep(store, clock)] == ["reminder"]
 

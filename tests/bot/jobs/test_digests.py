@@ -97,7 +97,7 @@ async def test_what_was_claimed_and_counted_yesterday_is_in_the_digest_and_a_res
         await bot.control("click", channel=card["channel"], ts=card["ts"], text="Claim", user=seed.BEN.id)
 
         async def claimed() -> bool:
-            return bool(await running.store.records.claim_times("default", yesterday))
+            return bool(await running.store.records.claim_times("default", yesterday, moment(), late=60))
 
         await until(claimed)
         back = "UPDATE alerts SET claimed_at = claimed_at - 86400, received_at = received_at - 86640"

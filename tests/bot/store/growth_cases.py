@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from slack_sdk.oauth.installation_store import Installation
@@ -161,6 +161,10 @@ async def _lookup(one: Skewed) -> Any:
 async def _prune(one: Skewed) -> None:
     while (await one.store.retention.prune(bodies_after=5 * DAY, hashes_after=8 * DAY)).more:
         pass
+
+
+def _month(one: Skewed) -> tuple[datetime, datetime]:
+    return moment(one.now) - timedelta(days=30), moment(one.now)
 
 
 LISTED = "it returns them"
@@ -393,16 +397,19 @@ RECORDS: Mapping[str, Case] = {
     "CommandRecords.bot_is_running": lists("it looks at each bot of the last day", lambda one: one.store.records.bot_is_running()),
     "CommandRecords.summary": lists("it counts what is open", lambda one: one.store.records.summary(one.workspace)),
     "CommandRecords.backlogs": lists("it counts what is open", lambda one: one.store.records.backlogs()),
-    "CommandRecords.open_replies": lists(LISTED, lambda one: one.store.records.open_replies(one.workspace)),
+    "CommandRecords.open_replies": lists(
+        "it counts them", lambda one: one.store.records.open_replies(one.workspace, most=15)
+    ),
     "CommandRecords.interested_replies": lists(LISTED, lambda one: one.store.records.interested_replies(one.workspace)),
     "CommandRecords.last_reply": lists(
         "it sorts the replies of the lead", lambda one: one.store.records.last_reply(one.workspace, EMAIL)
     ),
     "CommandRecords.claim_times": lists(
-        LISTED, lambda one: one.store.records.claim_times(one.workspace, moment(one.now) - timedelta(days=30))
+        "it finds their median",
+        lambda one: one.store.records.claim_times(one.workspace, *_month(one), by="person", late=300.0),
     ),
-    "CommandRecords.done_times": lists(
-        LISTED, lambda one: one.store.records.done_times(one.workspace, moment(one.now) - timedelta(days=30))
+    "CommandRecords.done_counts": lists(
+        "it counts them", lambda one: one.store.records.done_counts(one.workspace, *_month(one))
     ),
     "CommandRecords.domain_sequences": lists(
         "it counts what the domain had",
@@ -416,8 +423,10 @@ RECORDS: Mapping[str, Case] = {
         lambda one: one.store.records.arrivals(one.workspace, moment(one.now) - timedelta(days=1), moment(one.now)),
     ),
     "CommandRecords.period": lists(
-        LISTED,
-        lambda one: one.store.records.period(one.workspace, moment(one.now) - timedelta(days=30), moment(one.now)),
+        "it finds their median", lambda one: one.store.records.period(one.workspace, *_month(one), late=300.0)
+    ),
+    "CommandRecords.positive_replies": flat(
+        lambda one: one.store.records.positive_replies(one.workspace, *_month(one), most=20, named=True)
     ),
     "CommandRecords.subscriptions": lists(LISTED, lambda one: one.store.records.subscriptions(one.workspace, CALM)),
     "CommandRecords.subscribe": flat(

@@ -12,7 +12,7 @@ from bot.store import Store
 from bot.store.alerts.spikes import Subject
 from bot.store.db.schema import alerts
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import Actor, AuditEntry
+from shared.domain.records import Actor, AuditEntry, PeriodRecords, Waits
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 
@@ -45,14 +45,20 @@ async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, cl
     clock.now += 3600
     await arrive(store, interested(3))
 
-    found = await store.records.period("default", at(began), at(began + 600))
-    assert [one.touched_after for one in found.positive] == [timedelta(seconds=60), None]
-    assert found.positive[0].email
-    assert found.positive[0].lead
+    span = at(began), at(began + 600)
+    found = await store.records.period("default", *span, late=3600)
+    assert (found.replies, found.touches) == (2, Waits(count=1, median=60.0, p90=60.0, in_time=1))
+    positive = await store.records.positive_replies("default", *span, named=True)
+    assert [one.touched_after for one in positive] == [timedelta(seconds=60), None]
+    assert positive[0].email
+    assert positive[0].lead
+    (unnamed,) = await store.records.positive_replies("default", *span, most=1)
+    assert unnamed == replace(positive[0], email="", lead="", company="")
     assert {one.text for one in found.incidents} == {
         "The service paused mail.example",
         "12 bounces on mail.example",
     }
     assert [one.result for one in found.changes] == ["failed follow-ups (sq_1) paused"]
-    nothing = await store.records.period("other", at(began), at(began + 600))
-    assert (nothing.positive, nothing.incidents, nothing.changes) == ([], [], [])
+    nothing = await store.records.period("other", *span, late=3600)
+    assert nothing == PeriodRecords(incidents=[], changes=[])
+    assert await store.records.positive_replies("other", *span) == []

@@ -39,7 +39,7 @@ async def test_an_interested_lead_without_a_delivery_is_announced_late_and_once(
     clock.now += 61
     assert (await store.found_leads.compare("default", old | fields | new, grace=60))[:2] == (1, 0)
     await store.deliveries.route(routes().decide)
-    assert [reply.email for reply in await store.records.open_replies("default")] == [
+    assert [reply.email for reply in (await store.records.open_replies("default")).replies] == [
         "ada1@acme.example",
         "new@x.example",
     ]
@@ -57,7 +57,7 @@ async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_th
     await store.deliveries.route(routes().decide)
     for number in (1, 2):
         await arrive(store, interested(1), number=number)
-    (reply,) = await store.records.open_replies("default")
+    (reply,) = (await store.records.open_replies("default")).replies
     assert reply.sequence == "Q3 founders"
     (turn,) = (await store.leases.claim(limit=5)).turns
     await store.outcomes.settle(turn, Sent(ts="1"))
@@ -82,7 +82,7 @@ async def test_a_delivery_that_comes_while_its_lead_is_being_found_makes_one_ale
     await store.arrivals.append([Arrival(workspace="default", body=body, at=clock.now)], number=1)
     for _ in range(3 if "before" in delivered else 1):
         await store.deliveries.route(routes().decide, limit=1 if "before" in delivered else 50)
-    assert sorted(reply.email for reply in await store.records.open_replies("default")) == [
+    assert sorted(reply.email for reply in (await store.records.open_replies("default")).replies) == [
         "ada2@acme.example",
         "straße1@acme.example",
     ]
@@ -103,7 +103,9 @@ async def test_two_that_look_at_once_and_see_a_lead_in_two_forms_announce_it_onc
             await until(lambda: someone_waits(store))
     await looking
     await store.deliveries.route(routes().decide)
-    assert [reply.email for reply in await store.records.open_replies("default")] == ["ada@acme.example"]
+    assert [reply.email for reply in (await store.records.open_replies("default")).replies] == [
+        "ada@acme.example"
+    ]
 
 
 async def someone_waits(store: Store) -> bool:
@@ -127,5 +129,5 @@ async def test_two_processes_that_route_a_lead_and_its_delivery_make_one_alert(
         await store.found_leads.compare("default", {one: found[one]}, grace=60)
         clock.now += 1
     await asyncio.gather(*(store.deliveries.route(routes().decide, limit=1) for _ in range(50)))
-    emails = [reply.email for reply in await store.records.open_replies("default")]
+    emails = [reply.email for reply in (await store.records.open_replies("default")).replies]
     assert sorted(emails) == sorted(found)

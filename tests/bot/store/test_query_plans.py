@@ -19,7 +19,8 @@ from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import Actor
+from shared.domain.records import Actor, Grouping
+from shared.domain.wall_clock import moment
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
 from tests.growth import database_work, nodes, rows_read
@@ -228,6 +229,13 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.records.summary("w1")
         await store.records.open_replies("w1")
         await store.records.interested_replies("w1")
+        week = moment(store.database.clock() - 7 * DAY), moment(store.database.clock())
+        groupings: tuple[Grouping, ...] = ("", "person", "sequence")
+        for by in groupings:
+            await store.records.claim_times("w1", *week, by=by, late=60)
+        await store.records.done_counts("w1", *week)
+        await store.records.period("w1", *week, late=60)
+        await store.records.positive_replies("w1", *week, most=20, named=True)
         await store.confirmations.ask(Question(line="pause x", person=actor.id, workspace="w1"), seconds=60)
         await store.alerts.claimed_by(actor.id)
     everything = "FROM timers GROUP BY"  # `status` counts all timers: each is work to come

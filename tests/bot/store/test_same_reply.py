@@ -112,7 +112,7 @@ async def test_an_interested_reply_whose_card_was_a_reply_is_claimed_and_reminde
     await arrive(store, event("lead.replied"))
     await post_all(store, clock)
     await arrive(store, event("reply.interested"), number=2)
-    (waiting,) = await store.records.open_replies("default")
+    (waiting,) = (await store.records.open_replies("default")).replies
     found = await store.alerts.messages([waiting.alert_id])
     assert found.keys() == {waiting.alert_id}
 

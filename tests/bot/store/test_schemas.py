@@ -95,7 +95,9 @@ async def everything_is_there(store: Store) -> None:
     """Ann claimed the first reply, the second waits, the third was not routed yet, and the first came again."""
     (held,) = await store.alerts.claimed_by("U1")
     assert (held.claimed_name, held.body is not None) == ("ann", True)
-    assert [reply.email for reply in await store.records.open_replies("default")] == ["ada2@acme.example"]
+    assert [reply.email for reply in (await store.records.open_replies("default")).replies] == [
+        "ada2@acme.example"
+    ]
     routed = await store.deliveries.route(routes().decide)
     assert sorted(pending.seen for pending, _ in routed) == [1, 2]
     assert await store.records.digest_at("default", "C2") == "09:00"

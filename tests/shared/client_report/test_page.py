@@ -24,7 +24,7 @@ from shared.client_report.model import (
 from shared.client_report.page import page
 from shared.client_report.style import DARK, LEAST_CONTRAST, LIGHT, _parts, contrast, legible
 from shared.domain.card import Tone
-from shared.domain.records import DomainIncident, PositiveReply
+from shared.domain.records import DomainIncident, PositiveReply, Waits
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m'
@@ -43,6 +43,8 @@ REPORT = ClientReport(
         Bucket(first=date(2026, 3, 2), last=date(2026, 3, 2), counts=StatsRow(group="d", sends=500, replies=40)),
         Bucket(first=date(2026, 3, 3), last=date(2026, 3, 3), counts=StatsRow(group="d", sends=520, replies=32)),
     ),
+    replies=2,
+    touches=Waits(count=1, median=420.0, p90=420.0, in_time=1),
     positive=(
         PositiveReply(
             at=NOON, sequence="Q3 CTO", touched_after=timedelta(minutes=7),

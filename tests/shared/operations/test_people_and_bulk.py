@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo
 
 from shared.commands import parse
 from shared.domain.card import Card
-from shared.domain.records import ClaimTime
 from shared.operations import run
 from shared.operations.reports.digest import digest_card
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said
+from tests.shared.waits import Claim
 
 
 def records(harness: CommandHarness) -> MemoryRecords:
@@ -23,8 +23,8 @@ def rows(card: Card) -> list[tuple[object, ...]]:
     return [row.cells for row in card.table.rows] if card.table else []
 
 
-def claim(name: str, minutes: float, *, ago: timedelta = timedelta(minutes=1)) -> ClaimTime:
-    return ClaimTime(name=name, sequence="Spring", waited=timedelta(minutes=minutes), at=NOW - ago)
+def claim(name: str, minutes: float, *, ago: timedelta = timedelta(minutes=1)) -> Claim:
+    return Claim(name=name, sequence="Spring", waited=timedelta(minutes=minutes), at=NOW - ago)
 
 
 async def test_stats_by_person_tell_median_slow_end_share_in_time_and_what_was_done(

@@ -13,12 +13,13 @@ from pydantic import SecretStr
 from shared.commands import Role, parse
 from shared.commands.channels import Subscribe
 from shared.domain.card import Card, Tone
-from shared.domain.records import Actor, AuditEntry, ClaimTime, OpenReply, RecordsUnavailable, Subscription
+from shared.domain.records import Actor, AuditEntry, OpenReply, RecordsUnavailable, Subscription
 from shared.operations import run
 from shared.operations.context import UNCHECKED
 from shared.operations.reports.digest import digest_card
 from shared.settings import UnknownWorkspace, Workspace
 from tests.shared.doubles import BASE, NOW, CommandHarness, MemoryRecords, facts, said, text
+from tests.shared.waits import Claim
 
 
 def records(harness: CommandHarness) -> MemoryRecords:
@@ -125,8 +126,8 @@ async def test_a_digest_is_set_shown_and_ended(harness: CommandHarness) -> None:
     ]
 
 
-def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> ClaimTime:
-    return ClaimTime(
+def claimed(name: str, sequence: str, *, minutes: float, days_ago: int) -> Claim:
+    return Claim(
         name=name, sequence=sequence, waited=timedelta(minutes=minutes), at=NOW - timedelta(days=days_ago)
     )
 

@@ -19,10 +19,6 @@ from tests.shared.doubles import NOW, CommandHarness, facts, said
 
 AT = datetime(2026, 3, 4, 9, tzinfo=UTC)
 RECORDED = PeriodRecords(
-    positive=[
-        PositiveReply(at=AT, sequence="Spring", touched_after=timedelta(minutes=4), lead="Ada", email="ada@x.example"),
-        PositiveReply(at=AT, sequence="Spring", lead="Bob", email="bob@x.example"),
-    ],
     incidents=[DomainIncident(at=AT, text="The service paused poor.com")],
     changes=[
         AuditEntry(
@@ -30,11 +26,15 @@ RECORDED = PeriodRecords(
         )
     ],
 )  # fmt: skip
+POSITIVE = [
+    PositiveReply(at=AT, sequence="Spring", touched_after=timedelta(minutes=4), lead="Ada", email="ada@x.example"),
+    PositiveReply(at=AT, sequence="Spring", lead="Bob", email="bob@x.example"),
+]  # fmt: skip
 
 
 async def test_the_summary_tells_counts_touches_health_and_incidents(harness: CommandHarness) -> None:
     assert harness.records
-    harness.records.recorded = RECORDED
+    harness.records.recorded, harness.records.positive = RECORDED, POSITIVE
     card = await harness.say("report last week")
     by_label = facts(card)
     assert card.title == "Report, 2 to 8 March"

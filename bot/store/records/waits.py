@@ -1,0 +1,74 @@
+"""How long interested replies waited, computed by the database: medians of thousands of rows without reading them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.engine import Transaction
+from bot.store.db.schema import alerts
+from shared.api.event_kinds import INTERESTED
+from shared.domain.records import Grouping, Waits
+
+_C = alerts.c
+_TOUCHED_AT = sa.case(
+    (_C.claimed_at.is_(None), _C.handled_at),
+    (_C.handled_at.is_(None), _C.claimed_at),
+    (_C.handled_at < _C.claimed_at, _C.handled_at),
+    else_=_C.claimed_at,
+)
+_GROUPS: dict[Grouping, sa.ColumnElement[str]] = {
+    "": sa.literal(""),
+    "person": _C.claimed_name,
+    "sequence": _C.sequence,
+}
+
+
+def is_interested(workspace: str) -> sa.ColumnElement[bool]:
+    """In the words of the partial indexes."""
+    return (_C.workspace == workspace) & (_C.kind == sa.literal(INTERESTED, literal_execute=True))
+
+
+def until_claimed(
+    tx: Transaction, workspace: str, since: float, until: float, *, by: Grouping, late: float
+) -> list[Waits]:
+    """Of the replies claimed from one moment until before another, who or what has most first."""
+    within = is_interested(workspace) & (_C.claimed_at >= since) & (_C.claimed_at < until)
+    return _read(tx, _waited(_C.claimed_at).add_columns(_GROUPS[by].label("name")).where(within), late=late)
+
+
+def until_touched(tx: Transaction, workspace: str, since: float, until: float, *, late: float) -> Waits:
+    """From the replies of a time until they were claimed or marked done, of those that were."""
+    within = is_interested(workspace) & (_C.received_at >= since) & (_C.received_at < until)
+    touched = _waited(_TOUCHED_AT).add_columns(_GROUPS[""].label("name")).where(within)
+    return next(iter(_read(tx, touched.where(_TOUCHED_AT.is_not(None)), late=late)), Waits())
+
+
+def _waited(ended_at: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    waited = ended_at - _C.received_at
+    return sa.select(sa.case((waited < 0, 0.0), else_=waited).label("waited"))
+
+
+def _read(tx: Transaction, waits: sa.Select[Any], *, late: float) -> list[Waits]:
+    each = waits.subquery()
+    rank = sa.func.row_number().over(partition_by=each.c.name, order_by=each.c.waited)
+    total = sa.func.count().over(partition_by=each.c.name)
+    ranked = sa.select(each, rank.label("rank"), total.label("total")).subquery()
+    place, count, waited = ranked.c.rank, ranked.c.total, ranked.c.waited
+    middle = place.in_([(count + 1) // 2, (count + 2) // 2])
+    query = (
+        sa.select(
+            ranked.c.name,
+            sa.func.max(count),
+            sa.func.avg(sa.case((middle, waited))),
+            sa.func.max(sa.case((place == (9 * count + 9) // 10, waited))),
+            sa.func.sum(sa.case((waited <= late, 1), else_=0)),
+        )
+        .group_by(ranked.c.name)
+        .order_by(sa.func.max(count).desc(), ranked.c.name)
+    )
+    return [
+        Waits(name=name, count=count, median=median, p90=p90, in_time=int(in_time))
+        for name, count, median, p90, in_time in tx.execute(query)
+    ]
