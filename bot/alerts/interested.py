@@ -24,10 +24,12 @@ def card(alert: Alert) -> Card:
     """Headline, status, place and time, the reply, the buttons."""
     event = alert.event
     quote, cut = excerpt(event.reply or "")
+    # A card that is done no longer follows its sequence.
+    paused = ("This sequence is paused",) if alert.sequence_paused and not alert.handled else ()
     return Card(
         title=f"{about(event)} is interested",
         tone=_tone(alert),
-        text=(*_status_line(alert), *(("This sequence is paused",) if alert.sequence_paused else ())),
+        text=(*_status_line(alert), *paused),
         facts=(
             *_address(alert),
             *facts_of(("Sequence", campaign_of(event)), brief=True),

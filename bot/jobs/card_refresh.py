@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -18,11 +18,10 @@ from bot.commands.context import CommandContexts
 from bot.runtime.pacing import visit
 from bot.runtime.wakeup import Wakeup
 from bot.store import Store
-from bot.store.alerts.subjects import NAME, first_whole_day
+from bot.store.alerts.subjects import AT_ONCE, NAME, ShownSequence, first_whole_day
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import OutreachError
-from shared.api.event_kinds import INTERESTED, PAUSED
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
 from shared.domain.records import RecordsUnavailable
@@ -34,6 +33,8 @@ EVERY = 10.0
 LEAST = 0.2
 """Seconds between two requested checks."""
 WEEK = 7 * DAY
+PAUSED_STATE = json.dumps({"sequence": "paused"})
+"""What is stored with a reply whose sequence is paused; nothing while it runs."""
 
 Yesterday = Callable[[str, datetime], Awaitable[Mapping[str, tuple[float | None, float | None]]]]
 """Workspace and moment to health and limit by address, as far as the history has them."""
@@ -79,16 +80,14 @@ class CardRefresher:
 
     async def refresh(self, workspace: str) -> None:
         """Compare the open cards of a workspace with the service. Raises `OutreachError`, `RecordsUnavailable`."""
-        open_ = await self._store.subjects.watched(workspace)
-        interested = [one for one in open_ if one.kind == INTERESTED]
-        domains = [one for one in open_ if one.kind == PAUSED]
-        changed = False
         client = self._contexts.clients[workspace]
-        if interested:
-            sequences = await client.list_sequences()
-            for one in interested:
-                changed |= await self._update(one, sequence_state(one, sequences))
-        if domains:
+        changed = False
+        if shown := await self._store.subjects.sequences(workspace):
+            paused = paused_names(await client.list_sequences())
+            for sequence in shown:
+                state = PAUSED_STATE if is_paused(sequence, paused) else ""
+                changed |= await self._turn(workspace, sequence, state=state)
+        if domains := await self._store.subjects.paused_domains(workspace):
             inboxes = await client.list_inboxes()
             for one in domains:
                 changed |= await self._refresh_domain(workspace, one, inboxes)
@@ -128,6 +127,16 @@ class CardRefresher:
         state = {**now, **found, "lately": lately, "window": window}
         recovered = stage == recovery.RECOVERED
         return await self._update(one, _json(state), note=note, recovered=recovered)
+
+    async def _turn(self, workspace: str, one: ShownSequence, *, state: str) -> bool:
+        """Turn the cards that show another state, however many there are; usually there are none."""
+        turned = 0
+        for shown in sorted(one.states - {state}):
+            count = AT_ONCE
+            while count == AT_ONCE:
+                count = await self._store.subjects.turn(workspace, one.name, shown=shown, state=state)
+                turned += count
+        return turned > 0
 
     async def _update(
         self, one: AlertRow, standing: str, *, note: PlannedPost | None = None, recovered: bool = False
@@ -173,12 +182,17 @@ def yesterday_of(one: AlertRow) -> datetime:
     return one.received - timedelta(days=1)
 
 
-def sequence_state(one: AlertRow, sequences: Sequence[Campaign]) -> str:
-    """`{"sequence": "paused"}` when every sequence that it can mean is paused; empty while it runs."""
-    name = one.sequence.casefold()
-    meant = [s for s in sequences if name in {s.id.casefold(), (s.name or "")[:NAME].casefold()}]
-    paused = bool(meant) and all(s.status == "paused" for s in meant)
-    return _json({"sequence": "paused"}) if paused else ""
+def paused_names(sequences: Sequence[Campaign]) -> Collection[str]:
+    """The names and ids, in small letters, of which every sequence is paused."""
+    all_paused: dict[str, bool] = {}
+    for one in sequences:
+        for name in {one.id.casefold(), (one.name or "")[:NAME].casefold()}:
+            all_paused[name] = all_paused.get(name, True) and one.status == "paused"
+    return {name for name, paused in all_paused.items() if paused}
+
+
+def is_paused(shown: ShownSequence, paused: Collection[str]) -> bool:
+    return shown.name.casefold() in paused
 
 
 def _json(standing: Mapping[str, Any]) -> str:

@@ -28,7 +28,6 @@ from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
 from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
-from shared.api.event_kinds import PAUSED
 from shared.commands import COMMANDS
 from shared.domain.records import OpenReply, RecordsUnavailable
 from shared.domain.wall_clock import moment
@@ -169,8 +168,8 @@ class HomeTab:
     async def _paused_domains(self, workspaces: Sequence[Workspace]) -> Sequence[Paused]:
         found: dict[tuple[str, str], Paused] = {}
         for workspace in workspaces:
-            for one in await self._contexts.store.subjects.watched(workspace.name):
-                if one.kind == PAUSED and one.domain:
+            for one in await self._contexts.store.subjects.paused_domains(workspace.name):
+                if one.domain:
                     paused = Paused(domain=one.domain, since=one.received, workspace=workspace.name)
                     found.setdefault((workspace.name, one.domain), paused)
         return sorted(found.values(), key=lambda one: one.since)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,36 +18,89 @@ from bot.store.queue.post_kinds import ALERT
 from shared.api.event_kinds import INTERESTED, PAUSED, SPIKING
 from shared.domain.wall_clock import DAY
 
-INTERESTED_FOR, PAUSED_FOR = 3 * 86_400.0, 21 * 86_400.0
-"""Seconds after which a card is left as it is."""
-MOST = 500
+PAUSED_FOR = 21 * 86_400.0
+"""Seconds after which the card of a paused domain is left as it is."""
+AT_ONCE = 200
+"""Cards that one transaction turns, so that the intake never waits long."""
 NAME = 300
 """Letters of a sequence's name that are kept with an alert."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSequence:
+    """A sequence on open cards: its name as delivered, and the states that the cards show, which are usually one."""
+
+    name: str
+    states: frozenset[str]
+
+
 _SUBJECT = [alerts.c[name] for name in ("id", "kind", "sequence", "domain", "standing", "received_at")]
-"""Of hundreds of open alerts, what tells whether a card is to change."""
+"""Of open alerts, what tells whether a card is to change."""
 
 
-def _is_kind(kind: str) -> sa.ColumnElement[bool]:
-    return alerts.c.kind == sa.literal(kind, literal_execute=True)
+def _is_open() -> sa.ColumnElement[bool]:
+    """In the words of the index."""
+    interested = alerts.c.kind == sa.literal(INTERESTED, literal_execute=True)
+    has_sequence = alerts.c.sequence != sa.literal("", literal_execute=True)
+    return interested & alerts.c.handled_at.is_(None) & has_sequence
 
 
-_OPEN = (
-    _is_kind(INTERESTED)
-    & alerts.c.handled_at.is_(None)
-    & (alerts.c.sequence != "")
-    & (alerts.c.received_at > NOW - INTERESTED_FOR)
+_PAUSED = (
+    (alerts.c.kind == sa.literal(PAUSED, literal_execute=True))
+    & alerts.c.recovered_at.is_(None)
+    & (alerts.c.received_at > NOW - PAUSED_FOR)
 )
-_PAUSED = _is_kind(PAUSED) & alerts.c.recovered_at.is_(None) & (alerts.c.received_at > NOW - PAUSED_FOR)
+_IN_WORKSPACE = sa.bindparam("in_workspace", type_=sa.Text)
+
+
+def _distinct(column: str, *where: sa.ColumnElement[bool]) -> sa.CTE:
+    """The values of a column of open alerts, each found from the one before it in the index, however many rows have it.
+
+    https://wiki.postgresql.org/wiki/Loose_indexscan
+    """
+    first = sa.select(sa.func.min(alerts.c[column]).label("value")).where(_is_open(), *where)
+    values = first.cte(f"distinct_{column}", recursive=True)
+    later = sa.select(sa.func.min(alerts.c[column])).where(
+        _is_open(), *where, alerts.c[column] > values.c.value
+    )
+    return values.union_all(sa.select(later.scalar_subquery()).where(values.c.value.is_not(None)))
+
+
+_WITH_CARDS = _distinct("workspace")
 _WORKSPACES = sa.union(
-    sa.select(alerts.c.workspace).where(_OPEN), sa.select(alerts.c.workspace).where(_PAUSED)
+    sa.select(_WITH_CARDS.c.value).where(_WITH_CARDS.c.value.is_not(None)),
+    sa.select(alerts.c.workspace).where(_PAUSED),
 )
-_WATCHED = (
+_NAMES = _distinct("sequence", alerts.c.workspace == _IN_WORKSPACE)
+
+
+def _extreme(function: Any) -> sa.ScalarSelect[Any]:
+    of_name = (alerts.c.workspace == _IN_WORKSPACE) & (alerts.c.sequence == _NAMES.c.value)
+    return sa.select(function(alerts.c.standing)).where(_is_open(), of_name).scalar_subquery()
+
+
+_SEQUENCES_SHOWN = sa.select(
+    _NAMES.c.value, _extreme(sa.func.min).label("low"), _extreme(sa.func.max).label("high")
+).where(_NAMES.c.value.is_not(None))
+_TURNED = (
+    sa.update(alerts)
+    .where(
+        alerts.c.id.in_(
+            sa.select(alerts.c.id)
+            .where(_is_open(), alerts.c.workspace == _IN_WORKSPACE)
+            .where(alerts.c.sequence == sa.bindparam("name"), alerts.c.standing == sa.bindparam("shown"))
+            .order_by(alerts.c.received_at.desc())
+            .limit(AT_ONCE)
+            .with_for_update(skip_locked=True)
+        )
+    )
+    .values(standing=sa.bindparam("state"), looked_at=NOW)
+    .returning(alerts.c.id)
+)
+_PAUSED_DOMAINS = (
     sa.select(*_SUBJECT)
-    .where(alerts.c.workspace == sa.bindparam("workspace"), _OPEN | _PAUSED)
+    .where(alerts.c.workspace == _IN_WORKSPACE, _PAUSED)
     .order_by(alerts.c.received_at.desc())
-    .limit(MOST)
 )
 _CHANGED = sa.update(alerts).where(alerts.c.id == sa.bindparam("alert"))
 _NEWS = _CHANGED.where(alerts.c.standing != sa.bindparam("shown"))
@@ -96,9 +149,24 @@ class Subjects(Repository):
         return tx.scalars(_WORKSPACES, {"now": tx.now}).all()
 
     @reads
-    def watched(self, tx: Transaction, workspace: str) -> Sequence[AlertRow]:
-        """Interested replies that are not handled and paused domains that have not recovered, the newest first."""
-        return read_alerts(tx, _WATCHED, {"workspace": workspace, "now": tx.now})
+    def paused_domains(self, tx: Transaction, workspace: str) -> Sequence[AlertRow]:
+        """Paused domains that have not recovered, the newest first."""
+        return read_alerts(tx, _PAUSED_DOMAINS, {"in_workspace": workspace, "now": tx.now})
+
+    @reads
+    def sequences(self, tx: Transaction, workspace: str) -> Sequence[ShownSequence]:
+        """The sequences on the cards of interested replies that are not handled."""
+        rows = tx.execute(_SEQUENCES_SHOWN, {"in_workspace": workspace})
+        return [ShownSequence(name=name, states=frozenset({low, high})) for name, low, high in rows]
+
+    @writes
+    def turn(self, tx: Transaction, workspace: str, name: str, *, shown: str, state: str) -> int:
+        """Have some of the open cards that show a state of the sequence show another, the newest first; returns how many."""
+        values = {"in_workspace": workspace, "name": name, "shown": shown, "state": state, "now": tx.now}
+        turned = tx.scalars(_TURNED, values).all()
+        if turned:
+            outbox.repaint(tx, turned)
+        return len(turned)
 
     @writes
     def update(

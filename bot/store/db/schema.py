@@ -101,8 +101,15 @@ _CLAIMED = (alerts.c.claimed_by != "") & alerts.c.handled_at.is_(None)
 partial_index("ix_alerts_claimed_by", alerts.c.claimed_by, alerts.c.claimed_at, where=_CLAIMED)
 _UNFINISHED = _CLAIMED & (alerts.c.claim_nudges == 0)
 partial_index("ix_alerts_unfinished", alerts.c.claimed_at, where=_UNFINISHED)
-_OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None)
-partial_index("ix_alerts_unhandled", alerts.c.received_at, alerts.c.workspace, where=_OPEN)
+_OPEN = (alerts.c.kind == "reply.interested") & alerts.c.handled_at.is_(None) & (alerts.c.sequence != "")
+partial_index(
+    "ix_alerts_sequence",
+    alerts.c.workspace,
+    alerts.c.sequence,
+    alerts.c.standing,
+    alerts.c.received_at,
+    where=_OPEN,
+)
 _PAUSED = (alerts.c.kind == "domain.paused") & alerts.c.recovered_at.is_(None)
 partial_index("ix_alerts_not_recovered", alerts.c.received_at, alerts.c.workspace, where=_PAUSED)
 sa.Index("ix_alerts_kind", alerts.c.workspace, alerts.c.kind, alerts.c.received_at)

@@ -14,13 +14,13 @@ from bot.alerts.recovery import RECOVERED, note
 from bot.alerts.routing import Routes
 from bot.commands import alert_actions
 from bot.jobs import digests
-from bot.jobs.card_refresh import sequence_state
+from bot.jobs.card_refresh import PAUSED_STATE, is_paused, paused_names
 from bot.jobs.reminders import Reminders
 from bot.store import Store, open_store
 from shared.api.models import Sequence
 from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
-from shared.domain.records import Subscription
+from shared.domain.records import Actor, Subscription
 from shared.domain.wall_clock import Recurrence, parse_recurrence
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
@@ -175,7 +175,7 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
 ) -> None:
     await arrive(store, PAUSED)
     (post,) = await post_all(store, clock)
-    (open_,) = await store.subjects.watched("default")
+    (open_,) = await store.subjects.paused_domains("default")
     rows = [
         {"address": "sam@mail.example", "health": 62, "health_before": 91, "limit": 30, "status": "resting"}
     ]
@@ -196,20 +196,24 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
     green = await shown(store)
     assert (green.title, green.tone) == ("mail.example has recovered", Tone.GOOD)
     assert [recovery.kind for recovery in await post_all(store, clock)] == ["recovered"]
-    assert await store.subjects.watched("default") == []
+    assert await store.subjects.paused_domains("default") == []
 
 
 async def test_a_card_says_that_its_sequence_was_paused_elsewhere_and_offers_to_resume_it(
     store: Store, alert: str
 ) -> None:
-    (open_,) = await store.subjects.watched("default")
+    (on_cards,) = await store.subjects.sequences("default")
     paused = Sequence(id="sq_1", name="Q3 Founders", status="paused")
-    assert await store.subjects.update(alert, sequence_state(open_, [paused]))
+    assert is_paused(on_cards, paused_names([paused]))
+    assert await store.subjects.turn("default", on_cards.name, shown="", state=PAUSED_STATE) == 1
     card = await shown(store)
     assert card.text[-1] == "This sequence is paused"
     assert "Resume sequence" in [button.label for button in card.buttons]
-    running = sequence_state(open_, [paused, replace(paused, id="sq_2", status="active")])
-    assert running == "", "a name that two share is paused when both are"
+    both = paused_names([paused, replace(paused, id="sq_2", status="active")])
+    assert not is_paused(on_cards, both), "a name that two share is paused when both are"
+    await store.alerts.handle(alert, Actor(name="ann", id="U1"))
+    assert await store.subjects.sequences("default") == []
+    assert "This sequence is paused" not in (await shown(store)).text, "a card that is done isn't updated"
 
 
 @pytest.mark.parametrize(

@@ -244,8 +244,10 @@ ALERTS: Mapping[str, Case] = {
         lambda one: one.store.spikes.show(one.workspace, _domain("new.example"), ["lead.bounced"], NOTE)
     ),
     "Spikes.end": flat(lambda one: one.store.spikes.end(one.workspace, _domain("d1.example"), "spike1", "over")),
-    "Subjects.workspaces": lists("it looks at what is open", lambda one: one.store.subjects.workspaces()),
-    "Subjects.watched": lists(LISTED, lambda one: one.store.subjects.watched(one.workspace)),
+    "Subjects.workspaces": lists("it looks at paused domains", lambda one: one.store.subjects.workspaces()),
+    "Subjects.sequences": flat(lambda one: one.store.subjects.sequences(one.workspace)),
+    "Subjects.turn": flat(lambda one: one.store.subjects.turn(one.workspace, "S1", shown="", state="{}")),
+    "Subjects.paused_domains": lists(LISTED, lambda one: one.store.subjects.paused_domains(one.workspace)),
     "Subjects.update": flat(lambda one: one.store.subjects.update("al_open1", "{}", note=NOTE)),
     "Subjects.domain_events": lists(
         "it counts what the domain had", lambda one: one.store.subjects.domain_events(one.workspace, "d0.example", since=0.0)

@@ -54,7 +54,9 @@ async def poll(store: Store, now: float) -> None:
     await store.slack_events.moved_channels()
     await store.spikes.workspaces(since=now - 60.0, at_least=20)
     await store.subjects.workspaces()
-    await store.subjects.watched("w")
+    await store.subjects.sequences("w")
+    await store.subjects.turn("w", "Q3", shown="", state="paused")
+    await store.subjects.paused_domains("w")
     await store.subjects.domain_events("w", "acme.example", since=now - 60.0)
     await store.subjects.troubles("w", "acme.example", since=now - 60.0)
 

@@ -1,4 +1,4 @@
-"""Indexes for unclaimed replies by page, and for reports over a time."""
+"""Indexes for unclaimed replies by page, for reports over a time, and for the sequences on open cards."""
 
 from alembic import op
 
@@ -8,6 +8,11 @@ down_revision = "0170"
 
 def upgrade() -> None:
     op.execute("DROP INDEX ix_alerts_open")
+    op.execute("DROP INDEX ix_alerts_unhandled")
+    op.execute(
+        "CREATE INDEX ix_alerts_sequence ON alerts (workspace, sequence, standing, received_at)"
+        " WHERE kind = 'reply.interested' AND handled_at IS NULL AND sequence != ''"
+    )
     op.execute("CREATE INDEX ix_alerts_kind ON alerts (workspace, kind, received_at)")
     op.execute(
         "CREATE INDEX ix_alerts_unclaimed ON alerts (workspace, received_at, id)"
