@@ -252,6 +252,11 @@ ALERTS: Mapping[str, Case] = {
     "Subjects.domain_events": lists(
         "it counts what the domain had", lambda one: one.store.subjects.domain_events(one.workspace, "d0.example", since=0.0)
     ),
+    "Subjects.heard_since": flat(lambda one: one.store.subjects.heard_since(one.workspace)),
+    "Subjects.bounced": lists(
+        "it counts what the domain had",
+        lambda one: one.store.subjects.bounced(one.workspace, "d0.example", since=0.0, until=one.now),
+    ),
     "Subjects.troubles": lists(
         "it counts what the domain had", lambda one: one.store.subjects.troubles(one.workspace, "d0.example", since=0.0)
     ),
@@ -274,6 +279,7 @@ GUARDRAILS: Mapping[str, Case] = {
     "Guardrails.happenings": lists(LISTED, lambda one: one.store.guardrails.happenings(one.workspace, 0.0)),
     "Guardrails.seen_on": lists("it counts them", lambda one: one.store.guardrails.seen_on(one.workspace, "d0.example", 0.0)),
     "Guardrails.happened": lists(LISTED, lambda one: one.store.guardrails.happened(0.0)),
+    "Guardrails.heard_since": flat(lambda one: one.store.guardrails.heard_since(one.workspace)),
     "Guardrails.samples": lists(LISTED, lambda one: one.store.guardrails.samples(one.workspace, 0.0)),
     "Guardrails.sampled": lists(LISTED, lambda one: one.store.guardrails.sampled(0.0, last_of_day=True)),
     "Guardrails.closed_days": lists(
