@@ -38,7 +38,8 @@ sa.Index(
 partial_index("ix_deliveries_dkey", deliveries.c.dkey, unique=True, where=sa.not_(deliveries.c.pending))
 partial_index("ix_deliveries_received_at", deliveries.c.received_at, where=sa.not_(deliveries.c.pending))
 _HAS_BODY = sa.not_(deliveries.c.pending) & deliveries.c.body.is_not(None)
-partial_index("ix_deliveries_body", deliveries.c.received_at, where=_HAS_BODY)
+# With a column that is the same in all rows, as some indexes of posts have it.
+partial_index("ix_deliveries_body", deliveries.c.pending, deliveries.c.received_at, where=_HAS_BODY)
 partial_index(
     "ix_deliveries_last_at", deliveries.c.workspace, deliveries.c.last_at, where=sa.not_(deliveries.c.pending)
 )
@@ -90,6 +91,7 @@ alerts = sa.Table(
     timestamp("acked_at"),
     timestamp("ack_due_at"),  # when to remind of it next; NULL: it need not be
     count("ack_reminders"),
+    flag("undelivered"),  # found through the API, and its delivery has not come yet
 )
 partial_index("ix_alerts_ack_due_at", alerts.c.ack_due_at, where=alerts.c.ack_due_at.is_not(None))
 partial_index(
@@ -97,6 +99,14 @@ partial_index(
 )
 partial_index("ix_alerts_snoozed_until", alerts.c.snoozed_until, where=alerts.c.snoozed_until.is_not(None))
 sa.Index("ix_alerts_email", alerts.c.email)
+sa.Index("ix_alerts_lead", alerts.c.workspace, alerts.c.email, alerts.c.received_at)
+sa.Index(
+    "ix_alerts_undelivered",
+    alerts.c.email,
+    alerts.c.undelivered,
+    sqlite_where=sa.text("undelivered = 1"),  # in the very words of a query
+    postgresql_where=alerts.c.undelivered,
+)
 _CLAIMED = (alerts.c.claimed_by != "") & alerts.c.handled_at.is_(None)
 partial_index("ix_alerts_claimed_by", alerts.c.claimed_by, alerts.c.claimed_at, where=_CLAIMED)
 _UNFINISHED = _CLAIMED & (alerts.c.claim_nudges == 0)

@@ -176,8 +176,7 @@ def _lock(tx: Transaction, leads: Collection[Lead]) -> None:
 
 _FOUND = (
     sa.select(alerts.c.id, alerts.c.workspace, alerts.c.kind, alerts.c.email)
-    .join(deliveries, deliveries.c.id == alerts.c.delivery_id)
-    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), deliveries.c.found)
+    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), alerts.c.undelivered)
     .where(alerts.c.received_at > NOW - ADOPTED_WITHIN)
 )
 
@@ -190,7 +189,8 @@ def _adopt(tx: Transaction, late: dict[Lead, int]) -> Mapping[int, str]:
     for name, *key in tx.execute(_FOUND, values).all():
         delivery = late.pop(tuple(key), None)
         if delivery is not None:
-            tx.execute(sa.update(alerts).where(alerts.c.id == name).values(delivery_id=delivery))
+            taken = sa.update(alerts).where(alerts.c.id == name)
+            tx.execute(taken.values(delivery_id=delivery, undelivered=False))
             adopted[delivery] = name
     return adopted
 

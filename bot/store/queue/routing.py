@@ -163,6 +163,9 @@ def _merged(one: _Same, body: bytes, answered: Collection[int]) -> PendingDelive
 
 WITHIN = 3600.0
 """Seconds between two events of one reply, at most."""
+COMPARED = 100
+"""The newest alerts of a lead that an event is compared with; more than are routed at once. Whoever sends thousands of a
+lead within the hour gets a card for an event whose reply has one behind all these, and holds up nobody else."""
 UNNOTICED = 60.0
 """Seconds after which a card that turns into another one is announced in its thread: updates don't notify anyone."""
 
@@ -207,7 +210,10 @@ def merge(
     mine = [row for row in rows if row["alert_id"] in replies and row["kind"] == ALERT]
     if not mine:
         return list(rows)
-    known = _cards(tx, {replies[row["alert_id"]]["email"] for row in mine})
+    of_leads = {
+        (replies[name]["workspace"], replies[name]["email"]): name for name in {r["alert_id"] for r in mine}
+    }
+    known = _cards(tx, of_leads.values())
     # A repeat of what took over a card: the card has the name of the event that it was planned for.
     shown = _shown(tx, {row["alert_id"] for row in mine})
     merged = {row["dedupe"] for row in mine if (row["alert_id"], row["channel"]) in shown}
@@ -228,16 +234,36 @@ def merge(
 _SHOWN = sa.select(posts.c.alert_id, posts.c.channel).where(
     posts.c.alert_id.in_(sa.bindparam("names", expanding=True)), posts.c.kind.in_([ALERT, REPLACED])
 )
-_CARDS = (
-    sa.select(
-        *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
-        *(alerts.c[name] for name in ("email", "kind", "reply")),
-    )
-    .join(alerts, alerts.c.id == posts.c.alert_id)
-    .where(alerts.c.email.in_(sa.bindparam("emails", expanding=True)), alerts.c.kind.in_(REPLIES))
-    .where(posts.c.kind == ALERT, alerts.c.received_at > NOW - WITHIN)
-    .order_by(posts.c.id)
+_NEW, _NEAR = alerts.alias("new"), alerts.alias("near")
+_NEWEST = (
+    sa.select(_NEAR.c.id)
+    .where(_NEAR.c.workspace == _NEW.c.workspace, _NEAR.c.email == _NEW.c.email)
+    .where(_NEAR.c.received_at > NOW - WITHIN)
+    .order_by(_NEAR.c.received_at.desc())
+    .limit(COMPARED)
+    .correlate(_NEW)
 )
+"""Of the lead of an alert."""
+
+
+def _cards_of(newest: Any) -> sa.Select[Any]:
+    """The cards of `newest`, which are alerts joined to one of each lead."""
+    return (
+        sa.select(
+            *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
+            *(alerts.c[name] for name in ("email", "kind", "reply")),
+        )
+        .select_from(newest.join(posts, posts.c.alert_id == alerts.c.id))
+        .where(_NEW.c.id.in_(sa.bindparam("names", expanding=True)))
+        .where(alerts.c.kind.in_(REPLIES), posts.c.kind == ALERT)
+        .order_by(posts.c.id)
+    )
+
+
+# Each engine has its own way to look up the newest alerts by an index for each lead.
+_EACH = _NEWEST.lateral("newest")
+_CARDS_POSTGRESQL = _cards_of(_NEW.join(_EACH, sa.true()).join(alerts, alerts.c.id == _EACH.c.id))
+_CARDS_SQLITE = _cards_of(_NEW.join(alerts, alerts.c.id.in_(_NEWEST)))
 
 
 def _shown(tx: Transaction, names: Collection[str]) -> set[tuple[str, str]]:
@@ -245,8 +271,10 @@ def _shown(tx: Transaction, names: Collection[str]) -> set[tuple[str, str]]:
     return {(row.alert_id, row.channel) for row in tx.execute(_SHOWN, {"names": [*names]})}
 
 
-def _cards(tx: Transaction, emails: Collection[str]) -> list[ReplyCard]:
-    rows = tx.execute(_CARDS, {"emails": [*emails], "now": tx.now})
+def _cards(tx: Transaction, names: Collection[str]) -> list[ReplyCard]:
+    """The cards of the newest alerts of the leads of these, of which each has another lead."""
+    query = _CARDS_POSTGRESQL if tx.is_postgresql else _CARDS_SQLITE
+    rows = tx.execute(query, {"names": [*names], "now": tx.now})
     return [ReplyCard(**row._asdict()) for row in rows]
 
 
@@ -453,6 +481,7 @@ def _alert(row: PendingDelivery, decision: Decision) -> dict[str, Any]:
         "reply": decision.reply,
         "ack_due_at": decision.remind_at,
         "waiting_since": row.received_at if decision.waits else None,
+        "undelivered": row.found,
     }
 
 

@@ -13,16 +13,19 @@ from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Sent, 
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, ANSWER, STORM
 from bot.store.queue.posts import INCIDENT
-from tests.bot.manual_clock import ManualClock
+from tests.bot.harness import interested
+from tests.bot.manual_clock import ManualClock, arrive
 from tests.growth import DatabaseWork, database_work
 
 FEW, MANY = 500, 5_000
+FIRST = 1_000_000
+"""The id of the first delivery: far beyond those that PostgreSQL numbers."""
 
 
-def waiting(store: Store, count: int, *, state: str = "ready", **values: object) -> None:
-    """Alerts of as many leads in one channel, of three urgencies."""
+def waiting(store: Store, count: int, *, state: str = "ready", email: str = "", **values: object) -> None:
+    """Alerts in one channel, of three urgencies; of as many leads, or all of one."""
     now = store.database.clock()
-    numbers = range(1, count + 1)
+    numbers = range(FIRST, FIRST + count)
     with store.database.engine.begin() as connection:
         connection.execute(
             sa.insert(deliveries),
@@ -36,7 +39,7 @@ def waiting(store: Store, count: int, *, state: str = "ready", **values: object)
             sa.insert(alerts),
             [
                 {"id": f"al_{n}", "delivery_id": n, "workspace": "default", "kind": "reply.interested",
-                 "email": f"lead{n}@acme.example", "received_at": now, "sequence": "Q3"}
+                 "email": email or f"lead{n}@acme.example", "reply": f"text {n}", "received_at": now, "sequence": "Q3"}
                 for n in numbers
             ],
         )  # fmt: skip
@@ -165,3 +168,21 @@ async def test_the_summary_of_a_storm_is_counted_a_few_times_however_long_it_las
     assert sorted(set(counted)) == counted
     early, late = counted[1] - counted[0], counted[-2] - counted[-3]
     assert early < late
+
+
+async def replies_of_one_lead(store: Store, clock: ManualClock) -> None:
+    """Of two kinds: one that says less of each reply than what is there, and one that says as much."""
+    bodies = [
+        interested(1, reply=f"Text {n}", event=kind)
+        for n in range(10)
+        for kind in ("lead.replied", "reply.interested")
+    ]
+    await arrive(store, *bodies)
+
+
+async def test_a_reply_costs_the_same_however_many_of_its_lead_came_within_the_hour(
+    url: sa.URL, clock: ManualClock
+) -> None:
+    lead = {"email": "ada1@acme.example", "state": "sent", "ts": "1.0"}
+    few, many = [await work(url, clock, count, replies_of_one_lead, **lead) for count in (FEW, MANY)]
+    assert many.growth.excess(few.growth, is_flat=True) == {}, many.most_read

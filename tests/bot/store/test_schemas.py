@@ -19,6 +19,7 @@ from bot.store import Store, open_store
 from bot.store.db import columns, installation_schema, migrate
 from bot.store.db.engine import Transaction
 from bot.store.db.migrate import UnusableSchema
+from bot.store.db.schema import alerts, deliveries
 from shared.domain.records import Actor
 from shared.storage.database import open_engine, temporary_engine
 from tests.bot.manual_clock import ManualClock, routes
@@ -108,6 +109,20 @@ async def everything_is_there(store: Store) -> None:
     assert entry.actor == Actor(name="ann", id="U1", face="slack", channel="C1")
     assert await store.records.last_changes("default", ["sq_1", "sq_2"]) == {"sq_1": entry}
     assert entry.effect == "paused"
+
+
+async def test_an_alert_whose_delivery_has_not_come_yet_is_upgraded_as_one(
+    empty: sa.URL, clock: ManualClock
+) -> None:
+    load(empty, "0160")
+    with temporary_engine(empty) as engine, engine.begin() as connection:
+        connection.execute(
+            sa.text("UPDATE deliveries SET found = true WHERE id = (SELECT min(id) FROM deliveries)")
+        )
+    async with open_store(empty, clock=clock) as store:
+        both = sa.select(deliveries.c.found, alerts.c.undelivered).join(alerts)
+        rows = await store.database.read(lambda tx: tx.execute(both).all())
+    assert sorted(map(tuple, rows)) == [(False, False), (True, True)]
 
 
 @pytest.mark.parametrize("revision", ["9999", "0042b", "a1b2c3"])
