@@ -20,6 +20,7 @@ from bot.app import Bot, open_bot
 from bot.delivery.lost_database import report_replaced
 from bot.http.asgi import Application, RequestGate, on_details_address, unavailable
 from bot.http.bounded_protocol import BoundedProtocol
+from bot.runtime.loop_monitor import LoopMonitor
 from bot.store import LeaseTimings
 from bot.store.db.engine import unreachable, unusable
 from bot.telemetry import logs
@@ -93,6 +94,7 @@ async def serve(
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
         await stack.enter_async_context(systemd_notified())
+        await stack.enter_async_context(_running(LoopMonitor().run(), name="loop monitor"))
         if not await _wait_for_database(settings, listener):
             return
         gate, reload_asked = RequestGate(), asyncio.Event()
