@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0180"
-down_revision = "0170"
+revision = "0190"
+down_revision = "0180"
 
 
 def upgrade() -> None:
