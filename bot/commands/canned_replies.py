@@ -44,7 +44,7 @@ GREETING = Card(
     title="Outreach is ready",
     text=(
         "I can post interested replies and paused domains to this channel, with buttons to claim replies and pause sequences.",
-        "This channel has no subscriptions yet, unless it is the alert channel. To add one: `/outreach subscribe`.",
+        "`/outreach subscriptions` shows what is posted here, `/outreach subscribe` adds to it.",
         "In a thread, mention me, followed by the command.",
     ),
     buttons=(

@@ -275,8 +275,8 @@ class UserDirectory:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""
         known: Channel | None = self._cached.get(("channel", channel), (0.0, None))[1]
         if known is None or not known.name:
-            return f"Channel {channel}"
-        return f"Private channel {channel}" if known.is_private else f"#{known.name}"
+            return f"Channel {bare(channel)}"
+        return f"Private channel {bare(channel)}" if known.is_private else f"#{known.name}"
 
     async def _channel(self, channel: str) -> Channel | None:
         if self.team and split_id(channel)[0] != self.team:

@@ -117,8 +117,9 @@ def _iso(at: float | None) -> str | None:
 
 async def _create(workspace: Workspace, settings: Settings, options: Namespace) -> int:
     url, events = _address(options.url), _kinds(options.events)
-    expected = PATH if workspace.name == settings.default_workspace else f"{PATH}/{workspace.name}"
-    if not urlsplit(url).path.rstrip("/").endswith(expected) and not options.yes:
+    named = f"{PATH}/{workspace.name}"
+    expected = PATH if workspace.name == settings.default_workspace else named
+    if not urlsplit(url).path.rstrip("/").endswith((expected, named)) and not options.yes:
         raise exit_codes.Failed(
             f"the bot receives deliveries of workspace {workspace.name} at …{expected}, and {url} has a different path. "
             "Add --yes if a proxy maps one to the other."

@@ -103,12 +103,24 @@ def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str |
     return tuple(word for word in words if word not in naming), next(iter(names.values()), None)
 
 
+_SYNONYMS = {
+    **dict.fromkeys(("unpause", "continue", "restart", "reactivate", "start"), "resume"),
+    **dict.fromkeys(("stop", "halt", "hold"), "pause"),
+}
+"""Words whose nearest spelling means the opposite, or nothing."""
+
+
 def _command(word: Word) -> Command:
     if found := COMMANDS.get(word.text.lower()):
         return found
     import difflib  # late: only a mistake pays for its import
 
-    near = difflib.get_close_matches(word.text.lower()[:40], COMMANDS, n=2, cutoff=0.55)
+    text = word.text.lower()[:40]
+    near = (
+        [_SYNONYMS[text]]
+        if text in _SYNONYMS
+        else difflib.get_close_matches(text, COMMANDS, n=2, cutoff=0.55)
+    )
     hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
     buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="Help", action=Help()),)
     raise _refused(f"Unknown command “{clip(word.text)}”.", hint, buttons=buttons)

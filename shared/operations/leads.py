@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
+from shared.api.decoding.field_names import fold
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
 from shared.api.models import LEAD_STATUSES, AddResult, Lead, LeadStatus
@@ -19,11 +21,13 @@ from shared.domain.records import Effect, LeadReply, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.lead_search import PAGE, Search, search
 from shared.operations.outcome import find_sequence, refusal, which_sequence, with_sequence
-from shared.text.formats import show_number
+from shared.text.formats import show_number, show_time
 from shared.text.links import answer_link, lead_link
 from shared.text.quotations import without_quotation
 
 NAMED = ("id", "email", "status", "first_name", "last_name", "company")
+PLACED = frozenset({"sequenceid", "step", "createdat"})
+"""Shown by name, or as a time."""
 MOST_OTHER_FIELDS = 12
 TONES = {
     "interested": Tone.GOOD,
@@ -116,7 +120,12 @@ async def lead(arguments: given.Lead, context: CommandContext) -> Result:
         card=Card(
             title=lead_name(one) or one.email or one.id,
             tone=TONES.get(one.status or "", Tone.UNKNOWN),
-            facts=(*_known(one, subject=reply), *_reply_facts(reply), *_other_facts(one)),
+            facts=(
+                *_known(one, subject=reply),
+                *_reply_facts(reply),
+                *await _place(one, reply, context),
+                *_other_facts(one),
+            ),
             quote=without_quotation(reply.text) if reply else "",
             buttons=(
                 *await _links(one.email, reply, context),
@@ -206,13 +215,43 @@ def _other_facts(lead: Lead) -> tuple[Fact, ...]:
     return tuple(Fact(label=key, value=str(value)) for key, value in _others(lead.raw)[:MOST_OTHER_FIELDS])
 
 
+async def _place(lead: Lead, reply: LeadReply | None, context: CommandContext) -> tuple[Fact, ...]:
+    """The sequence by its name, the step, and since when, where the service tells and the reply doesn't."""
+    told = {fold(key): value for key, value in lead.raw.items()}
+    facts: list[Fact] = []
+    sequence, step = told.get("sequenceid"), told.get("step")
+    if isinstance(sequence, str) and not (reply and reply.sequence):
+        found = await find_sequence((sequence,), context=context)
+        facts.append(
+            Fact(label="Sequence", value=found.sequence.label if isinstance(found, Resolved) else sequence)
+        )
+    if isinstance(step, int) and not (reply and reply.step is not None):
+        facts.append(Fact(label="Step", value=str(step)))
+    if added := _moment(told.get("createdat")):
+        shown = show_time(added, now=context.now(), zone=context.zone)
+        facts.append(Fact(label="Added", value=shown, at=added))
+    return tuple(facts)
+
+
+def _moment(value: object) -> datetime | None:
+    """An ISO time with its zone."""
+    try:
+        found = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return found if found.tzinfo else None
+
+
 def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What the service tells besides, at the top or one level deeper: custom fields have no documented place."""
     deeper = [pair for value in raw.values() if isinstance(value, dict) for pair in value.items()]
     return [
         (key, value)
         for key, value in (*raw.items(), *deeper)
-        if key not in NAMED and isinstance(value, str | int | float) and value != ""
+        if key not in NAMED
+        and fold(key) not in PLACED
+        and isinstance(value, str | int | float)
+        and value != ""
     ]
 
 

@@ -85,3 +85,7 @@ async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute() ->
         members.clear()
         now[0] = 61.0
         assert not await people.sees("G1", ann)
+
+
+async def test_a_channel_whose_name_is_unknown_is_named_without_its_team(directory: UserDirectory) -> None:
+    assert directory.known_name("T0456/C0123") == "Channel C0123"

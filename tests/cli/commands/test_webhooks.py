@@ -48,6 +48,11 @@ def test_an_address_that_the_bot_does_not_serve_is_refused_unless_insisted_on(sh
     assert shell.run("webhooks", "create", "--url", "https://ops.example.com/hook", "--yes").code == 0
 
 
+def test_the_default_workspace_is_served_at_its_own_name_too(shell: Shell) -> None:
+    assert shell.run("webhooks", "create", "--url", f"{URL}/default", "reply.interested").code == 0
+    assert shell.run("webhooks", "create", "--url", f"{URL}/globex", "reply.interested").code == 1
+
+
 def test_with_a_key_the_database_holds_no_secret_in_clear(shell: Shell) -> None:
     assert shell.run("webhooks", "create", "--url", URL).code == 0
     shell.set("OUTREACH_SECRET_KEY", "first-key-of-the-tests")

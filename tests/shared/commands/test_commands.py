@@ -363,3 +363,10 @@ def test_help_lists_every_command_and_says_what_is_not_for_this_person() -> None
 def test_the_help_of_a_command_shows_examples() -> None:
     card = help_card("pause")
     assert [fact.value for fact in card.facts if fact.label == "Example"] == list(COMMANDS["pause"].examples)
+
+
+@pytest.mark.parametrize(("word", "meant"), [("unpause", "resume"), ("stop", "pause"), ("halt", "pause")])
+def test_an_unknown_command_suggests_what_it_means(word: str, meant: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(f"{word} q3")
+    assert f"Did you mean {meant}?" in str(caught.value)

@@ -230,3 +230,15 @@ async def test_a_lead_that_is_not_listed_still_shows_its_reply(harness: CommandH
     assert (card.title, card.tone) == ("Ann Lee at New", Tone.UNKNOWN)
     assert facts(card)["Sequence"] == "Q3 CTO"
     assert not card.refused
+
+
+async def test_a_lead_shows_its_sequence_by_name_and_each_thing_once(harness: CommandHarness) -> None:
+    harness.service.leads[3] |= {"sequence_id": "sq_2", "step": 2, "created_at": "2026-03-09T08:00:00Z"}
+    card = await harness.say("lead ld_3")
+    shown = facts(card)
+    assert (shown["Sequence"], shown["Step"], shown["Added"]) == ("Q3 CTO", "2", "9 Mar 08:00 UTC")
+    assert not {"sequence_id", "step", "created_at"} & shown.keys()
+    assert harness.records is not None
+    harness.records.answered["p3@acme.com"] = REPLY
+    labels = [fact.label for fact in (await harness.say("lead p3@acme.com")).facts]
+    assert (labels.count("Sequence"), labels.count("Step")) == (1, 1)
