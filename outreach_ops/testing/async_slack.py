@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from outreach_ops.testing.control import DEFAULT_SECONDS
@@ -17,12 +18,72 @@ class AsyncSlack:
 
     def __init__(self, slack: Slack) -> None:
         self.sync = slack
+        self.page, self.api_url = slack.page, slack.api_url
+        self.bot_token, self.app_token = slack.bot_token, slack.app_token
+        self.signing_secret = slack.signing_secret
 
-    async def install(self, manifest: Mapping[str, Any]) -> None:
-        """Apply a manifest."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that Slack's own examples read."""
+        return self.sync.environment
+
+    async def bot_user_id(self) -> str:
+        """The bot's id, for mentions."""
+        return await asyncio.to_thread(lambda: self.sync.bot_user_id)
+
+    async def calls(self) -> dict[str, int]:
+        """The number of calls of each Web API method."""
+        return await asyncio.to_thread(lambda: self.sync.calls)
+
+    async def fail(
+        self, method: str = "*", *, kind: str | None = None, status: int | None = None, **details: Any
+    ) -> None:
+        """Make the next call of a Web API method fail."""
+        await asyncio.to_thread(self.sync.fail, method, kind=kind, status=status, **details)
+
+    async def advance(self, seconds: float) -> None:
+        """Advance the time."""
+        await asyncio.to_thread(self.sync.advance, seconds)
+
+    async def event(self, kind: str, **fields: Any) -> None:
+        """Send the bot any event."""
+        await asyncio.to_thread(self.sync.event, kind, **fields)
+
+    async def keep(self) -> None:
+        """Keep the current state as that after `reset`."""
+        await asyncio.to_thread(self.sync.keep)
+
+    async def reset(self) -> None:
+        """Reset everything."""
+        await asyncio.to_thread(self.sync.reset)
+
+    async def load_world(self, world: Mapping[str, Any] | Path) -> None:
+        """Replace people, groups and channels by saved ones."""
+        await asyncio.to_thread(self.sync.load_world, world)
+
+    async def save_world(self) -> dict[str, Any]:
+        """Team, people, groups and channels as they are now."""
+        return await asyncio.to_thread(self.sync.save_world)
+
+    async def users(self) -> list[str]:
+        """The names of the people."""
+        return await asyncio.to_thread(lambda: list(self.sync.users))
+
+    async def recording(self) -> dict[str, Any]:
+        """The transcript so far, for `replay`."""
+        return await asyncio.to_thread(self.sync.recording)
+
+    async def replay(self, recording: Mapping[str, Any]) -> list[str]:
+        """Repeat the people's actions of a recording."""
+        return await asyncio.to_thread(self.sync.replay, recording)
+
+    async def install(self, manifest: Mapping[str, Any] | Path) -> None:
+        """Apply a manifest (an object, or a JSON file)."""
         await asyncio.to_thread(self.sync.install, manifest)
 
-    async def add_app(self, manifest: Mapping[str, Any] | None = None, *, name: str = "", **more: Any) -> App:
+    async def add_app(
+        self, manifest: Mapping[str, Any] | Path | None = None, *, name: str = "", **more: Any
+    ) -> App:
         """Install another app."""
         return await asyncio.to_thread(self.sync.add_app, manifest, name=name, **more)
 
@@ -57,6 +118,14 @@ class AsyncChannel:
     def __init__(self, channel: Channel) -> None:
         self.sync = channel
 
+    async def id(self) -> str:
+        """As the bot sees it."""
+        return await asyncio.to_thread(lambda: self.sync.id)
+
+    async def transcript(self) -> str:
+        """A readable transcript so far."""
+        return await asyncio.to_thread(self.sync.transcript)
+
     async def messages(self) -> list[Message]:
         """All messages, including threads and ephemerals, oldest first."""
         return await asyncio.to_thread(lambda: self.sync.messages)
@@ -67,6 +136,18 @@ class AsyncUser:
 
     def __init__(self, user: User) -> None:
         self.sync = user
+
+    async def id(self) -> str:
+        """As the bot sees it."""
+        return await asyncio.to_thread(lambda: self.sync.id)
+
+    async def deactivate(self) -> None:
+        """Deactivate the account."""
+        await asyncio.to_thread(self.sync.deactivate)
+
+    async def transcript(self) -> str:
+        """A readable transcript so far."""
+        return await asyncio.to_thread(self.sync.transcript)
 
     async def command(self, text: str, *, channel: str | None = None) -> Result:
         """Run a slash command."""

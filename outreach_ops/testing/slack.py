@@ -29,6 +29,11 @@ class Slack:
         self.users = Users(self._control)
 
     @property
+    def bot_user_id(self) -> str:
+        """The bot's id, for mentions: `<@U…>`."""
+        return str(self._control.get("state")["apps"][0]["bot_user"])
+
+    @property
     def environment(self) -> dict[str, str]:
         """The variables that Slack's own examples read, for a bot that runs in its own process."""
         return _environment(self, self.api_url)
@@ -55,6 +60,15 @@ class Slack:
         """Replace `team`, `users`, `groups` and `channels`: docs/slack-stand-in.md, "Your own people and channels"."""
         self._control.post("world", **contents)
 
+    def load_world(self, world: Mapping[str, Any] | Path) -> None:
+        """Replace people, groups and channels by those of `save_world`, or of a JSON file of it."""
+        self._control.post("world", **_manifest(world))
+
+    def save_world(self) -> dict[str, Any]:
+        """Team, people, groups and channels as they are now, without messages."""
+        world = self._control.get("world")
+        return {part: world[part] for part in ("team", "users", "groups", "channels")}
+
     def keep(self) -> None:
         """Keep the current manifest, address, settings and world as the state after `reset`."""
         self._control.post("keep")
@@ -63,8 +77,17 @@ class Slack:
         """Reset everything; connections stay open."""
         self._control.post("reset", everything=True)
 
-    def fail(self, method: str = "*", *, kind: str = "error", **details: Any) -> None:
-        """Make the next call of a Web API method fail: docs/slack-stand-in.md, "Actions of Slack"."""
+    def fail(
+        self, method: str = "*", *, kind: str | None = None, status: int | None = None, **details: Any
+    ) -> None:
+        """Make the next call of a Web API method fail: docs/slack-stand-in.md, "Actions of Slack".
+
+        Without a `kind`, `status=429` is Slack's rate limit, any other `status` that answer, and neither an error.
+        """
+        if kind is None:
+            kind = "error" if status is None else "rate_limited" if status == 429 else "status"
+        if status is not None and kind != "rate_limited":
+            details["status"] = status
         self._control.post("faults", method=method, kind=kind, **details)
 
     def advance(self, seconds: float) -> None:
@@ -149,8 +172,9 @@ class Users(Mapping[str, "User"]):
         return [person["name"] for person in people if not person["is_bot"]]
 
     def __getitem__(self, name: str) -> User:
-        if name not in self._names():
-            raise KeyError(name)
+        names = self._names()
+        if name not in names:
+            raise KeyError(f"no person is called {name!r}; there are: {', '.join(names)}")
         return User(self._control, name)
 
     def __iter__(self) -> Iterator[str]:
@@ -170,6 +194,12 @@ class Channel:
 
     def __repr__(self) -> str:
         return f"#{self.name}"
+
+    @property
+    def id(self) -> str:
+        """As the bot sees it: `C…`."""
+        channels = self._control.get("state")["channels"]
+        return next(str(one["id"]) for one in channels if self.name in {one.get("name"), one["id"]})
 
     @property
     def messages(self) -> list[Message]:
@@ -192,14 +222,24 @@ class User:
     def __repr__(self) -> str:
         return f"@{self.name}"
 
+    @property
+    def id(self) -> str:
+        """As the bot sees it: `U…`."""
+        people = self._control.get("state")["users"]
+        return next(str(person["id"]) for person in people if person["name"] == self.name)
+
+    def deactivate(self) -> None:
+        """Deactivate the account, as an admin does; the bot gets `user_change` if it is subscribed to it."""
+        self._control.post("user", user=self.name, deleted=True)
+
     def command(self, text: str, *, channel: str | None = None) -> Result:
         """Run a slash command; returns when the bot has acknowledged it, or after three seconds."""
         return self._act("command", text=text, channel=channel)
 
     def say(self, text: str, *, channel: str | None = None, thread: Message | None = None) -> Message:
-        """Post a message; `dm` as channel is the conversation with the bot."""
+        """Post a message; `dm` as channel is the conversation with the bot. `@name` in it mentions who is called so."""
         ts = thread.ts if thread else None
-        body = self._body(text=text, channel=channel or (thread and thread.channel), thread_ts=ts)
+        body = self._body(text=text, typed=True, channel=channel or (thread and thread.channel), thread_ts=ts)
         posted = self._control.post("message", **body)["message"]
         return Message.from_json(posted)
 

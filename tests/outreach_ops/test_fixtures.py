@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -11,9 +13,11 @@ import pytest
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from outreach_ops.testing import AsyncSlack, Refused, Service, Slack, expect, expect_async
+from outreach_ops.testing.async_slack import AsyncChannel, AsyncUser
 
 RESET_SECONDS = 0.025
 
@@ -78,6 +82,89 @@ def test_a_person_sees_what_is_for_them_alone(slack_standin: Slack) -> None:
     [seen] = slack_standin.users["ben"].sees("sales").messages
     assert (seen.text, seen.only_for) == ("psst", "ben")
     assert slack_standin.users["ann"].sees("sales").messages == []
+
+
+def test_typed_names_are_mentions_and_people_and_bots_have_ids(slack_standin: Slack) -> None:
+    slack_standin.add_app(name="Expenses")
+    ann, sales = slack_standin.users["ann"], slack_standin.channel("sales")
+    said = ann.say("@expenses hi @ben and @nobody, see #sales; mail ann@acme.example", channel="sales")
+    ben = slack_standin.users["ben"].id
+    assert f"<@{ben}> and @nobody, see <#{sales.id}|sales>; mail ann@acme.example" in said.raw["text"]
+    assert said.raw["text"].startswith("<@U")
+    assert ann.say("@outreach claim", channel="sales").raw["text"] == f"<@{slack_standin.bot_user_id}> claim"
+
+
+def test_unknown_people_are_a_clear_error(slack_standin: Slack) -> None:
+    with pytest.raises(KeyError, match="no person is called 'zed'; there are: ann, ben"):
+        slack_standin.users["zed"]
+    with pytest.raises(Refused, match="no person 'zed'; there are: ann, ben"):
+        slack_standin.act("command", text="/outreach help", user="zed")
+
+
+def test_a_deactivated_person_is_listed_and_does_nothing(slack_standin: Slack) -> None:
+    ben = slack_standin.users["ben"]
+    ben.deactivate()
+    client = WebClient(slack_standin.bot_token, base_url=slack_standin.api_url)
+    assert client.users_info(user=ben.id)["user"]["deleted"] is True
+    with pytest.raises(Refused, match="ben is deactivated"):
+        ben.say("hello", channel="sales")
+    slack_standin.act("user", user="ben", deleted=False)
+    assert ben.say("hello", channel="sales").text == "hello"
+
+
+@pytest.mark.parametrize("given", [{"status": 429}, {"kind": "rate_limited"}])
+def test_a_failing_call_with_status_429_is_rate_limited(slack_standin: Slack, given: dict[str, Any]) -> None:
+    slack_standin.fail("chat.postMessage", **given)
+    client = WebClient(slack_standin.bot_token, base_url=slack_standin.api_url)
+    with pytest.raises(SlackApiError) as refused:
+        client.chat_postMessage(channel="sales", text="hi")
+    assert (refused.value.response.status_code, refused.value.response["error"]) == (429, "ratelimited")
+    assert refused.value.response.headers["Retry-After"] == "1"
+
+
+def test_faults_that_no_call_would_meet_are_refused(slack_standin: Slack) -> None:
+    with pytest.raises(Refused, match=r"no chat\.postMesage; did you mean chat\.postMessage\?"):
+        slack_standin.fail("chat.postMesage")
+    with pytest.raises(Refused, match="status is of the kind status, not error"):
+        slack_standin.fail("chat.postMessage", kind="error", status=503)
+    slack_standin.fail("chat.postMessage", status=503)
+    slack_standin.fail("response_url", error="expired_url")
+
+
+def test_a_world_is_saved_and_loaded(slack_standin: Slack, tmp_path: Path) -> None:
+    slack_standin.world(
+        users={"zoe": {"tz": "Europe/London"}, "max": {}}, channels={"ops": {"members": ["zoe", "bot"]}}
+    )
+    slack_standin.users["max"].deactivate()
+    saved = slack_standin.save_world()
+    kept = tmp_path / "world.json"
+    kept.write_text(json.dumps(saved), "utf-8")
+    slack_standin.reset()
+    assert "zoe" not in slack_standin.users
+    slack_standin.load_world(kept)
+    assert slack_standin.save_world() == saved
+    assert saved["channels"]["ops"]["members"] == ["zoe", "bot"]
+    assert (saved["users"]["zoe"]["tz"], saved["users"]["max"]["deleted"]) == ("Europe/London", True)
+
+
+def test_the_asynchronous_slack_has_all_that_the_synchronous_one_has(slack_standin: Slack) -> None:
+    ann, sales = slack_standin.users["ann"], slack_standin.channel("sales")
+    pairs = ((slack_standin, AsyncSlack(slack_standin)), (ann, AsyncUser(ann)), (sales, AsyncChannel(sales)))
+    for plain, awaited in pairs:
+        names = {name for name in dir(plain) if not name.startswith("_")}
+        assert names - {*dir(awaited), "name"} == set()
+
+
+async def test_the_asynchronous_slack_fails_advances_and_counts(async_slack_standin: AsyncSlack) -> None:
+    client = AsyncWebClient(async_slack_standin.bot_token, base_url=async_slack_standin.api_url)
+    await async_slack_standin.fail("chat.postMessage", error="not_in_channel")
+    with pytest.raises(SlackApiError, match="not_in_channel"):
+        await client.chat_postMessage(channel="sales", text="hi")
+    await async_slack_standin.advance(60)
+    await async_slack_standin.event("team_rename", name="Acme")
+    assert await async_slack_standin.calls() == {"chat.postMessage": 1}
+    assert await async_slack_standin.users() == ["ann", "ben", "cleo", "dev", "gus", "eva"]
+    assert async_slack_standin.environment == async_slack_standin.sync.environment
 
 
 @pytest.fixture

@@ -23,6 +23,16 @@ def plain_text(
     return "\n".join(shown)
 
 
+def notification(text: str, blocks: list[dict[str, Any]]) -> dict[str, str]:
+    """What a notification of the message says: on a desktop from the blocks, on a phone only from `text`.
+
+    https://docs.slack.dev/changelog/2026/07/13/notification-changes doesn't say how much of the blocks is read, and a
+    notification has few lines: so it is the first block with something to read.
+    """
+    read = (" ".join(" ".join(_parts(block)).split()) for block in blocks if block.get("type") != "actions")
+    return {"desktop": next(filter(None, read), text), "mobile": text}
+
+
 def buttons(blocks: list[dict[str, Any]]) -> list[str]:
     return [str(one["text"]["text"]) for one in _nodes(blocks) if one.get("type") in _CLICKABLE]
 

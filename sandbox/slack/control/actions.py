@@ -131,9 +131,14 @@ async def command(act: Act) -> Json:
 
 
 async def message(act: Act) -> Json:
-    """`{text, user, channel, thread_ts, wait}`: post a message; a bot that belongs to no app can, too."""
+    """`{text, user, channel, thread_ts, typed, wait}`: post a message; a bot that belongs to no app can, too.
+
+    With `typed`, names in it become mentions, as in Slack's composer.
+    """
     channel, thread = act.channel, act.body.get("thread_ts")
-    posted = act.people.post(str(act.body["text"]), user=act.user, channel=channel, thread_ts=thread)
+    text = str(act.body["text"])
+    text = act.people.with_mentions(text) if act.body.get("typed") else text
+    posted = act.people.post(text, user=act.user, channel=channel, thread_ts=thread)
     act.workspace.events.message_posted(posted, channel=channel)
     return {"message": described(act.workspace, posted), **await act.answers(channel)}
 

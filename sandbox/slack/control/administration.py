@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from functools import partial
@@ -10,9 +11,10 @@ from typing import Any
 from sandbox.slack.control import reports
 from sandbox.slack.state import given, seed
 from sandbox.slack.state.errors import InvalidActionError
-from sandbox.slack.state.faults import Fault
+from sandbox.slack.state.faults import RESPONSE_URL, Fault
 from sandbox.slack.state.model import Channel, Json, User
 from sandbox.slack.state.own_world import read_world
+from sandbox.slack.web_api.calls import METHODS
 from sandbox.slack.workspace import Workspace
 
 Body = dict[str, Any]
@@ -111,7 +113,13 @@ async def faults(workspace: Workspace, body: Body) -> Json:
     if body.get("clear"):
         pending.clear()
     else:
-        pending.append(Fault.from_json(body))
+        fault = Fault.from_json(body)
+        if fault.method not in {*METHODS, "*", RESPONSE_URL}:
+            near = difflib.get_close_matches(fault.method, METHODS, n=1)
+            raise InvalidActionError(
+                f"method: there is no {fault.method}" + (f"; did you mean {near[0]}?" if near else "")
+            )
+        pending.append(fault)
     return {"pending": [asdict(fault) for fault in pending]}
 
 
@@ -210,7 +218,7 @@ async def members(workspace: Workspace, body: Body) -> Json:
 
 
 async def user(workspace: Workspace, body: Body) -> Json:
-    """`{user, ...}`: change a user, or add one; any field of a user."""
+    """`{user, ...}`: change a user, or add one; any field of a user. `deleted`: true deactivates them."""
     known = {field.name for field in fields(User)} - {"id"}
     changed = {name: value for name, value in body.items() if name != "user"}
     if unknown := set(changed) - known:
@@ -218,9 +226,12 @@ async def user(workspace: Workspace, body: Body) -> Json:
             f"unknown: {', '.join(sorted(unknown))}; there are: {', '.join(sorted(known))}"
         )
     users, name = workspace.world.users, str(body["user"])
-    users[name] = replace(users.get(name) or User(id=name, name=name.lower(), real_name=name), **changed)
+    known_by_name = next((one for one in users.values() if one.name == name.lstrip("@")), None)
+    found = users.get(name) or known_by_name or User(id=name, name=name.lower(), real_name=name)
+    users[found.id] = replace(found, **changed)
+    workspace.events.fire("user_change", user=users[found.id].to_slack(), cache_ts=int(workspace.clock.now()))
     workspace.feed.publish("settings", {})
-    return {"user": users[name].to_slack()}
+    return {"user": users[found.id].to_slack()}
 
 
 async def event(workspace: Workspace, body: Body) -> Json:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from sandbox.slack.blockkit.plain_text import buttons, plain_text
+from sandbox.slack.blockkit.plain_text import buttons, notification, plain_text
 from sandbox.slack.control.transcripts import readable
 from sandbox.slack.state.model import Json, Message
+from sandbox.slack.state.own_world import written
 from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.workspace import Workspace
 
@@ -39,6 +40,12 @@ async def state(workspace: Workspace, query: Query) -> Json:
     }
 
 
+async def world(workspace: Workspace, query: Query) -> Json:
+    """Team, people, groups and channels as they are now, for `POST world`."""
+    now = workspace.world
+    return written(now.team, now.users.values(), now.groups.values(), now.channels.values())
+
+
 async def messages(workspace: Workspace, query: Query) -> Json:
     """`channel`, and if wanted `thread_ts`, `user` (whose ephemerals to leave in), `limit`: oldest first."""
     channel = workspace.world.channel(query["channel"])
@@ -58,6 +65,7 @@ def described(workspace: Workspace, message: Message) -> Json:
         "seen_by_name": users[message.seen_by].name if message.seen_by else None,
         "plain": readable(workspace, plain_text(message.text, message.blocks, message.attachments)),
         "buttons": buttons(message.blocks),
+        "notification": notification(message.text, message.blocks),
     }
 
 

@@ -25,6 +25,7 @@ READING: dict[str, Handler] = {
     "traffic": reports.traffic,
     "transcript": transcripts.transcript,
     "view": reports.view,
+    "world": reports.world,
 }
 
 

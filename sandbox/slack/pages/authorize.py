@@ -122,5 +122,7 @@ def _page(body: str, *, status: int = 200, form_action: str = "'none'") -> web.R
         f"<title>Slack stand-in</title><style>{_STYLE}</style><body>{body}</body></html>",
         content_type="text/html",
         status=status,
-        headers={**HEADERS, "Content-Security-Policy": policy},
+        # Without a referrer, a browser sends `Origin: null` with the form, which is refused as another page's.
+        # https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Origin
+        headers={**HEADERS, "Content-Security-Policy": policy, "Referrer-Policy": "same-origin"},
     )

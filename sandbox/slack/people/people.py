@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from sandbox.slack.to_bot.installation import Installation
 from sandbox.slack.world.message_checks import content
 from sandbox.slack.world.views import Views
 from sandbox.slack.world.world import World
+
+_NAMED = re.compile(r"(?<![\w<@#/])([@#])([a-z0-9][a-z0-9._-]*)")
 
 
 class People:
@@ -39,9 +42,12 @@ class People:
         try:
             user = self.world.user(name)
         except SlackError as error:
-            raise InvalidActionError(f"no person {name!r}") from error
+            people = ", ".join(one.name for one in self.world.users.values() if not one.is_bot)
+            raise InvalidActionError(f"no person {name!r}; there are: {people}") from error
         if user.is_bot:
             raise InvalidActionError(f"{name!r} is a bot")
+        if user.deleted:
+            raise InvalidActionError(f"{user.name} is deactivated")
         return user
 
     def named_channel(self, name: str) -> Channel:
@@ -217,6 +223,23 @@ class People:
             **fields,
         )
         return {"ack": ack.to_json(), "trigger_id": trigger.id}
+
+    def with_mentions(self, text: str) -> str:
+        """What a person typed, with `@name` and `#name` as Slack's composer sends them; unknown names stay text.
+
+        https://docs.slack.dev/messaging/formatting-message-text#mentioning-users
+        """
+        names = {"here": "<!here>", "channel": "<!channel>", "everyone": "<!everyone>"}
+        names |= {group.handle: f"<!subteam^{group.id}>" for group in self.world.groups.values()}
+        names |= {user.name: f"<@{user.id}>" for user in self.world.users.values()}
+        channels = {one.name: f"<#{one.id}|{one.name}>" for one in self.world.channels.values()}
+
+        def mention(match: re.Match[str]) -> str:
+            known = names if match[1] == "@" else channels
+            name = match[2].rstrip(".")
+            return known[name] + match[2][len(name) :] if name in known else match[0]
+
+        return _NAMED.sub(mention, text)
 
     def post(self, text: str, *, user: User, channel: Channel, thread_ts: str | None = None) -> Message:
         """Post a message as a person; a mention of the bot reaches it as an event."""

@@ -8,6 +8,9 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 Kind = Literal["status", "error", "rate_limited", "delay", "cut", "accept_then_cut", "garbage", "answer"]
+RESPONSE_URL = "response_url"
+_OF_KIND = {"status": "status", "error": "error", "retry_after": "rate_limited", "answer": "answer"}
+"""Fields that only one kind reads."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +48,9 @@ class Fault:
         unknown = set(body) - set(cls.__slots__)
         if unknown:
             raise ValueError(f"unknown fields: {', '.join(sorted(unknown))}")
+        for name, kind in _OF_KIND.items():
+            if name in body and body.get("kind") != kind:
+                raise ValueError(f"{name} is of the kind {kind}, not {body.get('kind')}")
         return cls(**{"kind": None, **body})
 
 

@@ -56,6 +56,8 @@ class User:
     is_bot: bool = False
     is_restricted: bool = False
     is_stranger: bool = False
+    deleted: bool = False
+    """Deactivated: known by name, but unable to do anything."""
     tz: str = "Europe/Berlin"
 
     @property
@@ -86,7 +88,7 @@ class User:
             "id": self.id,
             "team_id": self.team_id,
             "name": self.name,
-            "deleted": False,
+            "deleted": self.deleted,
             "real_name": self.real_name,
             "tz": self.tz,
             "profile": profile,

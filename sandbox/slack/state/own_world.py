@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -40,6 +40,31 @@ def read_world(body: Mapping[str, Any], apps: Sequence[App] = (seed.APP,)) -> se
     return seed.Contents(
         team=team, users=(*users, bot, slackbot), groups=groups, channels=lambda: [fresh(c) for c in channels]
     )
+
+
+def written(
+    team: Team, users: Iterable[User], groups: Iterable[Group], channels: Iterable[Channel]
+) -> dict[str, Any]:
+    """What `read_world` reads, of people, groups and channels as they are now; bots and messages are left out."""
+    people = [user for user in users if not user.is_bot]
+    names = {user.id: user.name for user in people} | {seed.APP.user: _BOT}
+    return {
+        "team": {"id": team.id, "name": team.name, "domain": team.domain},
+        "users": {one.name: _fields(one, _USER - {"is_bot"}) for one in people},
+        "groups": {
+            one.handle: {"id": one.id, "name": one.name, "users": [names.get(u, u) for u in one.users]}
+            for one in groups
+        },
+        "channels": {
+            one.name: _fields(one, _CHANNEL) | {"members": [names[m] for m in one.members if m in names]}
+            for one in channels
+            if not (one.direct or one.is_mpim)
+        },
+    }
+
+
+def _fields(of: User | Channel, names: set[str]) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in sorted(names)}
 
 
 def fresh(channel: Channel) -> Channel:

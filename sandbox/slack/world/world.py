@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sandbox.slack.blockkit.blocks import Surface, problems
+from sandbox.slack.blockkit.plain_text import notification
 from sandbox.slack.blockkit.rules import problem
 from sandbox.slack.state.errors import SlackError, refuse_if
 from sandbox.slack.state.feed import Entry, Feed, Kind, Transcript
@@ -241,4 +242,5 @@ class World:
         self.feed.publish("message_deleted", gone, only_for=message.seen_by)
 
     def announce(self, message: Message, *, kind: str = "message") -> None:
-        self.feed.publish(kind, message.to_json(), only_for=message.seen_by)
+        shown = {**message.to_json(), "notification": notification(message.text, message.blocks)}
+        self.feed.publish(kind, shown, only_for=message.seen_by)

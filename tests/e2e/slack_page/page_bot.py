@@ -35,6 +35,11 @@ FORM = modal(
     title=plain("Pause a sequence"),
     submit=plain("Pause"),
 )
+OWNER = modal(
+    asked("owner", {"type": "external_select", "action_id": "owner", "min_query_length": 0}),
+    title=plain("Choose an owner"),
+    callback_id="owner",
+)
 
 
 def card(who: str | None = None) -> list[Json]:
@@ -59,9 +64,9 @@ def listen(app: AsyncApp, got: list[Any]) -> None:
 
     @app.command("/outreach")
     async def command(ack: Any, command: Json, client: AsyncWebClient) -> None:
-        if command["text"] == "form":
+        if view := {"form": FORM, "owner": OWNER}.get(command["text"]):
             await ack()
-            await client.views_open(trigger_id=command["trigger_id"], view=FORM)
+            await client.views_open(trigger_id=command["trigger_id"], view=view)
         else:
             await ack(f"You said *{command['text']}*")
 
@@ -82,9 +87,23 @@ def listen(app: AsyncApp, got: list[Any]) -> None:
             await ack()
             got.append((values["sequence"]["sequence"]["selected_option"]["value"], reason))
 
+    @app.options("owner")
+    async def owners(ack: Any) -> None:
+        await ack(options=[option("Zoe Brook", "U9")])
+
+    @app.view("owner")
+    async def owner(ack: Any) -> None:
+        await ack(response_action="errors", errors={"owner": "She is away."})
+
     @app.view("list")
     async def chosen(ack: Any) -> None:
         await ack()
+
+    listen_to_events(app)
+
+
+def listen_to_events(app: AsyncApp) -> None:
+    """Home, and an answer to a mention."""
 
     @app.event("app_home_opened")
     async def home(event: Json, client: AsyncWebClient) -> None:

@@ -101,6 +101,18 @@ async def test_a_modal_keeps_what_was_typed_until_it_is_right(page: Page, got: l
     assert got == [("sq_2", "no budget left")]
 
 
+async def test_an_external_select_keeps_its_choice_after_an_error(page: Page, slack: SlackStandIn) -> None:
+    slack.settings.loads_options = True
+    await page.get_by_test_id("composer").fill("/outreach owner")
+    await page.keyboard.press("Enter")
+    form = page.get_by_test_id("modal")
+    await form.get_by_test_id("select").click()
+    await page.get_by_test_id("option").filter(has_text="Zoe").click()
+    await form.get_by_test_id("modal-submit").click()
+    await expect(form.get_by_test_id("input-error")).to_have_text("She is away.")
+    await expect(form.get_by_test_id("select")).to_contain_text("Zoe Brook")
+
+
 async def test_escape_closes_a_modal_for_the_bot_too(page: Page, slack: SlackStandIn) -> None:
     await page.get_by_test_id("composer").fill("/outreach form")
     await page.keyboard.press("Enter")

@@ -68,7 +68,9 @@ function select(ctx, block, one) {
   const plain = (value) => (value && typeof value === "object" ? value.value : value);
   const offered = ctx.form.offered;
   for (const option of [first].flat()) if (option && typeof option === "object") offered.set(option.value, option);
-  let current = ctx.form.get(block, one) ?? (many ? first.map(plain) : plain(first));
+  // The form keeps what is submitted: of an external select that is the whole option.
+  const kept = ctx.form.get(block, one) ?? first;
+  let current = many ? kept.map(plain) : plain(kept);
   const items = () => kind === "users_select" ? ctx.names.people().map((user) => ({ label: user.real_name, note: `@${user.name}`, value: user.id }))
     : kind === "channels_select" || kind === "conversations_select" ? ctx.names.channels().map((channel) => ({ label: `#${channel.name}`, value: channel.id }))
     : optionItems(one);

@@ -14,6 +14,7 @@ class App {
   constructor() {
     this.place = { kind: "channel", id: "" };
     this.failures = new Map();
+    this.previews = new Set(); // messages whose notifications are shown
     this.forms = new Map();
     this.status = "connecting";
     this.panel = null;
@@ -242,6 +243,10 @@ class App {
   on_failure({ ts, error, view }) {
     if (view) return notice(`The app did not answer (${error}).`);
     this.failures.set(ts, error);
+    this.repaint(ts);
+  }
+
+  repaint(ts) {
     this.timeline?.repaint(ts);
     this.threadTimeline?.repaint(ts);
   }

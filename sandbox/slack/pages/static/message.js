@@ -31,6 +31,7 @@ export function message(one, app, { joined = false, inThread = false } = {}) {
       el("div", { class: "content" }, content(one, ctx)),
       one.edited ? el("span", { class: "edited", title: `${one.revisions.length} earlier version${one.revisions.length === 1 ? "" : "s"}`, data: { testid: "edited" } }, "(edited)") : null,
       app.failures.has(one.ts) ? el("div", { class: "failure", role: "alert", data: { testid: "failure" } }, icon("warn"), failureText(app.failures.get(one.ts))) : null,
+      app.previews.has(one.ts) ? notifications(one, ctx) : null,
       reactions(one, app),
       one.reply_count && !inThread ? summary(one, app) : null),
     one.ephemeral ? null : tools(one, app, inThread));
@@ -84,6 +85,16 @@ function reactions(one, app) {
       glyph(reaction.name) ?? `:${reaction.name}:`, el("span", {}, String(reaction.count)))));
 }
 
+// Desktops read the blocks, phones only the text: https://docs.slack.dev/changelog/2026/07/13/notification-changes
+const notifications = (one, ctx) => el("dl", { class: "notifications", data: { testid: "notifications" } },
+  el("dt", {}, "Desktop notification"), el("dd", {}, one.notification.desktop),
+  el("dt", {}, "Phone notification"), el("dd", {}, mrkdwn(one.notification.mobile, ctx.names)));
+
+function preview(one, app) {
+  if (!app.previews.delete(one.ts)) app.previews.add(one.ts);
+  app.repaint(one.ts);
+}
+
 const react = (one, app, name) => app.guarded(() => act("reaction", { user: app.me, channel: one.channel, ts: one.ts, name }));
 
 function summary(one, app) {
@@ -99,7 +110,7 @@ function tools(one, app, inThread) {
   const own = app.shortcuts.filter((shortcut) => shortcut.type === "message").map((shortcut) => ({ label: shortcut.name, note: shortcut.app, value: shortcut.callback_id, app: shortcut.app }));
   const more = tool("more", "More actions", (event) => listbox(event.currentTarget,
     [...own, { label: "Copy as JSON", value: "" }], (item) => (item.value ? shortcut(one, app, item) : copied(one))), "message-menu");
-  return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, faces, inThread ? null : tool("thread", "Reply in thread", () => app.openThread(one.thread_ts || one.ts), "open-thread"), more);
+  return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, faces, one.notification ? tool("bell", "Show its notifications", () => preview(one, app), "preview") : null, inThread ? null : tool("thread", "Reply in thread", () => app.openThread(one.thread_ts || one.ts), "open-thread"), more);
 }
 
 const shortcut = (one, app, item) => app.guarded(() => act("shortcut", { user: app.me, channel: one.channel, ts: one.ts, callback_id: item.value, app: item.app }));

@@ -42,6 +42,22 @@ async def serve(receiver: Receiver, slack: SlackStandIn) -> web.AppRunner:
     return runner
 
 
+async def test_requests_are_signed_by_the_bots_clock_when_time_was_advanced(
+    slack: SlackStandIn, person: Person
+) -> None:
+    receiver = Receiver()
+    runner = await serve(receiver, slack)
+    try:
+        await person.do("clock", advance=25 * 3600)
+        done = await person.do("command", text="/outreach stats")
+    finally:
+        await runner.cleanup()
+    ((headers, body),) = receiver.requests
+    assert done["ack"]["ok"]
+    verifier = SignatureVerifier(slack.announcement["slack_signing_secret"])
+    assert verifier.is_valid_request(body, headers), "within five minutes of the bot's own clock"
+
+
 async def test_a_command_is_signed_and_whole(slack: SlackStandIn, person: Person) -> None:
     receiver = Receiver()
     runner = await serve(receiver, slack)
