@@ -34,6 +34,7 @@ def upper(card: Card) -> Card:
         quote=card.quote.upper(),
         table=table,
         buttons=tuple(map(_upper_button, card.buttons)),
+        details=tuple(replace(one, label=one.label.upper(), value=one.value.upper()) for one in card.details),
         footer=card.footer.upper(),
     )
 

@@ -1,11 +1,11 @@
-"""The card of an interested reply: lead, sequence, time, text, and the buttons for its state. Pure."""
+"""The card of a reply that a person may claim: who wrote, the words, the buttons for its state, and where it came from. Pure."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from bot.alerts.model import Alert
-from bot.alerts.wording import about, answer_link, campaign_of, facts_of, footer, show_time, when
+from bot.alerts.wording import answer_link, campaign_of, facts_of, footer, introduced, show_time, when
 from bot.blockkit.actions import OnAlert
 from shared.api.event_kinds import kind_of
 from shared.commands.arguments import Remove, Resume
@@ -21,30 +21,34 @@ WORTH_FOLDING = 40
 
 
 def card(alert: Alert) -> Card:
-    """Headline, status, place and time, the reply, the buttons."""
+    """Who wrote, the reply, how it stands, the buttons, and in one small line where and when."""
     event = alert.event
     quote, cut = excerpt(event.reply or "")
+    interested = kind_of(event.kind).claimable
     # A card that is done no longer follows its sequence.
     paused = ("This sequence is paused",) if alert.sequence_paused and not alert.handled else ()
     return Card(
-        title=f"{about(event)} is interested",
-        tone=_tone(alert),
+        title=f"{introduced(event)} {'is interested' if interested else 'replied'}",
+        tone=_tone(alert) if interested else Tone.INFO,
         text=(*_status_line(alert), *paused),
-        facts=(
-            *_address(alert),
-            *facts_of(("Sequence", campaign_of(event)), brief=True),
-            when("Received", alert.received_at),
-            *_snoozed_until(alert),
-        ),
+        facts=_snoozed_until(alert),
         quote=quote,
-        buttons=buttons(alert),
+        buttons=buttons(alert) if interested else _plain_buttons(alert),
+        details=origin(alert),
         footer=" · ".join(filter(None, (cut, footer(alert)))),
+        notifies=True,
     )
 
 
-def _address(alert: Alert) -> tuple[Fact, ...]:
+def origin(alert: Alert) -> tuple[Fact, ...]:
+    """Address, sequence, step, inbox and time, for the small line of a card."""
     email = alert.event.lead.email
-    return (Fact(label="From", value=email, url=answer_link(alert.event)),) if email else ()
+    link = answer_link(alert.event) if kind_of(alert.event.kind).card == "reply" else ""
+    return (
+        *((Fact(label="Reply by email", value=email, url=link),) if email else ()),
+        *facts_of(("Sequence", campaign_of(alert.event)), brief=True),
+        when("Received", alert.received_at),
+    )
 
 
 def excerpt(reply: str) -> tuple[str, str]:
@@ -84,9 +88,10 @@ def _time_taken(alert: Alert, at: datetime) -> str:
 
 
 def _snoozed_until(alert: Alert) -> tuple[Fact, ...]:
-    if alert.snooze is None or alert.claim or alert.handled:
+    if alert.snooze is None or alert.handled:
         return ()
-    return (Fact(label="Snoozed until", value=show_time(alert.snooze.at), at=alert.snooze.at),)
+    label = "Reminder" if alert.claim else "Snoozed until"
+    return (Fact(label=label, value=show_time(alert.snooze.at), at=alert.snooze.at),)
 
 
 def buttons(alert: Alert) -> tuple[Button, ...]:
@@ -96,6 +101,7 @@ def buttons(alert: Alert) -> tuple[Button, ...]:
     if alert.claim:
         return (
             _done(alert, tone=Tone.GOOD),
+            *(() if alert.snooze else (_alert_button(alert, "remind", "Remind me in 2 h", detail="2h"),)),
             take_over(alert.id, alert.claim.name),
             *_sequence(alert),
             *_links(alert),
@@ -103,25 +109,37 @@ def buttons(alert: Alert) -> tuple[Button, ...]:
             _not_interested(alert),
             *_lead(alert),
         )
-    claim = _alert_button(alert, "claim", "Claim", tone=Tone.GOOD)
+    claim = _claim(alert)
     if alert.snooze:
         wake = _alert_button(alert, "wake", "Unsnooze")
         return (claim, wake, *_links(alert), _done(alert, menu=True), *_lead(alert))
     return (
         claim,
+        _not_interested(alert, menu=False),
         *_sequence(alert),
         *_links(alert),
         _done(alert, menu=True),
-        _not_interested(alert),
         _alert_button(alert, "snooze", "Snooze until …", menu=True),
         *_lead(alert),
     )
 
 
+def _plain_buttons(alert: Alert) -> tuple[Button, ...]:
+    """Of a reply that isn't known to be interested: nobody has to claim it, but a person may."""
+    if alert.claim or alert.handled:
+        return buttons(alert)
+    return (_claim(alert), *_view(alert, menu=False), *_links(alert), *_removal(alert))
+
+
+def _claim(alert: Alert) -> Button:
+    return _alert_button(alert, "claim", "Claim", tone=Tone.GOOD)
+
+
 def _alert_button(
-    alert: Alert, verb: str, label: str, *, tone: Tone = Tone.INFO, menu: bool = False
+    alert: Alert, verb: str, label: str, *, detail: str = "", tone: Tone = Tone.INFO, menu: bool = False
 ) -> Button:
-    return Button(label=label, action=OnAlert(verb=verb, alert=alert.id), tone=tone, menu=menu)
+    action = OnAlert(verb=verb, alert=alert.id, detail=detail)
+    return Button(label=label, action=action, tone=tone, menu=menu)
 
 
 def _done(alert: Alert, *, tone: Tone = Tone.INFO, menu: bool = False) -> Button:
@@ -141,8 +159,8 @@ def take_over(alert_id: str, claimer: str) -> Button:
     )
 
 
-def _not_interested(alert: Alert) -> Button:
-    return _alert_button(alert, "dismiss", "Not interested …", menu=True)
+def _not_interested(alert: Alert, *, menu: bool = True) -> Button:
+    return _alert_button(alert, "dismiss", "Not interested …", menu=menu)
 
 
 def _links(alert: Alert) -> tuple[Button, ...]:
@@ -166,15 +184,16 @@ def _sequence(alert: Alert) -> tuple[Button, ...]:
 
 
 def _lead(alert: Alert) -> tuple[Button, ...]:
+    return (*_view(alert, menu=True), *_removal(alert))
+
+
+def _view(alert: Alert, *, menu: bool) -> tuple[Button, ...]:
+    return (_alert_button(alert, "lead", "View lead", menu=menu),) if alert.event.lead.email else ()
+
+
+def _removal(alert: Alert) -> tuple[Button, ...]:
     email = alert.event.lead.email
     if not email:
         return ()
-    return (
-        _alert_button(alert, "lead", "View lead", menu=True),
-        Button(
-            label="Remove lead …",
-            action=Remove(who=email, status=kind_of(alert.event.kind).lead_status),
-            workspace=alert.workspace,
-            menu=True,
-        ),
-    )
+    remove = Remove(who=email, status=kind_of(alert.event.kind).lead_status)
+    return (Button(label="Remove lead …", action=remove, workspace=alert.workspace, menu=True),)

@@ -7,13 +7,13 @@ it at any time, and an update renders the same way as the first post.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from bot.alerts import interested, paused_domain
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import (
     about,
-    campaign_of,
     day_of,
     facts_of,
     footer,
@@ -23,7 +23,7 @@ from bot.alerts.wording import (
 from bot.blockkit.actions import OnAlert
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
-from shared.commands.arguments import Lead, Remove
+from shared.commands.arguments import Lead, Remove, clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import Subscription
 
@@ -50,7 +50,7 @@ def condensed(alert: Alert) -> Card:
     whole = card(alert)
     parts = [
         *whole.text[:1],
-        *(fact.value for fact in whole.facts if fact.brief),
+        *(fact.value for fact in (*whole.facts, *whole.details) if fact.brief),
     ]
     quote = " ".join(whole.quote.split())
     short = quote if len(quote) <= 140 else f"{quote[:139]}…"
@@ -71,8 +71,31 @@ def turned(alert: Alert) -> Card:
     """What goes into the thread, and to the channel, when the card of a reply shows more than it did."""
     whole = card(alert)
     return Card(
-        title=whole.title, tone=whole.tone, text=("Updated on the card above.",), buttons=whole.buttons[:1]
+        title=whole.title,
+        tone=whole.tone,
+        text=("Updated on the card above.",),
+        quote=clip(whole.quote, length=LISTED),
+        buttons=whole.buttons[:1],
+        notifies=True,
     )
+
+
+LISTED = 120
+"""Characters of a reply in the line of a list."""
+
+
+def listed(card: Card) -> Card:
+    """The card in a list of many: the beginning of its quote, the first thing to do, and a look at the lead."""
+    look = next((one for one in card.buttons if _looks(one)), None)
+    shown = (*card.buttons[:1], *((replace(look, label="View"),) if look and look != card.buttons[0] else ()))
+    where = tuple(fact for fact in card.details if fact.brief)
+    return replace(card, quote=clip(card.quote, length=LISTED), details=where, buttons=shown)
+
+
+def _looks(button: Button) -> bool:
+    """Whether a button shows the lead."""
+    action = button.action
+    return isinstance(action, Lead) or (isinstance(action, OnAlert) and action.verb == "lead")
 
 
 def _removable(alert: Alert) -> tuple[Button, ...]:
@@ -122,26 +145,22 @@ def _brief(alert: Alert) -> Card:
         title=f"{kind.title or kind.label}: {about(event)}",
         tone=Tone(kind.tone),
         facts=(
-            *facts_of(("From", event.lead.email if event.lead.name != event.lead.email else None)),
-            *facts_of(
-                ("Sequence", campaign_of(event)),
-                ("Back on", show_day(event.return_date or "")),
-                brief=True,
-            ),
+            *facts_of(("Back on", show_day(event.return_date or "")), brief=True),
             *facts_of(("Bounce", event.bounce_type)),
             *facts_of(("Reason", event.reason), brief=True),
-            when("Received", alert.received_at),
             *((when("Reminder", alert.snooze.at),) if alert.snooze else ()),
             *facts_of(("Set by", f"@{alert.snooze.name}" if alert.snooze else None)),
         ),
         quote=event.reply or "",
         buttons=offers(alert) if offers else (),
+        details=interested.origin(alert),
         footer=footer(alert),
+        notifies=True,
     )
 
 
 _CARDS: Mapping[str, Callable[[Alert], Card]] = {
-    "interested reply": interested.card,
+    "reply": interested.card,
     "paused domain": paused_domain.card,
     "brief": _brief,
 }

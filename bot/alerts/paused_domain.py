@@ -21,7 +21,8 @@ from shared.domain.wall_clock import moment
 from shared.text.formats import UNKNOWN, show_days, show_exact_span, show_number, show_rate
 
 COLUMNS = columns("Inbox", number("Health"), number("Limit"), "Status")
-MOST_INBOXES, MOST_PAUSES = 12, 4
+MOST_INBOXES, MOST_PAUSES = 3, 4
+"""A phone shows three rows of inboxes beside the reason and the buttons."""
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""
 BOUNCE = "bounce"
@@ -33,12 +34,15 @@ _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
 def card(alert: Alert) -> Card:
     """Red while it is paused, amber while it warms up, green when it has recovered."""
     title, tone = headline(alert)
+    why = clip(reason(alert), length=80)
+    named = bool(why) and tone is Tone.BAD
     return Card(
-        title=title,
+        title=f"{title}: {why}" if named else title,
         tone=tone,
+        notifies=True,
         text=_summary(alert),
         facts=(
-            *facts_of(("Reason", reason(alert) or "not reported"), brief=True),
+            *(() if named and why == reason(alert) else _reason_fact(alert)),
             *facts_of(("Inbox", alert.event.inbox)),
             *_counts(alert.standing),
             *facts_of(("Affected sequences", _sequences(alert.standing))),
@@ -50,6 +54,10 @@ def card(alert: Alert) -> Card:
         buttons=_buttons(alert),
         footer=footer(alert),
     )
+
+
+def _reason_fact(alert: Alert) -> tuple[Fact, ...]:
+    return facts_of(("Reason", reason(alert) or "not reported"), brief=True)
 
 
 def headline(alert: Alert) -> tuple[str, Tone]:
@@ -182,14 +190,22 @@ def _sequences(standing: Mapping[str, Any]) -> str:
 def _inboxes(rows: Sequence[Mapping[str, Any]]) -> Table | None:
     if not rows:
         return None
+    worst = sorted(rows, key=lambda row: (_WORST.get(_tone(row), len(_WORST)), row.get("health") or 0))
     drawn = tuple(
         Row(
             cells=(row["address"], _moved(row, "health"), _moved(row, "limit"), row.get("status") or UNKNOWN),
-            tone=Tone(row.get("tone") or Tone.INFO),
+            tone=_tone(row),
         )
-        for row in rows[:MOST_INBOXES]
+        for row in worst[:MOST_INBOXES]
     )
     return Table(columns=COLUMNS, rows=drawn, total=len(rows))
+
+
+_WORST = {Tone.BAD: 0, Tone.WARN: 1, Tone.UNKNOWN: 2}
+
+
+def _tone(row: Mapping[str, Any]) -> Tone:
+    return Tone(row.get("tone") or Tone.INFO)
 
 
 def _moved(row: Mapping[str, Any], name: str) -> str | float | None:

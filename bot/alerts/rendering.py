@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from shared.api.event_kinds import kind_of
 from shared.commands.arguments import Open, Status
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 from shared.domain.wall_clock import moment
-from shared.text.formats import plural
+from shared.text.formats import show_number
 from shared.text.links import lead_link
 from shared.text.slack_ids import bare, split_id
 
@@ -110,7 +111,7 @@ def message(
         card = card_of(posts[0], several=several, link=link, tally=tally)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
         return with_mention(drawn, posts[0].mention if _calls(posts[0]) else "")
-    cards = [card_of(post, several=several, link=link) for post in posts]
+    cards = [kinds.listed(card_of(post, several=several, link=link)) for post in posts]
     return card_list.render_list(cards)
 
 
@@ -162,17 +163,15 @@ def storm(tally: StormTally | None) -> Card:
         if tally.over
         else f"{waiting} more are coming to this thread, interested replies first."
     )
-    totals: dict[str, int] = {}
+    totals: Counter[str] = Counter()
     for kind, count in (*tally.posted, *tally.waiting):
-        totals[kind] = totals.get(kind, 0) + count
+        totals[kind] += count
+    counted = ", ".join(show_number(count, kind_of(kind).noun) for kind, count in totals.items())
     return Card(
-        title=f"{posted + waiting} new alerts",
+        title=f"{show_number(posted + waiting, 'new alert')}: {counted}",
         tone=Tone.INFO if tally.over else Tone.WARN,
         text=(text,),
-        facts=(
-            *(Fact(label=str(count), value=plural(kind_of(kind).noun)) for kind, count in totals.items()),
-            *facts_of(("Sequences", show_counts(tally.sequences))),
-        ),
+        facts=facts_of(("Sequences", show_counts(tally.sequences))),
         buttons=STORM_BUTTONS,
     )
 
@@ -193,9 +192,6 @@ def write_note(card: Card) -> str:
         {"title": one.title, "labels": one.labels, "series": one.series, "bars": one.bars}
         for one in card.charts
     ]
-    facts = [
-        [fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp(), fact.url] for fact in card.facts
-    ]
     buttons = [[button.label, button.line, button.tone, button.url] for button in card.buttons]
     words = {
         "title": card.title,
@@ -203,8 +199,22 @@ def write_note(card: Card) -> str:
         "text": card.text,
         "quote": card.quote,
         "footer": card.footer,
+        "notifies": card.notifies,
+        "facts": _fact_rows(card.facts),
+        "details": _fact_rows(card.details),
     }
-    return json.dumps({**words, "facts": facts, "buttons": buttons, "table": table, "charts": charts})
+    return json.dumps({**words, "buttons": buttons, "table": table, "charts": charts})
+
+
+def _fact_rows(facts: Sequence[Fact]) -> list[list[Any]]:
+    return [[fact.label, fact.value, fact.tone, fact.at and fact.at.timestamp(), fact.url] for fact in facts]
+
+
+def _facts(rows: Sequence[Sequence[Any]]) -> tuple[Fact, ...]:
+    return tuple(
+        Fact(label=label, value=value, tone=Tone(tone), at=at and moment(at), url="".join(url))
+        for label, value, tone, at, *url in rows
+    )
 
 
 def read_note(note: str) -> Card:
@@ -214,10 +224,9 @@ def read_note(note: str) -> Card:
         title=given["title"],
         tone=Tone(given["tone"]),
         text=tuple(given["text"]),
-        facts=tuple(
-            Fact(label=label, value=value, tone=Tone(tone), at=at and moment(at), url="".join(url))
-            for label, value, tone, at, *url in given.get("facts", ())
-        ),
+        facts=_facts(given.get("facts", ())),
+        details=_facts(given.get("details", ())),
+        notifies=given.get("notifies", False),
         quote=given.get("quote", ""),
         table=_table(given.get("table")),
         charts=tuple(_chart(one) for one in given.get("charts", ())),

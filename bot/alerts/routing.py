@@ -39,6 +39,10 @@ class Routes:
     remind_after: timedelta | None = None
     """How long a paused domain may stay unacknowledged."""
 
+    def broadcasts(self, channel: str) -> bool:
+        """Whether a channel wants to see what is posted in its threads."""
+        return self.routing.channel_policy(channel).broadcast
+
     def decide(self, pending: PendingDelivery) -> Decision:
         """The result of routing a delivery."""
         event = read_event(pending.body)

@@ -18,6 +18,15 @@ def about(event: Event) -> str:
     return f"{name} at {clip(event.lead.company, length=40)}" if event.lead.company else name
 
 
+def introduced(event: Event) -> str:
+    """`Ada Lovelace, CTO at Acme`, as far as it is known."""
+    if not (event.lead.title and event.lead.name):
+        return about(event)
+    job = clip(event.lead.title, length=60)
+    place = f"{job} at {clip(event.lead.company, length=40)}" if event.lead.company else job
+    return f"{clip(event.lead.name)}, {place}"
+
+
 def campaign_of(event: Event) -> str | None:
     """`Q3 founders · step 2 · sam@mail.example`, as far as it is known."""
     step = None if event.step is None else f"step {event.step}"

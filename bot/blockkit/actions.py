@@ -21,7 +21,7 @@ ALERT, QUESTION = "al_", "q_"
 THEN = " > "
 """Between what a button does to an alert and the list that is shown after it: `claim al_1 > open 2`."""
 CLAIMING = frozenset(
-    {"claim", "takeover", "release", "snooze", "wake", "done", "handled", "dismiss", "reopen"}
+    {"claim", "takeover", "release", "snooze", "wake", "remind", "done", "handled", "dismiss", "reopen"}
 )
 """Of replies; `handled` is on the cards of older versions."""
 ACK = "ack"

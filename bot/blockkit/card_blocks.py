@@ -44,6 +44,7 @@ CHARTLESS = 5
 """Rows below which a card that is too long has no charts."""
 ROW_OF_BUTTONS, FACTS, PARAGRAPHS = 10, 20, 10
 MOST_BLOCKS = 50
+DATE = "{date_short_pretty}, {time}"
 
 NOTE = "note"
 """The `block_id` of a line of ours that stands below a card for a while."""
@@ -78,6 +79,7 @@ def _trimmed(card: Card, *, rows: int, letters: int) -> Card:
         card,
         text=tuple(cut(text, letters) for text in card.text[:rows]),
         facts=tuple(replace(fact, value=cut(fact.value, letters)) for fact in card.facts[:rows]),
+        details=tuple(replace(fact, value=cut(fact.value, letters), url="") for fact in card.details),
         quote=cut(card.quote, letters),
         table=card.table and _fewer(card.table, rows),
         charts=card.charts if rows > CHARTLESS else (),
@@ -106,25 +108,40 @@ def escape(text: str) -> str:
 
 
 def _draw(card: Card) -> list[Block]:
-    parts: list[Block | None] = [
-        _header(card),
+    words: tuple[Block | None, ...] = (
         *(_paragraph(text) for text in card.text[:PARAGRAPHS]),
         _facts(card.facts[:FACTS]),
-        _quote(card.quote),
+    )
+    figures: tuple[Block | None, ...] = (
         tables.draw(card.table, caption=elements.without_marks(card.title)),
         context(tables.rest(card.table)),
         *charts.draw(card.charts),
-        actions(card.buttons),
-        context(card.footer),
-    ]
-    return [part for part in parts if part]
+    )
+    buttons = actions(card.buttons)
+    quote = _quote(card.quote)
+    if card.notifies:
+        first = rich(_title_section(card), quote) if quote else _header(card)
+        parts = [first, *words, buttons, *figures]
+    else:
+        parts = [_header(card), *words, quote and rich(quote), *figures, buttons]
+    return [part for part in (*parts, _fine_print(card)) if part]
+
+
+def _title(card: Card) -> str:
+    title = MARKS[card.tone] + (visible(elements.without_marks(card.title)).strip() or "Outreach")
+    return cut(title, HEADER)
 
 
 def _header(card: Card) -> Block:
-    title = cut(
-        MARKS[card.tone] + (visible(elements.without_marks(card.title)).strip() or "Outreach"), HEADER
-    )
-    return HeaderBlock(text=plain(title)).to_dict()
+    return HeaderBlock(text=plain(_title(card))).to_dict()
+
+
+def _title_section(card: Card) -> dict[str, Any]:
+    """The title in the block of the quote: a desktop notification is made of blocks, and may read only the first.
+
+    https://docs.slack.dev/changelog/2026/07/13/notification-changes
+    """
+    return {"type": "rich_text_section", "elements": [elements.text_element(_title(card), bold=True)]}
 
 
 def _paragraph(text: str) -> Block | None:
@@ -150,13 +167,12 @@ def _value(fact: Fact) -> dict[str, Any]:
         return elements.link_element(text, fact.url)
     if fact.at is None:
         return elements.text_element(text)
-    form = "{date_short_pretty}, {time}"
-    return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": form, "fallback": text}
+    return {"type": "date", "timestamp": int(fact.at.timestamp()), "format": DATE, "fallback": text}
 
 
-def _quote(quote: str) -> Block | None:
+def _quote(quote: str) -> dict[str, Any] | None:
     shown = cut(visible_lines(quote).strip(), QUOTE)
-    return rich({"type": "rich_text_quote", "elements": [elements.text_element(shown)]}) if shown else None
+    return {"type": "rich_text_quote", "elements": [elements.text_element(shown)]} if shown else None
 
 
 def actions(buttons: Sequence[Button]) -> Block | None:
@@ -177,6 +193,25 @@ def _in_menu(button: Button) -> bool:
 
 def row_of(drawn: Sequence[InteractiveElement]) -> Block:
     return ActionsBlock(elements=drawn).to_dict()
+
+
+def _fine_print(card: Card) -> Block | None:
+    """Details and footer in one small line; times and links are the only text that Slack parses, and both are ours."""
+    if not card.details:
+        return context(card.footer)
+    drawn: list[dict[str, Any]] = []
+    words = [fact.value for fact in card.details if fact.at is None]
+    if shown := cut(visible(" · ".join(word for word in words if word)).strip(), CONTEXT):
+        drawn.append(plain(shown))
+    for fact in card.details:
+        if fact.at is not None:
+            moment = f"<!date^{int(fact.at.timestamp())}^{DATE}|{escape(fact.value)}>"
+            drawn.append({"type": "mrkdwn", "text": moment})
+        elif fact.url:
+            drawn.append({"type": "mrkdwn", "text": f"<{escape(fact.url)}|{escape(fact.label)}>"})
+    if shown := cut(visible(elements.without_marks(card.footer)).strip(), CONTEXT):
+        drawn.append(plain(shown))
+    return {"type": "context", "elements": drawn} if drawn else None
 
 
 def _small(text: str) -> Block:

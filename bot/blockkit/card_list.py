@@ -28,6 +28,8 @@ from bot.blockkit.tables import MARKS
 from shared.domain.card import Card
 from shared.text.sanitize import visible, visible_lines
 
+ITEM_BUTTONS = 2
+"""Buttons of an item in a list."""
 ITEM_BUTTON = 100
 """Characters of a button in a list, as they travel: `claim al_…` and its label."""
 
@@ -59,7 +61,11 @@ def render_small(card: Card) -> Message:
     for line in filter(None, (cut(visible_lines(text).strip(), 600) for text in card.text)):
         words += elements.rich_elements(f"\n{line}")
     details = " · ".join(
-        (*(f"{fact.label} {fact.value}" for fact in card.facts), *filter(None, (card.footer,)))
+        (
+            *(f"{fact.label} {fact.value}" for fact in card.facts),
+            *(fact.value for fact in card.details),
+            *filter(None, (card.footer,)),
+        )
     )
     parts = (
         rich({"type": "rich_text_section", "elements": words}),
@@ -75,7 +81,7 @@ def render_line(card: Card) -> Message:
 
 
 def render_list(cards: Sequence[Card]) -> Message:
-    """Many Cards in one message, a paragraph each, with the first button of each beside it."""
+    """Many Cards in one message, a paragraph each, with its first buttons."""
     drawn: list[Block] = []
     for sizes in _LIST_SIZES:
         drawn = [block for n, card in enumerate(cards) for block in _item(card, n, sizes=sizes)]
@@ -92,18 +98,20 @@ _LIST_SIZES = ((120, 200, 160), (100, 120, 80), (80, 60, 40), (60, 30, 0), (20, 
 def _item(card: Card, number: int, *, sizes: tuple[int, int, int]) -> list[Block]:
     title, details, quoted = sizes
     facts = " · ".join(
-        visible(part) for part in (*card.text, *(fact.value for fact in card.facts[:3])) if part
+        visible(part)
+        for part in (*card.text, *(fact.value for fact in (*card.facts, *card.details)[:3]))
+        if part
     )
     shown = [
         elements.text_element(MARKS[card.tone] + (cut(visible(card.title).strip(), title) or "…"), bold=True)
     ]
-    shown += elements.rich_elements(f"\n{cut(facts, details)}") if facts and details else []
     shown += (
         [elements.text_element(f"\n“{cut(visible(card.quote), quoted)}”")] if card.quote and quoted else []
     )
+    shown += elements.rich_elements(f"\n{cut(facts, details)}") if facts and details else []
     item = rich({"type": "rich_text_section", "elements": shown})
-    acts = [b for b in card.buttons[:1] if len(json.dumps((b.label, value_of(b)))) <= ITEM_BUTTON]
+    acts = [b for b in card.buttons[:ITEM_BUTTONS] if len(json.dumps((b.label, value_of(b)))) <= ITEM_BUTTON]
     return [
         item,
-        *([row_of([draw_button(b, number) for b in acts])] if acts else []),
+        *([row_of([draw_button(b, 2 * number + n) for n, b in enumerate(acts)])] if acts else []),
     ]

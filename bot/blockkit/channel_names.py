@@ -44,6 +44,7 @@ def changed(card: Card, change: Callable[[str], str]) -> Card:
         title=change(card.title),
         text=tuple(change(text) for text in card.text),
         facts=tuple(replace(fact, value=change(fact.value)) for fact in card.facts),
+        details=tuple(replace(fact, value=change(fact.value)) for fact in card.details),
         footer=change(card.footer),
         table=card.table and _table(card.table, change),
     )

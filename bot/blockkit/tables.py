@@ -109,7 +109,7 @@ def rest(table: Table | None) -> str:
     if table is None:
         return ""
     shown, total = min(len(table.rows), MOST_ROWS), max(table.total or 0, len(table.rows))
-    return f"The first {shown} of {total}." if shown < total else ""
+    return f"and {total - shown:,} more" if shown < total else ""
 
 
 def shown(cell: str | float | None) -> str:

@@ -29,7 +29,9 @@ async def acknowledge(
             at=now, actor=actor, workspace=row.workspace, command=f"{ACK} {alert}", result=row.domain
         )
         await store.records.record(entry)
-        return ActionResult(card=Card(title=f"You acknowledged {row.domain}", tone=Tone.GOOD), shown=True)
+        return ActionResult(
+            card=Card(title=f"@{actor.name} acknowledged {row.domain}", tone=Tone.GOOD), shown=True
+        )
     if row.acked_at is None:
         return ActionResult(card=Card(title=f"{row.domain} has recovered", tone=Tone.GOOD))
     at = show_time(moment(row.acked_at), now=now, zone=find_zone(zone) or UTC)

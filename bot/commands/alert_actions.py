@@ -34,7 +34,10 @@ REASONS = ("not a fit", "wrong person", "no budget", "bad timing", "already a cu
 REASON = 200
 """Characters of a reason that are kept."""
 MORNING, AFTERNOON = time(9), time(14)
+_NOTED = {"takeover", "release"}
+"""What the card doesn't keep, so that a note in its thread does."""
 LONGEST = timedelta(days=90)
+USUAL_REMINDER = "2h"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,8 @@ class ActionResult:
 
     card: Card
     shown: bool = False
+    noted: bool = False
+    """A note in the thread of the alert's card says who did it."""
 
 
 class AlertActions:
@@ -62,7 +67,8 @@ class AlertActions:
         if not when and verb in {"snooze", "dismiss"}:
             choices = snooze_choices(alert, now=now, zone=zone) if verb == "snooze" else reason_choices(alert)
             return ActionResult(card=choices)
-        until = snoozed_until(when, now=now, zone=zone) if verb == "snooze" else now
+        given = when.removeprefix("in ") or USUAL_REMINDER if verb == "remind" else when
+        until = snoozed_until(given, now=now, zone=zone) if verb in {"snooze", "remind"} else now
         if until is None:
             return ActionResult(card=_UNCLEAR)
         reason = clip(" ".join(when.split()), length=REASON) if verb == "dismiss" else ""
@@ -72,13 +78,15 @@ class AlertActions:
         if not change.changed:
             return ActionResult(card=unchanged_card(change.alert, person, now=now, zone=zone))
         await self._record(replace(asked, then=None).line, change.alert, actor)
-        card = changed_card(verb, change.alert, until=until.astimezone(zone), now=now, link=self._link)
-        return ActionResult(card=card, shown=True)
+        card = changed_card(verb, change.alert, actor, until=until.astimezone(zone), now=now, link=self._link)
+        return ActionResult(card=card, shown=True, noted=verb in _NOTED)
 
     async def _change(
         self, verb: str, alert: str, actor: Actor, *, until: datetime, reason: str
     ) -> AlertChange | None:
         alerts = self._store.alerts
+        if verb == "remind":
+            return await alerts.remind(alert, actor, until=until.timestamp())
         if verb == "snooze":
             return await alerts.snooze(alert, actor, until=until.timestamp())
         if verb in {"done", "handled", "dismiss"}:
@@ -119,12 +127,15 @@ def released(before: AlertRow, *, actor: Actor) -> Trace:
     """The thread's note about a release; it mentions the person who had it if another one released it."""
     other = before.claimed_by not in {actor.id, actor.name}
     text = f"@{before.claimed_name} had claimed it. " if other else ""
-    card = Card(title=f"Released by @{actor.name}", text=(f"{text}It is unclaimed again.",))
+    again = "It is unclaimed again." if kind_of(before.kind).claimable else ""
+    words = f"{text}{again}".strip()
+    card = Card(title=f"@{actor.name} released {lead_of(before)}", text=(words,) if words else ())
     return Trace(note=rendering.write_note(card), mention=_mention(before) if other else "")
 
 
 def taken_over(before: AlertRow, *, actor: Actor) -> Trace:
-    card = Card(title=f"Taken over by @{actor.name}", text=(f"@{before.claimed_name} had claimed it.",))
+    title = f"@{actor.name} took over {lead_of(before)} from @{before.claimed_name}"
+    card = Card(title=title)
     return Trace(note=rendering.write_note(card), mention=_mention(before))
 
 
@@ -151,22 +162,25 @@ def whole_reply(alert: AlertRow) -> Card:
     return Card(title=f"Reply from {lead_of(alert)}", quote=(alert.event.reply or "").strip())
 
 
-def changed_card(verb: str, alert: AlertRow, *, until: datetime, now: datetime, link: str = "") -> Card:
-    """The result, for a person who acted elsewhere than on the alert's card."""
-    who = lead_of(alert)
+def changed_card(
+    verb: str, alert: AlertRow, actor: Actor, *, until: datetime, now: datetime, link: str = ""
+) -> Card:
+    """The result, where a person acted elsewhere than on the alert's card: in a thread, for all to read."""
+    who, person = lead_of(alert), f"@{actor.name}"
     given = {
-        "claim": f"You claimed {who}",
-        "takeover": f"You took over {who}",
-        "release": f"Released: {who}",
-        "snooze": f"Snoozed until {show_time(until, now=now, zone=until.tzinfo or UTC)}: {who}",
-        "wake": f"Unclaimed: {who}",
-        "done": f"Done: {who}",
-        "handled": f"Done: {who}",
-        "dismiss": f"Closed as not interested: {who}",
-        "reopen": f"Reopened: {who}",
+        "claim": f"{person} claimed {who}",
+        "takeover": f"{person} took over {who}",
+        "release": f"{person} released {who}",
+        "snooze": f"{person} snoozed {who} until {show_time(until, now=now, zone=until.tzinfo or UTC)}",
+        "remind": f"{person} will be reminded of {who} {show_time(until, now=now, zone=until.tzinfo or UTC)}",
+        "wake": f"{person} ended the snooze of {who}",
+        "done": f"{person} marked {who} done",
+        "handled": f"{person} marked {who} done",
+        "dismiss": f"{person} closed {who} as not interested",
+        "reopen": f"{person} reopened {who}",
     }
     if verb not in {"claim", "takeover"}:
-        return Card(title=given[verb], tone=Tone.GOOD)
+        return Card(title=given[verb], tone=Tone.GOOD if verb in {"done", "handled"} else Tone.INFO)
     email = alert.event.lead.email
     page = lead_link(link, email)
     return Card(
@@ -187,16 +201,12 @@ def unchanged_card(alert: AlertRow, person: Person, *, now: datetime, zone: tzin
         return show_time(moment(at), now=now, zone=zone)
 
     if alert.handled_at is not None:
-        who = "You" if alert.handled_name == person.name else f"@{alert.handled_name}"
         verb = "closed this as not interested" if alert.closed_reason else "marked this done"
-        return Card(title=f"{who} {verb} at {clock(alert.handled_at)}")
+        return Card(title=f"@{alert.handled_name} {verb} at {clock(alert.handled_at)}")
     if alert.claimed_by and alert.claimed_at is not None:
-        if alert.claimed_by == person.id:
-            return Card(title=f"You claimed this at {clock(alert.claimed_at)}")
-        other = take_over(alert.id, alert.claimed_name)
-        return Card(
-            title=f"@{alert.claimed_name} claimed this at {clock(alert.claimed_at)}", buttons=(other,)
-        )
+        title = f"@{alert.claimed_name} claimed this at {clock(alert.claimed_at)}"
+        own = alert.claimed_by == person.id
+        return Card(title=title, buttons=() if own else (take_over(alert.id, alert.claimed_name),))
     return Card(title="Unclaimed", text=("Someone else just changed this. Click Claim to take it.",))
 
 

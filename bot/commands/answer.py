@@ -22,6 +22,8 @@ class Answer:
     """The clicked question is answered and can be removed."""
     on_card: bool = False
     """The alert's card shows it; only people who clicked elsewhere get it as an answer."""
+    noted: bool = False
+    """A note in the thread of the alert's card says it: an answer there would be a second message."""
     workspace: str = ""
     problem: Problem | None = None
     """Why what was asked was not done, and the argument that is to blame."""

@@ -60,7 +60,10 @@ def _line(command: Command) -> str:
 
 
 def _footer(refused: list[str]) -> str:
-    more = "In a thread, mention me instead of typing /outreach. `help pause` shows details."
+    more = (
+        "`claim NAME`, `done NAME` and `release NAME` work from anywhere. In a card's thread, @outreach help "
+        "lists what can be done with it. `help pause` shows details."
+    )
     return f"You don't have permission here for: {', '.join(refused)}. {more}" if refused else more
 
 

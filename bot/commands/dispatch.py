@@ -15,7 +15,7 @@ import structlog
 
 from bot.blockkit.actions import ACK, LOOKS, Cancel, Confirm, OnAlert, Share, read_line
 from bot.blockkit.channel_names import channels_in, with_channel_names
-from bot.commands import alert_actions, sharing
+from bot.commands import alert_actions, named_replies, sharing
 from bot.commands.access import Access, actor_of
 from bot.commands.acknowledge import acknowledge
 from bot.commands.alert_actions import AlertActions, find_lead, whole_reply
@@ -23,18 +23,20 @@ from bot.commands.answer import Answer, followed
 from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
+from bot.commands.named_replies import NamedReply, read_named
 from bot.commands.plain_words import ask, is_another, name_command, offer_nearest
 from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
 from shared import commands, operations
-from shared.commands import COMMANDS, Invocation, Role, UsageError
+from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
 from shared.commands.arguments import Doctor, Open
 from shared.commands.requests import understand
 from shared.commands.table import Help
 from shared.domain.card import Action, Card
 from shared.domain.wall_clock import find_zone
 from shared.operations.context import CommandContext
+from shared.operations.replies import own_replies, read_unclaimed
 from shared.settings import CLAIM
 
 KNOWN_WITHIN = 1.5
@@ -110,6 +112,8 @@ class CommandDispatcher:
     ) -> Answer:
         if not isinstance(asked, str):
             return await self._perform(asked, person, channel=channel, progress=progress)
+        if named := read_named(asked):
+            return await self._on_named(named, person, channel=channel)
         action: Action | None = None
         try:
             action = read_line(asked)
@@ -166,7 +170,12 @@ class CommandDispatcher:
         return await self._access.refusal(verb, verb, command.role, person, channel=channel)
 
     async def _perform(
-        self, asked: Action, person: Person, *, channel: str, progress: Callable[[int], None] | None
+        self,
+        asked: Action,
+        person: Person,
+        *,
+        channel: str,
+        progress: Callable[[int], None] | None,
     ) -> Answer:
         match asked:
             case Invocation():
@@ -190,6 +199,26 @@ class CommandDispatcher:
         if asked.then is None:
             return done
         return followed(done, await self._command(asked.then, person, channel=channel))
+
+    async def _on_named(self, asked: NamedReply, person: Person, *, channel: str) -> Answer:
+        """Act on the one reply that fits a name; several are offered, and nothing changes."""
+        if not self._access.may_use(CLAIM, person, channel=channel):
+            refusal = self._access.refusal(CLAIM, asked.verb, Role.OPERATOR, person, channel=channel)
+            return Answer(card=await refusal)
+        listing = invocation(Open(mine=asked.is_own), workspace=asked.workspace)
+        readable = await self._access.readable(listing, person, channel=channel)
+        if readable is None:
+            return await self._access.refuse(listing, person, channel=channel)
+        context = self._access.context(readable.workspace, person, channel=channel)
+        known = await own_replies(context) if asked.is_own else (await read_unclaimed(context)).replies
+        found = named_replies.fitting(known, asked.name)
+        if len(found) == 1:
+            act = OnAlert(verb=asked.verb, alert=found[0].alert_id)
+            return await self._act_on_alert(act, person, channel=channel)
+        if not found:
+            return Answer(card=named_replies.not_found(asked, known))
+        card, items = named_replies.choice(asked, found)
+        return Answer(card=card, items=items)
 
     async def _look_at(
         self, asked: OnAlert, person: Person, *, channel: str, progress: Callable[[int], None] | None
@@ -228,7 +257,7 @@ class CommandDispatcher:
         granted = replace(person, role=Role.ADMIN) if role_of(person) is Role.READER else person
         done = await self._alert_actions.perform(asked, granted, actor)
         settles = asked.verb in {"snooze", "dismiss"} and bool(asked.detail)
-        return Answer(card=done.card, on_card=done.shown, settles=settles)
+        return Answer(card=done.card, on_card=done.shown, noted=done.noted, settles=settles)
 
     async def _command(
         self,
@@ -247,8 +276,8 @@ class CommandDispatcher:
         context = self._access.context(readable.workspace, person, channel=channel)
         context = replace(context, progress=progress) if progress else context
         match readable.arguments:
-            case Open(page=page):
-                return await self._bot_commands["open"](replace(context, page=page or 1), person)
+            case Open(page=page, mine=mine):
+                return await self._bot_commands["open"](replace(context, page=page or 1, mine=mine), person)
             case Help(command=None) | Doctor():
                 return await self._bot_commands[readable.command.name](context, person)
         return await self._runner.run(readable, person, context=context)

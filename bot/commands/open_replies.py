@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from bot.blockkit.actions import OnAlert
 from bot.commands.answer import Answer
+from bot.commands.named_replies import who
 from bot.slack.permissions import Person
 from shared.commands import Invocation
 from shared.commands.arguments import Open
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply
 from shared.operations.context import CommandContext
-from shared.operations.replies import LATE_SECONDS, PAGE, read_unclaimed
+from shared.operations.replies import LATE_SECONDS, PAGE, own_replies, own_title, read_unclaimed
 from shared.text.formats import show_number, show_span
 
 
@@ -24,6 +25,8 @@ class OpenReplies:
     links: Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
 
     async def __call__(self, context: CommandContext, _: Person) -> Answer:
+        if context.mine:
+            return await self._mine(context)
         page = max(1, context.page)
         waiting = await read_unclaimed(context, page=page)
         while waiting.count and not waiting.replies:  # claimed since the button of this page was shown
@@ -48,6 +51,14 @@ class OpenReplies:
             settles=context.page > 1,
         )
 
+    async def _mine(self, context: CommandContext) -> Answer:
+        claims = await own_replies(context)
+        shown = claims[:PAGE]
+        links = await self.links([one.alert_id for one in shown])
+        items = tuple(_own_item(one, context, links.get(one.alert_id, "")) for one in shown)
+        more = (f"The first {PAGE} are shown.",) if len(claims) > PAGE else ()
+        return Answer(card=Card(title=own_title(len(claims)), text=more), items=items)
+
 
 def _workspace(context: CommandContext) -> str:
     """That of a button, where there are several."""
@@ -66,16 +77,38 @@ def _turning(page: int, pages: int, context: CommandContext) -> tuple[Button, ..
 
 def _item(reply: OpenReply, context: CommandContext, link: str, *, page: int) -> Card:
     age = context.now() - reply.received_at
-    who = " at ".join(filter(None, (reply.lead or reply.email, reply.company)))
     then = Invocation(arguments=Open(page=page), workspace=_workspace(context) or None)
     claim = OnAlert(verb="claim", alert=reply.alert_id, then=then)
     buttons = [Button(label="Claim", action=claim, tone=Tone.GOOD)]
     if link:
         buttons.append(Button(label="Open card", url=link))
-    facts = (Fact(label="Waiting", value=f"waiting {show_span(age)}"), Fact(label="In", value=reply.sequence))
     return Card(
-        title=who,
+        title=who(reply),
         tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN,
-        facts=tuple(fact for fact in facts if fact.value),
+        facts=_facts(reply, f"waiting {show_span(age)}"),
+        quote=reply.reply,
         buttons=tuple(buttons),
+    )
+
+
+def _own_item(reply: OpenReply, context: CommandContext, link: str) -> Card:
+    age = show_span(context.now() - reply.received_at)
+    acts = (("done", "Mark done", Tone.GOOD), ("release", "Release", Tone.INFO))
+    return Card(
+        title=who(reply),
+        facts=_facts(reply, f"received {age} ago"),
+        quote=reply.reply,
+        buttons=(
+            *(
+                Button(label=label, action=OnAlert(verb=verb, alert=reply.alert_id), tone=tone)
+                for verb, label, tone in acts
+            ),
+            *((Button(label="Open card", url=link),) if link else ()),
+        ),
+    )
+
+
+def _facts(reply: OpenReply, age: str) -> tuple[Fact, ...]:
+    return tuple(
+        Fact(label=label, value=value) for label, value in (("Age", age), ("In", reply.sequence)) if value
     )

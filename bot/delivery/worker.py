@@ -183,7 +183,7 @@ class DeliveryWorker:
             payload=rendering.payload(lease.posts),
             deadline=deadline,
             thread_ts=lease.thread_ts,
-            broadcast=rendering.broadcasts(lease.posts),
+            broadcast=self._routes.broadcasts(lease.channel) and rendering.broadcasts(lease.posts),
         )
         return with_backoff(outcome, attempts=lease.posts[0].attempts)
 

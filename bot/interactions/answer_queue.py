@@ -72,4 +72,5 @@ class QueuedThread:
         """The answer stands alone: a line before it would have to be replaced by another call."""
 
     async def reply(self, answer: Answer) -> None:
-        await self._queue.post(answer, channel=self._channel, thread_ts=self._thread, about=self._about)
+        if not answer.noted:
+            await self._queue.post(answer, channel=self._channel, thread_ts=self._thread, about=self._about)

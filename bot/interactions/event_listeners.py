@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from slack_bolt.async_app import AsyncAck, AsyncApp
@@ -79,8 +80,11 @@ class EventListeners:
         alert = await self._modals.alert_of_thread(channel, str(event.get("thread_ts") or ""))
         if alert is None and thread_lines.needs_alert(line):
             return Answer(card=WHICH_ALERT)
+        if alert and line.strip().casefold() == "help":
+            return Answer(card=thread_lines.help_card(alert))
         line = thread_lines.line_about(line, alert, several=self._modals.several)
-        return await self._dispatcher.perform(line, user, is_bot=bool(event.get("bot_id")), channel=channel)
+        answer = await self._dispatcher.perform(line, user, is_bot=bool(event.get("bot_id")), channel=channel)
+        return answer if alert else replace(answer, noted=False)
 
     async def joined(self, ack: AsyncAck, event: Mapping[str, Any]) -> None:
         """The bot joined a channel: held alerts are posted, and whoever invited it gets the greeting.

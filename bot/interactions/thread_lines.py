@@ -5,10 +5,37 @@ from __future__ import annotations
 import re
 
 from bot.blockkit.actions import ALERT, CLAIMING, LOOKS
+from bot.commands.named_replies import split_line
 from bot.store.queue.alert_row import AlertRow
+from shared.api.event_kinds import kind_of
+from shared.commands.table import Help
+from shared.domain.card import Button, Card
 from shared.text.tokenize import join
 
-_PHRASES = {"take over": "takeover", "not interested": "dismiss", "mark done": "done", "view lead": "lead"}
+_LINES = (
+    ("claim", "it is yours"),
+    ("release", "anyone can claim it again"),
+    ("take over", "from the person who claimed it"),
+    ("done", "closes it; reopen undoes that"),
+    ("not interested REASON", "closes it and shows the reason"),
+    ("snooze 2h", "or tomorrow, monday: unclaimed again then"),
+    ("remind me in 2h", "once you have claimed it"),
+    ("view lead", "the lead and the last reply"),
+    ("pause for 2h", "its sequence; resume ends that"),
+)
+_OF_DOMAIN = (("pause for 2h", "the sequences that send from it"),)
+
+
+def help_card(alert: AlertRow) -> Card:
+    """`help` in the thread of a card: what can be done with it."""
+    lines = _OF_DOMAIN if kind_of(alert.kind).acknowledged else _LINES
+    return Card(
+        title="In this thread",
+        text=("\n".join(f"@outreach {line}: {meaning}" for line, meaning in lines),),
+        buttons=(Button(label="All commands", action=Help()),),
+    )
+
+
 _OF_LEAD = LOOKS | {"remove"}
 """Verbs that mean the card's lead when nothing follows."""
 _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | re.DOTALL)
@@ -16,7 +43,7 @@ _WITHOUT_TARGET = re.compile(r"(?:(?:for|until|reason)\b.*)?", re.IGNORECASE | r
 
 def needs_alert(line: str) -> bool:
     """Whether a line means an alert that it does not name."""
-    verb, rest = _split(line)
+    verb, rest = split_line(line)
     if verb in CLAIMING:
         return not rest.startswith(ALERT)
     return verb in _OF_LEAD and not rest
@@ -24,7 +51,7 @@ def needs_alert(line: str) -> bool:
 
 def line_about(line: str, alert: AlertRow | None, *, several: bool) -> str:
     """The line with the alert, its lead or its sequence put in; as it is where it names its own."""
-    verb, rest = _split(line)
+    verb, rest = split_line(line)
     if alert is None or alert.is_pruned:
         return line
     event = alert.event
@@ -37,12 +64,3 @@ def line_about(line: str, alert: AlertRow | None, *, several: bool) -> str:
         target = join(verb, event.sequence) if event.sequence else f"{verb} domain:{event.domain}"
         return f"{target} {rest}".strip() + named if event.sequence or event.domain else line
     return line
-
-
-def _split(line: str) -> tuple[str, str]:
-    text = line.strip()
-    for phrase, verb in _PHRASES.items():
-        if re.match(rf"{phrase}\b", text, re.IGNORECASE):
-            return verb, text[len(phrase) :].strip()
-    verb, _, rest = text.partition(" ")
-    return verb.lower(), rest.strip()

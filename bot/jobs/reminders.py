@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from bot.alerts import rendering
@@ -64,6 +65,9 @@ class Reminders:
     def plan(self, due: Sequence[Due], now: float) -> list[tuple[str, PlannedPost]]:
         """The messages to come, with their workspaces. Pure."""
         grouped: defaultdict[tuple[str, str, str], list[Due]] = defaultdict(list)
+        due = [
+            replace(one, what="asked") if one.what == "back" and one.alert.claimed_by else one for one in due
+        ]
         for one in due:
             grouped[one.alert.workspace, one.channel, one.what].append(one)
         shown = {(one.alert.id, one.channel) for one in due}
@@ -79,7 +83,7 @@ class Reminders:
         return PlannedPost(
             dedupe=f"{due.alert.id}:{due.channel}:{due.what}:{due.round}",
             channel=due.channel,
-            kind=_KINDS[due.what] if is_claimable(due) else "returned",
+            kind="returned" if is_return(due) else _KINDS[due.what],
             urgency=2,
             note=rendering.write_note(reminder_card(due, now=now, link=self._link)),
             condensed=due.what != "escalate",
@@ -96,7 +100,7 @@ class Reminders:
             kind="note",
             urgency=2,
             note=rendering.write_note(summary_card(group, now=now)),
-            mention="" if first.what == "unfinished" else self._mention(first, now, channel=first.channel),
+            mention="" if first.what in _TO_CLAIMER else self._mention(first, now, channel=first.channel),
             held_until=self._held_until(first, now),
         )
 
@@ -124,10 +128,10 @@ class Reminders:
 
     def _mention(self, due: Due, now: float, *, channel: str) -> str:
         """Whom to mention: the claimer, after quiet hours; otherwise no one during the channel's quiet hours."""
-        if due.what == "unfinished":
+        if due.what in _TO_CLAIMER:
             return due.alert.claimed_by if is_user(due.alert.claimed_by) else ""
         channel_policy = self._routing.channel_policy(channel)
-        if not is_claimable(due):
+        if is_return(due):
             return ""
         if channel_policy.quiet_until(now):
             return ""
@@ -141,16 +145,24 @@ class Reminders:
         )
 
 
-_KINDS = {"remind": "reminder", "escalate": "escalation", "back": "back", "unfinished": UNFINISHED}
+_KINDS = {
+    "remind": "reminder",
+    "escalate": "escalation",
+    "back": "back",
+    "unfinished": UNFINISHED,
+    "asked": UNFINISHED,
+}
+_TO_CLAIMER = {"unfinished", "asked"}
+"""Reminders for the person who has the reply: because it takes long, or because they asked."""
 
 
 def _seconds(length: timedelta | None) -> float | None:
     return None if length is None else length.total_seconds()
 
 
-def is_claimable(due: Due) -> bool:
-    """Whether it is about a reply that can be claimed; otherwise it is a reminder that a person set."""
-    return kind_of(due.alert.kind).claimable
+def is_return(due: Due) -> bool:
+    """Whether it is about a lead who was away, as a person asked; otherwise it is about a reply."""
+    return kind_of(due.alert.kind).offers == "reminder"
 
 
 def returned_card(due: Due, event: Event) -> Card:
@@ -168,11 +180,15 @@ def returned_card(due: Due, event: Event) -> Card:
 def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
     """The card for one reply that is unclaimed or not done, or for a lead who has returned."""
     event = due.alert.event
-    if not is_claimable(due):
+    if is_return(due):
         return returned_card(due, event)
     who = "A lead" if due.alert.is_pruned else about(event)
     waited = show_exact_span(timedelta(seconds=now - due.alert.received_at))
     claim = Button(label="Claim", action=OnAlert(verb="claim", alert=due.alert.id), tone=Tone.GOOD)
+    done = Button(label="Mark done", action=OnAlert(verb="done", alert=due.alert.id), tone=Tone.GOOD)
+    if due.what == "asked":
+        text = f"@{due.alert.snoozed_name} asked to be reminded of this reply."
+        return Card(title=f"Reminder: {who}", tone=Tone.WARN, text=(text,), buttons=(done,))
     if due.what == "unfinished":
         since = show_exact_span(timedelta(seconds=now - (due.alert.claimed_at or due.alert.received_at)))
         return Card(
@@ -181,9 +197,7 @@ def reminder_card(due: Due, *, now: float, link: str = "") -> Card:
             text=(
                 f"@{due.alert.claimed_name} claimed this {since} ago. Mark it done, or release it on its card.",
             ),
-            buttons=(
-                Button(label="Mark done", action=OnAlert(verb="done", alert=due.alert.id), tone=Tone.GOOD),
-            ),
+            buttons=(done,),
         )
     if due.what == "back":
         text = f"@{due.alert.snoozed_name} snoozed this reply until now. It is unclaimed."
@@ -204,13 +218,14 @@ def _escalation(due: Due, event: Event, *, title: str, claim: Button, link: str)
         title=title,
         tone=Tone.BAD,
         text=("Escalated: still unclaimed. This is the last reminder.",),
-        facts=(
-            *((Fact(label="From", value=email, url=answer_link(event)),) if email else ()),
+        details=(
+            *((Fact(label="Reply by email", value=email, url=answer_link(event)),) if email else ()),
             *facts_of(("Sequence", campaign_of(event))),
         ),
         quote=quote,
         buttons=(claim, *whole, *((crm_button(page),) if page else ())),
         footer=hidden,
+        notifies=True,
     )
 
 
@@ -226,10 +241,11 @@ def summary_card(group: Sequence[Due], *, now: float) -> Card:
         "escalate": "still unclaimed",
         "back": "no longer snoozed",
         "unfinished": "claimed but not done",
+        "asked": "to be reminded of",
     }
     return Card(
         title=f"{show_number(len(group), 'interested reply')} {verb[group[0].what]}",
         tone=Tone.BAD if group[0].what == "escalate" else Tone.WARN,
         text=(f"{shown}{more}", f"The oldest arrived {waited} ago."),
-        buttons=() if group[0].what == "unfinished" else (Button(label="Show unclaimed", action=Open()),),
+        buttons=() if group[0].what in _TO_CLAIMER else (Button(label="Show unclaimed", action=Open()),),
     )

@@ -25,6 +25,8 @@ SHOWN = frozenset({"help", "whoami", "subscriptions"})
 """What outsiders can view in a channel that is open to them and isn't an alert channel."""
 OPEN = SHOWN | {"status", "open", "sequences", "inboxes", "stats", "leads", "lead"}
 """What an outsider may read of a workspace in its alert channel; `audit` tells of other channels, too."""
+MEMBERS_ONLY = frozenset({"audit"})
+"""What guests can't view: it tells who did what, also in channels that they aren't in."""
 _BOTS = ("is_bot", "is_workflow_bot", "is_connector_bot")
 _SLACKBOT = "USLACKBOT"
 
@@ -164,6 +166,8 @@ def is_named(person: Person, name: str, rules: Roles) -> bool:
 
 
 def _reads(person: Person, name: str) -> bool:
+    if name in MEMBERS_ONLY and person.is_guest and role_of(person) is Role.READER:
+        return False
     reach = reach_of(person)
     return reach is Reach.EVERYTHING or (reach is Reach.CHANNEL and name in OPEN)
 
@@ -205,7 +209,7 @@ def _why(person: Person) -> str:
     if person.is_outsider:
         return _OUTSIDER[reach_of(person)]
     if person.is_guest:
-        return "Guests of this Slack workspace can view, but not change anything."
+        return "Guests of this Slack workspace can view most things, but not the audit log, and not change anything."
     return f"Your role here, {role_of(person)}, doesn't include it."
 
 

@@ -109,7 +109,7 @@ def render(card: Card, look: Look) -> Iterator[Text]:
     """The lines of a card in the order of showing (shared/domain/card.py)."""
     blocks = (
         _head(card, look),
-        _facts(card.facts, look),
+        _facts((*card.facts, *card.details), look),
         _quote(card.quote, look),
         _table(card, look),
         _foot(card, look),

@@ -22,7 +22,7 @@ class KindOfEvent:
     """What a form calls it."""
     title: str = ""
     """What a brief card calls it; empty: the label."""
-    card: Literal["brief", "interested reply", "paused domain"] = "brief"
+    card: Literal["brief", "reply", "paused domain"] = "brief"
     tone: Literal["info", "warn", "unknown"] = "info"
     """Of a brief card."""
     offers: Literal["", "removal", "reminder"] = ""
@@ -39,6 +39,8 @@ class KindOfEvent:
     """It is reminded of until a person acknowledges it, and posted again when it is reported again."""
     detail: int = 0
     """How much it says of a reply, which may be reported as several kinds; 0: it is no reply."""
+    only_with_words: bool = False
+    """It is a reply only if it has the words of one: a lead may opt out by a link too."""
     spike_advice: str = ""
     """What to do about many at once, which have one card; empty: they have none."""
 
@@ -49,6 +51,7 @@ _TABLE = (
         meaning="a lead replied",
         noun="reply",
         label="Reply",
+        card="reply",
         lead_status="replied",
         detail=1,
     ),
@@ -57,7 +60,7 @@ _TABLE = (
         meaning="a lead replied with interest",
         noun="interested reply",
         label="Interested reply",
-        card="interested reply",
+        card="reply",
         lead_status="interested",
         at_once=True,
         urgency=2,
@@ -92,6 +95,8 @@ _TABLE = (
         lead_status="unsubscribed",
         tone="warn",
         offers="removal",
+        detail=4,
+        only_with_words=True,
         spike_advice="Many people are opting out: review the emails and who receives them.",
     ),
     KindOfEvent(
@@ -119,6 +124,8 @@ ACKNOWLEDGED = tuple(one.name for one in _TABLE if one.acknowledged)
 SPIKING = tuple(one.name for one in _TABLE if one.spike_advice)
 REPLIES: Mapping[str, int] = {one.name: one.detail for one in _TABLE if one.detail}
 """The kinds that one reply may be reported as, and how much each says of it."""
+
+ONLY_WITH_WORDS = tuple(one.name for one in _TABLE if one.only_with_words)
 
 
 def kind_of(name: str) -> KindOfEvent:

@@ -17,7 +17,7 @@ from .models import EVENT_KINDS
 
 SIGNATURE_HEADER = "X-Service-Signature"
 
-LEAD = ("email", "first_name", "last_name", "company")
+LEAD = ("email", "first_name", "last_name", "company", "title")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,8 @@ class EventLead:
     first_name: str | None = None
     last_name: str | None = None
     company: str | None = None
+    title: str | None = None
+    """The job, where a delivery names it."""
 
     @property
     def name(self) -> str:

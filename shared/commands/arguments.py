@@ -332,13 +332,18 @@ def _quoted(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Open(Arguments):
-    """`open [PAGE]`."""
+    """`open [mine] [PAGE]`."""
 
     verb = "open"
     page: int | None = None
+    mine: bool = False
+    """What the person has claimed and not marked done, instead of what is unclaimed."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
+        if words and not words[0].quoted and words[0].text.casefold() == "mine":
+            none_left(words[1:])
+            return cls(mine=True)
         none_left(words[1:])
         if not words:
             return cls()
@@ -349,7 +354,7 @@ class Open(Arguments):
         return cls(page=int(words[0].text))
 
     def write(self) -> Iterable[str]:
-        return (str(self.page),) if self.page else ()
+        return ("mine",) if self.mine else (str(self.page),) if self.page else ()
 
 
 class Audit(Arguments):

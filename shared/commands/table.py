@@ -171,9 +171,9 @@ _TABLE = (
     ),
     Command(
         arguments=arguments.Open,
-        usage="[PAGE]",
-        summary="Unclaimed interested replies",
-        examples=("open", "open 2"),
+        usage="[mine|PAGE]",
+        summary="Unclaimed interested replies, or those that you have claimed",
+        examples=("open", "open mine", "open 2"),
     ),
     Command(
         arguments=channels.Subscribe,

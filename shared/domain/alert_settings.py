@@ -50,10 +50,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelPolicy:
-    """Whom an interested reply mentions in a channel, and its quiet hours."""
+    """Whom an interested reply mentions in a channel, its quiet hours, and whether news of a thread are shown in it."""
 
     mention: str = ""
     quiet: QuietHours | None = None
+    broadcast: bool = False
+    """Escalations, recoveries and the like are also shown in the channel."""
 
     def quiet_until(self, now: float) -> float | None:
         """The end of the quiet hours that `now` falls into; None outside of them. Unix seconds."""
@@ -70,12 +72,14 @@ class Routing:
     """Who is mentioned when a lead is interested, where no rule names anybody."""
     quiet: QuietHours | None = None
     zone: str = "UTC"
+    broadcast: bool = False
     rules: Sequence[Rule] = ()
     channels: Mapping[str, ChannelPolicy] = field(default_factory=dict)
     """Those that differ."""
 
     def channel_policy(self, channel: str) -> ChannelPolicy:
-        return self.channels.get(channel) or ChannelPolicy(mention=self.mention, quiet=self.quiet)
+        usual = ChannelPolicy(mention=self.mention, quiet=self.quiet, broadcast=self.broadcast)
+        return self.channels.get(channel) or usual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,7 +136,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One message to a person. Order of showing: title, text, facts, quote, table, buttons, footer."""
+    """One message to a person. Order of showing: title, text, facts, quote, table, buttons, details and footer."""
 
     title: str
     tone: Tone = Tone.INFO
@@ -149,7 +149,11 @@ class Card:
     charts: tuple[Chart, ...] = ()
     """For faces that draw; Slack shows two at most."""
     buttons: tuple[Button, ...] = ()
+    details: tuple[Fact, ...] = ()
+    """Facts that a reader rarely needs: one small line of values, where a face has small letters."""
     footer: str = ""
+    notifies: bool = False
+    """It is posted unasked: the quote stands under the title, where notifications read, and the buttons above the table."""
 
     @property
     def summary(self) -> str:

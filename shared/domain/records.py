@@ -227,7 +227,7 @@ class AlertsSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenReply:
-    """An unclaimed interested reply."""
+    """An interested reply that is unclaimed, or claimed and not done."""
 
     alert_id: str
     received_at: datetime
@@ -235,6 +235,8 @@ class OpenReply:
     email: str
     company: str
     sequence: str
+    reply: str = ""
+    """The beginning of what the lead wrote."""
     permalink: str = ""
 
 
@@ -386,6 +388,8 @@ class Records(Protocol):
         """`most` replies, beginning with that of number `first` (counted from 0), and the count of all."""
         ...
 
+    async def own_replies(self, person: str) -> Sequence[tuple[str, OpenReply]]: ...
+    async def claim_counts(self, workspace: str, since: datetime) -> Mapping[str, int]: ...
     async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]: ...
     async def last_reply(self, workspace: str, email: str) -> LeadReply | None: ...
     async def claim_times(

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 from shared.commands import COMMANDS
 from shared.commands.arguments import Audit, Open, Whoami
 from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.records import Actor, AuditEntry, UnclaimedReplies
+from shared.domain.records import Actor, AuditEntry, OpenReply, UnclaimedReplies
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_number, show_span, show_time
 from shared.text.slack_ids import hide_other_teams
 
-OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Sequence", "Message")
+OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Reply", "Sequence", "Message")
 PAGE = 15
 """Replies on one page of `open`."""
 LAST_PAGE = 1_000_000
@@ -28,7 +30,9 @@ LATE_SECONDS = 300
 
 
 async def open_replies(arguments: Open, context: CommandContext) -> Result:
-    """`open`: the oldest first; all of them, or one page."""
+    """`open`: the oldest first; all of them, or one page. `open mine`: what the person has claimed."""
+    if arguments.mine:
+        return _mine(await own_replies(context), context)
     page = arguments.page or 0
     waiting = await read_unclaimed(context, page=page)
     if waiting.count and not waiting.replies:
@@ -38,11 +42,8 @@ async def open_replies(arguments: Open, context: CommandContext) -> Result:
             ),
             problem=Problem(text="no such page", argument="page"),
         )
-    rows, seen = [], bool(waiting.count) or await need_records(context).bot_is_running()
-    for reply in waiting.replies:
-        age = context.now() - reply.received_at
-        cells = (show_span(age), reply.lead, reply.email, reply.company, reply.sequence, reply.permalink)
-        rows.append(Row(cells=cells, tone=Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN))
+    rows = [_row(reply, context) for reply in waiting.replies]
+    seen = bool(waiting.count) or await need_records(context).bot_is_running()
     return Result(
         card=Card(
             title=f"{show_number(waiting.count, 'unclaimed reply')}"
@@ -56,9 +57,7 @@ async def open_replies(arguments: Open, context: CommandContext) -> Result:
             tone=rows[0].tone if rows else Tone.GOOD if seen else Tone.UNKNOWN,
             table=Table(columns=OPEN_COLUMNS, rows=tuple(rows)) if rows else None,
         ),
-        rows=tuple(
-            {**asdict(reply), "received_at": reply.received_at.isoformat()} for reply in waiting.replies
-        ),
+        rows=tuple(map(_data, waiting.replies)),
     )
 
 
@@ -79,10 +78,45 @@ async def read_unclaimed(context: CommandContext, *, page: int = 0) -> Unclaimed
     return await records.open_replies(name, first=first, most=PAGE)
 
 
+def _row(reply: OpenReply, context: CommandContext) -> Row:
+    age = context.now() - reply.received_at
+    words = (reply.lead, reply.email, reply.company, reply.reply, reply.sequence, reply.permalink)
+    tone = Tone.BAD if age.total_seconds() > LATE_SECONDS else Tone.WARN
+    return Row(cells=(show_span(age), *words), tone=tone)
+
+
+def _data(reply: OpenReply) -> dict[str, Any]:
+    return {**asdict(reply), "received_at": reply.received_at.isoformat()}
+
+
+def _mine(claims: Sequence[OpenReply], context: CommandContext) -> Result:
+    rows = tuple(replace(_row(one, context), tone=Tone.INFO) for one in claims)
+    return Result(
+        card=Card(
+            title=own_title(len(claims)),
+            table=Table(columns=OPEN_COLUMNS, rows=rows) if rows else None,
+        ),
+        rows=tuple(map(_data, claims)),
+    )
+
+
+def own_title(count: int) -> str:
+    return f"{show_number(count, 'claim')} not done" if count else "No claims of yours are open"
+
+
+async def own_replies(context: CommandContext) -> Sequence[OpenReply]:
+    """What the person has claimed and not marked done, the claim that is longest ago first."""
+    person = context.actor.id or context.actor.name
+    claims = await need_records(context).own_replies(person)
+    return [reply for workspace, reply in claims if workspace == context.workspace.name]
+
+
 async def audit(_: Audit, context: CommandContext) -> Result:
     """`audit`: the newest changes first; what was refused changed nothing, and is shown apart."""
     known = await need_records(context).audit(context.workspace.name, context.limit or AUDITED)
-    entries = [_without_other_teams(one, context.team) for one in known]
+    # Some are written late, such as the result of a request whose answer was lost.
+    ordered = sorted(known, key=lambda one: one.at, reverse=True)
+    entries = [_without_other_teams(one, context.team) for one in _with_one_name(ordered)]
     changes = [one for one in entries if not _is_refused(one)][: context.limit or AUDIT_CHANGES]
     refusals = [one for one in entries if _is_refused(one)][: context.limit or AUDIT_REFUSALS]
     shown = {id(one) for one in (*changes, *refusals)}
@@ -90,7 +124,7 @@ async def audit(_: Audit, context: CommandContext) -> Result:
         Row(
             cells=(
                 show_time(e.at, now=context.now(), zone=context.zone),
-                e.actor.name,
+                who_did(e.actor),
                 where(e.actor),
                 e.command,
                 e.result,
@@ -120,6 +154,24 @@ async def audit(_: Audit, context: CommandContext) -> Result:
     )
 
 
+def _with_one_name(entries: Sequence[AuditEntry]) -> Sequence[AuditEntry]:
+    """The entries of each person under the name of the newest one: Slack may tell another one, or none, at times."""
+    names: dict[str, str] = {}
+    for one in entries:
+        if one.actor.name != one.actor.id:
+            names.setdefault(one.actor.id, one.actor.name)
+    return [replace(one, actor=replace(one.actor, name=_name(one.actor, names))) for one in entries]
+
+
+def _name(actor: Actor, names: Mapping[str, str]) -> str:
+    return names.get(actor.id, actor.name) if actor.id else actor.name
+
+
+def who_did(actor: Actor) -> str:
+    """`@ann`, as cards and threads call people of Slack; others by their names."""
+    return f"@{actor.name}" if actor.face == "slack" else actor.name
+
+
 def _without_other_teams(entry: AuditEntry, team: str) -> AuditEntry:
     actor = replace(entry.actor, channel=hide_other_teams(entry.actor.channel, team=team))
     command, result = (hide_other_teams(text, team=team) for text in (entry.command, entry.result))
@@ -134,7 +186,8 @@ def _refusal(entry: AuditEntry, context: CommandContext) -> Fact:
     when = show_time(entry.at, now=context.now(), zone=context.zone)
     why = entry.result.removeprefix("refused: ")
     return Fact(
-        label="Refused", value=f"{when}, {entry.actor.name}: {entry.command}" + (f" ({why})" if why else "")
+        label="Refused",
+        value=f"{when}, {who_did(entry.actor)}: {entry.command}" + (f" ({why})" if why else ""),
     )
 
 

@@ -268,6 +268,7 @@ class Settings(WorkspaceSection):
             mention=section.mention,
             quiet=quiet_hours(section.quiet, zone=section.timezone),
             zone=section.timezone,
+            broadcast=section.broadcast,
             rules=tuple(replace(rule, workspace=self.own_name(rule.workspace)) for rule in rules),
             channels={name: section.channel_policy(own) for name, own in section.channels.items()},
         )

@@ -211,6 +211,7 @@ class ChannelSection(Section):
     mention: of.Mention | None = setting(None, example="S0123456789")
     quiet: of.Hours | None = setting(None, example="18:00-09:00")
     timezone: of.Zone | None = setting(None, example="America/New_York")
+    broadcast: bool | None = setting(None, example=True)
 
 
 class RoutesSection(Section):
@@ -220,6 +221,11 @@ class RoutesSection(Section):
     mention: of.Mention = setting("", example="S0123456789")
     quiet: of.Hours | None = setting(None, example="20:00-08:00")
     timezone: of.Zone = setting("UTC", example="Europe/Berlin")
+    broadcast: bool = setting(
+        False,
+        "Whether escalations, ended snoozes, recoveries and repeated pauses, which are posted in the thread of a card, are shown in the channel too.",
+        example=True,
+    )
     rules: tuple[RuleSection, ...] = ()
     channels: dict[of.Channel, ChannelSection] = setting(
         {},
@@ -230,7 +236,11 @@ class RoutesSection(Section):
     def channel_policy(self, own: ChannelSection) -> ChannelPolicy:
         mention = self.mention if own.mention is None else own.mention
         hours = self.quiet if own.quiet is None else own.quiet
-        return ChannelPolicy(mention=mention, quiet=quiet_hours(hours, zone=own.timezone or self.timezone))
+        return ChannelPolicy(
+            mention=mention,
+            quiet=quiet_hours(hours, zone=own.timezone or self.timezone),
+            broadcast=self.broadcast if own.broadcast is None else own.broadcast,
+        )
 
 
 def quiet_hours(hours: str | None, *, zone: str) -> QuietHours | None:

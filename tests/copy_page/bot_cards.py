@@ -160,8 +160,8 @@ def exchanges() -> Iterator[tuple[str, Card]]:
     claim = AlertRow(id="al_1", workspace="acme", body=BODY)
     taken = replace(claim, claimed_by="U2", claimed_name="ben", claimed_at=NOW.timestamp() - 60)
     for verb in ("claim", "takeover", "release", "wake", "done", "dismiss", "reopen"):
-        yield f"after {verb}", alert_actions.changed_card(verb, claim, until=NOW, now=NOW)
-    for name, state in (("claimed by another", taken), ("claimed by you", replace(taken, claimed_by="U1")),
+        yield f"after {verb}", alert_actions.changed_card(verb, claim, Actor(name="ann"), until=NOW, now=NOW)
+    for name, state in (("claimed by another", taken), ("claimed by yourself", replace(taken, claimed_by="U1")),
                         ("done already", replace(taken, handled_name="ben", handled_at=NOW.timestamp())),
                         ("changed by someone else", claim)):  # fmt: skip
         yield name, alert_actions.unchanged_card(state, ANN, now=NOW, zone=UTC)

@@ -190,6 +190,8 @@ class MemoryRecords:
 
     alerts: AlertsSummary = field(default_factory=AlertsSummary)
     replies: list[OpenReply] = field(default_factory=list)
+    owned: dict[str, list[OpenReply]] = field(default_factory=dict)
+    """Claimed replies by person."""
     answered: dict[str, LeadReply] = field(default_factory=dict)
     """The newest reply by address."""
     routes: set[Subscription] = field(default_factory=set)
@@ -221,6 +223,12 @@ class MemoryRecords:
     async def summary(self, workspace: str) -> AlertsSummary:
         self.look()
         return self.alerts
+
+    async def own_replies(self, person: str) -> Sequence[tuple[str, OpenReply]]:
+        return [("default", one) for one in self.owned.get(person, [])]
+
+    async def claim_counts(self, workspace: str, since: datetime) -> Mapping[str, int]:
+        return {name: len(replies) for name, replies in self.owned.items()}
 
     async def open_replies(
         self, workspace: str, *, first: int = 0, most: int = MOST_OPEN

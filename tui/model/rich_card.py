@@ -33,8 +33,8 @@ def _parts(card: Card, palette: Palette, glyphs: Glyphs) -> Iterator[RenderableT
     )
     for paragraph in card.text:
         yield Text(visible_lines(paragraph), style=palette.text)
-    if card.facts:
-        yield Padding(_facts(card.facts, palette, glyphs), (1, 0, 0, 0))
+    if facts := (*card.facts, *card.details):
+        yield Padding(_facts(facts, palette, glyphs), (1, 0, 0, 0))
     if card.quote:
         yield Padding(_quote(card.quote, palette), (1, 0, 0, 0))
     if card.table:

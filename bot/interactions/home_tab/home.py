@@ -27,12 +27,15 @@ from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
 from bot.store.queue.alert_row import AlertRow
+from bot.store.records.records import BEGINNING
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS
+from shared.commands.arguments import clip
 from shared.domain.records import OpenReply, RecordsUnavailable
 from shared.domain.wall_clock import moment
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.links import lead_link
+from shared.text.quotations import without_quotation
 
 MOST_VISITORS = 2_000
 
@@ -158,6 +161,7 @@ class HomeTab:
                 lead=" at ".join(filter(None, (reply.lead or reply.email, reply.company))),
                 sequence=reply.sequence,
                 since=reply.received_at,
+                reply=reply.reply,
                 link=links.get(reply.alert_id, ""),
                 page=lead_link(self._page, reply.email),
             )
@@ -189,6 +193,7 @@ def _claimed(one: AlertRow, *, link: str, page: str) -> Waiting:
         workspace=one.workspace,
         lead=" at ".join(filter(None, (lead.name, lead.company))),
         sequence=one.event.sequence or "",
+        reply=clip(without_quotation(one.event.reply or ""), length=BEGINNING),
         since=moment(one.claimed_at or one.received_at),
         link=link,
         page=lead_link(page, lead.email),

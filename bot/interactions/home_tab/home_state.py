@@ -23,6 +23,8 @@ class Waiting:
     workspace: str
     link: str = ""
     """To its card."""
+    reply: str = ""
+    """The beginning of what the lead wrote."""
     page: str = ""
     """The lead's CRM page, if configured."""
 

@@ -126,7 +126,9 @@ def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:
     age = show_span(standing.now - item.since)
     elsewhere = item.workspace if item.workspace != standing.viewed_workspace and standing.several else ""
     parts = (elsewhere, visible(item.sequence), f"{f'claimed {age} ago' if mine else f'waiting {age}'}")
-    text = _entry(visible(item.lead) or "Someone", " · ".join(filter(None, parts)), bold=True)
+    words = f"“{visible(item.reply)}”" if item.reply else ""
+    about = " · ".join(filter(None, parts))
+    text = _entry(visible(item.lead) or "Someone", "\n".join(filter(None, (words, about))), bold=True)
     verbs = (("done", "Mark done"), ("release", "Release")) if mine else (("claim", "Claim"),)
     acts = [
         Button(

@@ -36,9 +36,10 @@ class Trace:
 WriteTrace = Callable[[AlertRow], Trace]
 """Words the trace of a change, given how the alert stood before it. Pure: it runs inside the transaction."""
 MOST_CLAIMED = 50
+_CLAIMABLE = alerts.c.kind.in_(CLAIMABLE)
 _AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
 _BY_ID = ALERT_ROWS.where(alerts.c.id == sa.bindparam("alert"))
-_CLAIMED_BY = (
+CLAIMED_BY = (
     ALERT_ROWS.where(alerts.c.claimed_by == sa.bindparam("person"))
     .where(alerts.c.claimed_by != sa.literal("", literal_execute=True), alerts.c.handled_at.is_(None))
     .order_by(alerts.c.claimed_at.desc())
@@ -66,13 +67,13 @@ class Alerts(Repository):
     @writes
     def release(self, tx: Transaction, alert: str, *, trace: WriteTrace | None = None) -> AlertChange | None:
         """Release an alert; None if it doesn't exist."""
-        waits = sa.case((alerts.c.handled_at.is_(None), tx.now), else_=None)
+        waits = sa.case((_CLAIMABLE & alerts.c.handled_at.is_(None), tx.now), else_=None)
         values = {
             "claimed_by": "",
             "claimed_name": "",
             "claimed_at": None,
             "waiting_since": waits,
-            "nudges": 0,
+            **_AWAKE,
         }
         return _change(tx, alert, alerts.c.claimed_by != "", values, trace=trace)
 
@@ -84,10 +85,16 @@ class Alerts(Repository):
         return _change(tx, alert, open_, values)
 
     @writes
+    def remind(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> AlertChange | None:
+        """Have the person who claimed an alert reminded of it; None if it doesn't exist."""
+        own = (alerts.c.claimed_by == (actor.id or actor.name)) & alerts.c.handled_at.is_(None)
+        return _change(tx, alert, own, {"snoozed_until": until, "snoozed_name": actor.name})
+
+    @writes
     def wake(self, tx: Transaction, alert: str) -> AlertChange | None:
         """End a snooze; None if the alert doesn't exist."""
         asleep = (alerts.c.id == alert) & alerts.c.snoozed_until.is_not(None)
-        claimable = sa.case((alerts.c.kind.in_(CLAIMABLE), tx.now), else_=None)
+        claimable = sa.case((_CLAIMABLE & (alerts.c.claimed_by == ""), tx.now), else_=None)
         return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": claimable})
 
     @writes
@@ -109,7 +116,7 @@ class Alerts(Repository):
     @writes
     def reopen(self, tx: Transaction, alert: str) -> AlertChange | None:
         """Reopen an alert: it is unclaimed again unless a person has it. None if it doesn't exist."""
-        waits = sa.case((alerts.c.claimed_by == "", tx.now), else_=None)
+        waits = sa.case((_CLAIMABLE & (alerts.c.claimed_by == ""), tx.now), else_=None)
         values = {
             "handled_name": "",
             "handled_at": None,
@@ -132,7 +139,7 @@ class Alerts(Repository):
     @reads
     def claimed_by(self, tx: Transaction, person: str) -> Sequence[AlertRow]:
         """The alerts that a person has claimed and not handled, the newest first."""
-        return read_alerts(tx, _CLAIMED_BY, {"person": person})
+        return read_alerts(tx, CLAIMED_BY, {"person": person})
 
     @reads
     def in_message(self, tx: Transaction, channel: str, ts: str) -> AlertRow | None:
@@ -255,7 +262,9 @@ _WAKE = _marked(
     {
         "snoozed_until": None,  # by whom it was snoozed stays written
         "nudges": 0,
-        "waiting_since": sa.case((alerts.c.kind.in_(CLAIMABLE), NOW), else_=None),
+        "waiting_since": sa.case(
+            (_CLAIMABLE & (alerts.c.claimed_by == sa.literal("", literal_execute=True)), NOW), else_=None
+        ),
     },
 )
 _NUDGE = _marked(

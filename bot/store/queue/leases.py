@@ -70,8 +70,8 @@ class LeaseTimings:
         return tat - self.burst * self.period
 
 
-BUNDLE = 20
-"""Alerts that share one message of a storm's thread."""
+BUNDLE = 13
+"""Alerts that share one message of a storm's thread: as many as fit with the beginning of each reply and two buttons."""
 MANY_INCIDENTS = 5
 """From so many on, incidents and other messages take turns: replies must not wait for all of them."""
 STORM_PAINT, LONGEST_PAINT = 3.0, 60.0

@@ -18,7 +18,7 @@ class KindOfPost:
     in_thread: bool = True
     """It goes under the card of its alert, where it has one."""
     broadcast: bool = False
-    """In a thread, it is shown in the channel too."""
+    """In a thread, it is shown in the channel too where the settings want that."""
     repainted: bool = False
     """It is updated when its alert changes."""
     settled_by: Literal["", "claim", "finish", "acknowledgement"] = ""
@@ -93,7 +93,7 @@ _TABLE = (
         settled_by="acknowledgement",
     ),
     KindOfPost(name="recovered", meaning="that a domain sends again, or is well", broadcast=True),
-    KindOfPost(name=TRACE, meaning="what a person did with an alert"),
+    KindOfPost(name=TRACE, meaning="what a person did with an alert", awaited=True),
     KindOfPost(name=NOTE, meaning="what the bot did or noticed", in_order=True),
     KindOfPost(name="digest", meaning="the digest of a channel"),
     KindOfPost(name=SPIKE, meaning="many events of a kind at once", kept="records"),

@@ -25,7 +25,7 @@ from bot.store.queue.intake import alert_id
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, REPLACED, TURNED
 from bot.store.queue.posts import State
-from shared.api.event_kinds import REPLIES
+from shared.api.event_kinds import ONLY_WITH_WORDS, REPLIES
 from shared.domain.records import Subscription
 
 ERASED = "erased"
@@ -180,6 +180,7 @@ class ReplyCard:
     kind: str
     reply: str
     """A hash of its text; empty where the event has none."""
+    alert: str = ""
     id: int = 0
     state: str = ""
     sent_at: float | None = None
@@ -187,7 +188,9 @@ class ReplyCard:
     def shows(self, other: ReplyCard) -> bool:
         """Whether both are of the same reply, in the same channel."""
         here = (self.workspace, self.channel, self.email) == (other.workspace, other.channel, other.email)
-        return here and (self.reply == other.reply or not (self.reply and other.reply))
+        if not (self.reply and other.reply):
+            return here and not {self.kind, other.kind} & {*ONLY_WITH_WORDS}
+        return here and self.reply == other.reply
 
     @property
     def says(self) -> int:
@@ -252,6 +255,7 @@ def _cards_of(newest: Any) -> sa.Select[Any]:
         sa.select(
             *(posts.c[name] for name in ("id", "workspace", "channel", "state", "sent_at")),
             *(alerts.c[name] for name in ("email", "kind", "reply")),
+            alerts.c.id.label("alert"),
         )
         .select_from(newest.join(posts, posts.c.alert_id == alerts.c.id))
         .where(_NEW.c.id.in_(sa.bindparam("names", expanding=True)))
@@ -281,6 +285,7 @@ def _cards(tx: Transaction, names: Collection[str]) -> list[ReplyCard]:
 def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None:
     """Have a card show another event of its reply, and announce it if it would go unnoticed."""
     values = {name: row[name] for name in ("alert_id", "urgency", "condensed", "mention")}
+    _keep_claim(tx, of=card.alert, on=row["alert_id"])
     if card.state == State.HELD and row["held_until"] is None:
         values |= {"state": State.READY, "held_until": None}
         outbox.wake(tx, [card.channel])
@@ -300,6 +305,19 @@ def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None
         )
         outbox.plan(tx, note, workspace=card.workspace)
     outbox.renew_unsure(tx, [card.id])
+
+
+_CLAIM = ("claimed_by", "claimed_name", "claimed_at")
+
+
+def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:
+    """Who claimed a reply has it, whatever event of it is shown next."""
+    query = sa.select(*(alerts.c[name] for name in _CLAIM)).where(
+        alerts.c.id == of, alerts.c.claimed_by != ""
+    )
+    if claim := tx.execute(query).first():
+        free = (alerts.c.id == on) & (alerts.c.claimed_by == "")
+        tx.execute(sa.update(alerts).where(free).values(**claim._asdict(), waiting_since=None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from bot.store.alerts import changes
 from bot.store.alerts import sequence_changes as timer_rows
 from bot.store.alerts.changes import changes_between
+from bot.store.alerts.claims import CLAIMED_BY
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.sequence_changes import SequenceChanges, read_timer
 from bot.store.db.engine import Repository, Transaction, probes, reads, reports, writes
@@ -31,6 +32,7 @@ from bot.store.queue.post_kinds import ALERT, SPIKE
 from bot.store.queue.posts import State
 from bot.store.records import counts, waits
 from shared.api.event_kinds import PAUSED
+from shared.commands.arguments import clip
 from shared.domain.records import (
     MOST_OPEN,
     AlertsSummary,
@@ -48,8 +50,11 @@ from shared.domain.records import (
     Waits,
 )
 from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
+from shared.text.quotations import without_quotation
 
 REPLIES = ("reply.interested", "lead.replied")
+BEGINNING = 120
+"""Characters of a reply that lists show."""
 
 
 def last_reply(tx: Transaction, workspace: str, email: str) -> LeadReply | None:
@@ -220,6 +225,25 @@ class CommandRecords(Repository):
             oldest_at=moment(oldest),
             replies=[_open_reply(alert) for alert in read_alerts(tx, shown)] if most > 0 else (),
         )
+
+    @reads
+    def own_replies(self, tx: Transaction, person: str) -> Sequence[tuple[str, OpenReply]]:
+        """What a person (by id) has claimed and not marked done, each with its workspace, the last claim last."""
+        claimed = read_alerts(tx, CLAIMED_BY, {"person": person})
+        return [(alert.workspace, _open_reply(alert)) for alert in reversed(claimed)]
+
+    @reads
+    def claim_counts(self, tx: Transaction, workspace: str, since: datetime) -> Mapping[str, int]:
+        """How many replies claimed since then each person has not marked done, by name, the most first."""
+        count = sa.func.count().label("claims")
+        query = (
+            sa.select(sa.func.max(alerts.c.claimed_name).label("name"), count)
+            .where(alerts.c.workspace == workspace, alerts.c.claimed_at >= since.timestamp())
+            .where(alerts.c.claimed_by != "", alerts.c.handled_at.is_(None))
+            .group_by(alerts.c.claimed_by)
+            .order_by(count.desc(), alerts.c.claimed_by)
+        )
+        return {row.name: row.claims for row in tx.execute(query)}
 
     @reads
     def interested_replies(self, tx: Transaction, workspace: str) -> Sequence[InterestedReply]:
@@ -436,4 +460,5 @@ def _open_reply(alert: AlertRow) -> OpenReply:
         email=alert.email,
         company=lead.company or "",
         sequence=alert.event.sequence or "",
+        reply=clip(without_quotation(alert.event.reply or ""), length=BEGINNING),
     )

@@ -220,6 +220,7 @@ EVENT = Vocabulary(
     first_name=_text("leadfirstname leadnamefirst contactfirstname firstname", "lead.first_name"),
     last_name=_text("leadlastname leadnamelast contactlastname lastname", "lead.last_name"),
     company=_text("leadcompany leadcompanyname contactcompany company", "lead.company"),
+    title=_text("leadtitle leadjobtitle jobtitle", "lead.title"),
     sequence=_text("sequence sequencename sequencetitle campaign campaignname sequenceid"),
     step=_count("step stepnumber stepindex"),
     reply=_text("reply replytext replybody replymessage text message body"),

@@ -29,6 +29,10 @@ from shared.settings import DEFAULT
 from shared.text.formats import show_days, show_number, show_span
 
 DAYS = {"day": 1, "week": 7}
+CLAIM_DAYS = 30
+"""An older claim that isn't done is forgotten rather than open."""
+NAMED = 8
+"""People whose claims a digest counts by name."""
 CHARTED = 14
 """Days that the chart shows: the period and what it is compared with, at least."""
 
@@ -80,6 +84,7 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
         read_part(_open(context)),
         read_part(_claims(context, period)),
     )
+    claimed = await read_part(_claim_counts(context))
     speeds = (await read_part(people.read_speeds(context, *period.span))).value or people.Speeds()
     known = await read_part(is_known_from(context.client, period.before.first, priority=Priority.BULK))
     verdict = judge(inboxes.value or (), thresholds=context.workspace.thresholds)
@@ -94,6 +99,7 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
             *_times(claims.value),
             _came(came, so_far=so_far),
             _waiting(replies, context=context),
+            *_claimed(claimed),
             _domains(inboxes, verdict),
         ),
         table=people.speed_table(speeds),
@@ -121,6 +127,11 @@ async def _days(context: CommandContext, *, last: date) -> tuple[StatsRow, ...]:
     days = [last - timedelta(days=back) for back in range(CHARTED - 1, -1, -1)]
     read = (context.client.stats(start=day, end=day, priority=Priority.BULK) for day in days)
     return tuple(totals(rows) for rows in await asyncio.gather(*read))
+
+
+async def _claim_counts(context: CommandContext) -> Mapping[str, int]:
+    since = context.now() - timedelta(days=CLAIM_DAYS)
+    return await need_records(context).claim_counts(context.workspace.name, since)
 
 
 async def _by_sequence(context: CommandContext, period: Period) -> tuple[tuple[str, StatsRow], ...]:
@@ -235,6 +246,14 @@ def _waiting(part: Part[UnclaimedReplies], *, context: CommandContext) -> Fact:
         value=f"{part.value.count:,}, the oldest for {show_span(oldest)}",
         tone=Tone.WARN,
     )
+
+
+def _claimed(part: Part[Mapping[str, int]]) -> tuple[Fact, ...]:
+    """Who has claimed how many replies that are not done."""
+    counted = ", ".join(f"@{name} {count:,}" for name, count in [*(part.value or {}).items()][:NAMED])
+    rest = len(part.value or ()) - NAMED
+    more = f" and {rest} more" if rest > 0 else ""
+    return (Fact(label="Claimed, not done", value=f"{counted}{more}"),) if counted else ()
 
 
 def _domains(part: Part[tuple[Inbox, ...]], verdict: WorkspaceVerdict) -> Fact:

@@ -38,7 +38,7 @@ def labels(card: Card) -> list[str]:
 def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> None:
     card = kinds.card(alert())
     assert card.title == "Ada at Acme is interested"
-    assert [fact.value for fact in card.facts] == [
+    assert [fact.value for fact in card.details] == [
         "ada@acme.example",
         "Q3 founders · step 2 · sam@mail.example",
         "20 Nov 12:00 UTC",
@@ -46,9 +46,9 @@ def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> N
     assert card.quote == "Yes"
     assert labels(card) == [
         "Claim",
+        "Not interested …",
         "Pause sequence",
         "Mark done",
-        "Not interested …",
         "Snooze until …",
         "View lead",
         "Remove lead …",

@@ -94,9 +94,12 @@ async def remember(bot: BotHarness, *, health: float, limit: int, hours: float) 
         await history.add(snapshot, now=then)
 
 
+@pytest.mark.parametrize("broadcast", [False, True])
 async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_recovers(
-    bot: BotHarness, remote: Remote
+    bot: BotHarness, remote: Remote, *, broadcast: bool
 ) -> None:
+    if broadcast:
+        bot.config("[routes]\nbroadcast = true\n")
     await remember(bot, health=91.5, limit=60, hours=25)
     await remember(bot, health=70.5, limit=60, hours=2)
     remote.inboxes = [inbox_body(62, 60, "resting")]
@@ -124,6 +127,7 @@ async def test_the_card_shows_yesterday_and_follows_the_domain_until_it_recovers
         async def thread() -> list[str] | None:
             below = [m for m in await bot.messages() if m.get("thread_ts") == card["ts"] != m["ts"]]
             texts = [m["text"] for m in below]
+            assert {m["in_channel"] for m in below} <= {broadcast}
             return texts if len(texts) >= 2 else None
 
         sends, well = await until(thread)

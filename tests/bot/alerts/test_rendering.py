@@ -52,19 +52,19 @@ STATES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], list[str]]] = {
         {},
         "🟢 ",
         (),
-        ["Claim", "Pause sequence", "Mark done", "Not interested …", "Snooze until …"],
+        ["Claim", "Not interested …", "Pause sequence", "Mark done", "Snooze until …"],
     ),
     "reminded": (
         {"nudges": 1},
         "🟠 ",
         ("Still unclaimed: a reminder was sent",),
-        ["Claim", "Pause sequence", "Mark done", "Not interested …", "Snooze until …"],
+        ["Claim", "Not interested …", "Pause sequence", "Mark done", "Snooze until …"],
     ),
     "claimed": (
         {"claim": ANN},
         "",
         ("✓ Claimed by @ann after 3 min",),
-        ["Mark done", "Take over", "Pause sequence", "Release", "Not interested …"],
+        ["Mark done", "Remind me in 2 h", "Take over", "Pause sequence", "Release", "Not interested …"],
     ),
     "snoozed": (
         {"snooze": ANN},
@@ -77,7 +77,7 @@ STATES: dict[str, tuple[dict[str, Any], str, tuple[str, ...], list[str]]] = {
         {"claim": ANN, "standing": {"sequence": "paused"}},
         "",
         ("✓ Claimed by @ann after 3 min", "This sequence is paused"),
-        ["Mark done", "Take over", "Resume sequence", "Release", "Not interested …"],
+        ["Mark done", "Remind me in 2 h", "Take over", "Resume sequence", "Release", "Not interested …"],
     ),
 }
 
@@ -89,9 +89,11 @@ def test_icon_text_and_buttons_depend_on_the_alerts_state(state: str) -> None:
     assert card.text == words
     assert [button.label for button in card.buttons] == [*labels, "View lead", "Remove lead …"]
     drawn = card_blocks.render(card).blocks
-    assert drawn[0]["text"]["text"] == f"{mark}Ada Lovelace at Acme is interested"
-    dated = json.dumps([block for block in drawn if block["type"] == "rich_text"])
-    assert '"type": "date"' in dated, "in the zone of whoever reads it"
+    title, quote = drawn[0]["elements"]
+    assert title["elements"][0]["text"] == f"{mark}Ada Lovelace at Acme is interested"
+    assert (quote["type"], quote["elements"][0]["text"]) == ("rich_text_quote", "Yes")
+    assert [block["type"] for block in drawn[-2:]] == ["actions", "context"]
+    assert "<!date^" in json.dumps(drawn[-1]), "in the zone of whoever reads it"
 
 
 @pytest.mark.parametrize("letters", [1_499, 1_500, 1_501, 20_000])

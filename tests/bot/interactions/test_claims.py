@@ -31,8 +31,8 @@ async def test_a_claimed_reply_is_marked_done_by_its_primary_button(bot: BotHarn
     message = await card(bot)
     await click(bot, message, "Claim", user=seed.BEN.id)
     claimed = await shown(bot, message, "Claimed by @ben")
-    assert labels(claimed) == ["Mark done", "Take over", "Pause sequence", "Open in CRM"]
-    buttons = claimed["blocks"][-1]["elements"]
+    assert labels(claimed) == ["Mark done", "Remind me in 2 h", "Take over", "Pause sequence", "Open in CRM"]
+    (buttons,) = [block["elements"] for block in claimed["blocks"] if block["type"] == "actions"]
     assert [one["text"]["text"] for one in buttons if one.get("style") == "primary"] == ["Mark done"]
     await click(bot, claimed, "Mark done", user=seed.BEN.id)
     done = await shown(bot, message, "Done by @ben")
@@ -43,11 +43,12 @@ async def test_a_take_over_asks_first_and_mentions_the_claimer_in_the_thread(bot
     message = await card(bot)
     await click(bot, message, "Claim", user=seed.BEN.id)
     claimed = await shown(bot, message, "Claimed by @ben")
-    button = next(one for one in claimed["blocks"][-1]["elements"] if one["text"]["text"] == "Take over")
+    (row,) = [block for block in claimed["blocks"] if block["type"] == "actions"]
+    button = next(one for one in row["elements"] if one["text"]["text"] == "Take over")
     assert "@ben has claimed it" in button["confirm"]["text"]["text"]
     await click(bot, claimed, "Take over", user=seed.CLEO.id)
     await shown(bot, message, "Claimed by @cleo")
-    trace = await in_thread(bot, message, "Taken over by @cleo")
+    trace = await in_thread(bot, message, "@cleo took over Ada 1 at Acme from @ben")
     assert f"<@{seed.BEN.id}>" in json.dumps(trace["blocks"])
     assert bot.running is not None
     (entry, *_) = await bot.running.store.records.audit("default")
@@ -70,14 +71,14 @@ async def test_a_release_is_noted_in_the_thread_without_a_mention(bot: BotHarnes
     message = await card(bot)
     await click(bot, message, "Claim", user=seed.BEN.id)
     await choose(bot, await shown(bot, message, "Claimed by @ben"), "Release", user=seed.BEN.id)
-    trace = await in_thread(bot, message, "Released by @ben")
+    trace = await in_thread(bot, message, "@ben released Ada 1 at Acme")
     assert "<@" not in json.dumps(trace["blocks"])
     assert "Claim" in labels(await shown(bot, message, '"Claim"'))
 
 
 async def test_a_reply_is_closed_as_not_interested_with_a_reason_and_reopened(bot: BotHarness) -> None:
     message = await card(bot)
-    (question,) = await choose(bot, message, "Not interested …", user=seed.BEN.id)
+    (question,) = await click(bot, message, "Not interested …", user=seed.BEN.id)
     assert question["seen_by"] == seed.BEN.id
     await click(bot, question, "Wrong person", user=seed.BEN.id)
     closed = await shown(bot, message, "Closed by @ben: not interested (wrong person)")

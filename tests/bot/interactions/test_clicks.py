@@ -136,7 +136,7 @@ async def test_a_claim_in_the_list_of_open_replies_is_confirmed_there(bot: BotHa
 
     async def found() -> bool:
         texts = {(m["text"], m["seen_by"]) for m in await bot.messages()}
-        return ("You claimed Ada 1 at Acme", seed.BEN.id) in texts
+        return ("@ben claimed Ada 1 at Acme", seed.BEN.id) in texts
 
     await until(found)
     await until_shown(bot, message, "Claimed by @ben")
@@ -255,7 +255,7 @@ async def test_four_hundred_sequences_are_asked_about_in_a_question_that_fits(
         question["text"],
     )
     assert len(json.dumps(question["blocks"])) <= 13_200
-    assert "The first 15 of 400." in json.dumps(question)
+    assert "and 385 more" in json.dumps(question)
     (listed,) = await bot.say("sequences", user=seed.BEN.id)
     assert len(json.dumps(listed["blocks"])) <= 13_200
     (answer,) = await bot.say("pause 1", user=seed.BEN.id)

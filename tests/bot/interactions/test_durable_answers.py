@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -74,21 +75,24 @@ async def test_a_line_where_the_bot_never_posted_loses_its_undo_with_the_click_o
 async def test_a_mention_in_a_cards_thread_means_that_card(bot: BotHarness, remote: Remote) -> None:
     message = await card(bot)
     await mention(bot, message, "claim")
-    answer = await in_thread(bot, message, "You claimed Ada 1 at Acme")
+    answer = await in_thread(bot, message, "@ben claimed Ada 1 at Acme")
     assert labels(answer) == ["Mark done", "Open in CRM"]
     assert "mailto:ada1@acme.example" in json.dumps(answer["blocks"])
     await shown(bot, message, "Claimed by @ben")
     await mention(bot, message, "take over", user=seed.CLEO.id)
-    await in_thread(bot, message, "You took over Ada 1 at Acme")
+    await in_thread(bot, message, "@cleo took over Ada 1 at Acme from @ben")
     await mention(bot, message, "pause for 2h reason too many bounces", user=seed.CLEO.id)
     await in_thread(bot, message, "Q3 founders is paused until")
     assert remote.patched == [("sq_0001", "paused")]
     await mention(bot, message, "not interested wrong market", user=seed.CLEO.id)
     await shown(bot, message, "Closed by @cleo: not interested (wrong market)")
     await mention(bot, message, "reopen", user=seed.CLEO.id)
-    await in_thread(bot, message, "Reopened")
+    await in_thread(bot, message, "@cleo reopened Ada 1 at Acme")
     await mention(bot, message, "done", user=seed.CLEO.id)
     await shown(bot, message, "Done by @cleo")
+    replies = [one["text"] for one in await bot.messages() if one.get("thread_ts") == message["ts"]]
+    took = f"<@{seed.BEN.id}> @cleo took over Ada 1 at Acme from @ben"
+    assert [text for text in replies if "took over" in text] == [took]
 
 
 async def test_a_mention_outside_of_a_cards_thread_asks_which_reply(bot: BotHarness) -> None:
@@ -118,10 +122,14 @@ async def test_answers_in_a_storm_come_once_each_into_their_thread(bot: BotHarne
 
     async def found() -> list[str]:
         known = [m for m in await bot.messages() if m.get("thread_ts") == message["ts"]]
-        answers = sorted(m["text"] for m in known if m["text"].startswith(("You claimed", "Released: ")))
+        answers = sorted(m["text"] for m in known if re.match("@[a-z]+ (claimed|released)", m["text"]))
         return answers if len(answers) == 3 else []
 
-    assert await until(found) == ["Released: Ada 1 at Acme", *["You claimed Ada 1 at Acme"] * 2]
+    assert await until(found) == [
+        "@ben claimed Ada 1 at Acme",
+        "@ben released Ada 1 at Acme: It is unclaimed again.",
+        "@cleo claimed Ada 1 at Acme",
+    ]
 
 
 async def test_a_used_undo_goes_from_its_line(bot: BotHarness, remote: Remote) -> None:
@@ -178,4 +186,32 @@ async def test_an_answer_that_was_planned_is_posted_after_a_restart(tmp_path: Pa
             await mention(bot, message, "claim")
             await shown(bot, message, "Claimed by @ben")
         async with bot_inside(bot, pace=HASTE):
-            assert await in_thread(bot, message, "You claimed Ada 1")
+            assert await in_thread(bot, message, "@ben claimed Ada 1")
+
+
+async def test_a_name_that_several_leads_have_is_a_question(bot: BotHarness) -> None:
+    for number in (1, 12):
+        assert await bot.deliver(interested(number)) == 200
+    await bot.until_posted(2)
+    (asked,) = await bot.say("claim acme", user=seed.BEN.id, channel=seed.GENERAL)
+    assert "2 replies match “acme”" in asked["text"]
+    assert labels(asked) == ["Claim", "Claim"]
+    (nobody,) = await bot.say("claim zed", user=seed.BEN.id, channel=seed.GENERAL)
+    assert "No unclaimed reply matches “zed”" in nobody["text"]
+    (guest,) = await bot.say("claim ada 1", user=seed.GUS.id, channel=CHANNEL)
+    assert "don't have permission" in guest["text"]
+
+
+async def test_a_cards_thread_lists_its_commands_and_a_claimer_is_reminded(bot: BotHarness) -> None:
+    message = await card(bot)
+    await mention(bot, message, "help")
+    listed = await in_thread(bot, message, "In this thread")
+    for line in ("claim", "done", "snooze 2h", "take over", "remind me in 2h"):
+        assert f"@outreach {line}:" in json.dumps(listed["blocks"])
+    await bot.say("claim ada 1", user=seed.BEN.id, channel=seed.GENERAL)
+    claimed = await shown(bot, message, "Claimed by @ben")
+    await click(bot, claimed, "Remind me in 2 h", user=seed.BEN.id)
+    await shown(bot, message, "Reminder")
+    assert "Remind me in 2 h" not in labels(await shown(bot, message, "Reminder"))
+    await mention(bot, message, "remind me in 1h", user=seed.CLEO.id)
+    assert await in_thread(bot, message, "@ben claimed this")

@@ -183,8 +183,8 @@ async def test_a_recovered_domain_turns_green_and_its_thread_is_notified(
     standing = json.dumps({"inboxes": rows, "counts": counts, "sequences": ["Q3 founders"]})
     assert await store.subjects.update(post.alert_id, standing)
     red = await shown(store)
-    assert (red.title, red.tone) == ("mail.example is paused", Tone.BAD)
-    assert "bounce rate (8.3% of its sends)" in {fact.value for fact in red.facts}
+    title = "mail.example is paused: bounce rate (8.3% of its sends, says the service)"
+    assert (red.title, red.tone) == (title, Tone.BAD)
     assert "31 bounces (28 hard), 0 opt-outs" in {fact.value for fact in red.facts}
     assert red.table is not None
     assert red.table.rows[0].cells[:3] == ("sam@mail.example", "91 → 62", 30)

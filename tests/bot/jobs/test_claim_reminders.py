@@ -58,6 +58,41 @@ async def test_a_claimer_who_has_not_finished_is_reminded_once_and_the_line_show
     assert "<@" not in json.dumps(rendering.message(left, several=False).blocks)
 
 
+async def test_a_claimer_is_reminded_when_asked_for_and_the_reply_stays_claimed(
+    store: Store, clock: ManualClock, alert: str
+) -> None:
+    await store.alerts.claim(alert, ANN)
+    asked = await store.alerts.remind(alert, ANN, until=clock.now + 2 * HOUR)
+    assert asked is not None
+    assert asked.changed
+    clock.now += HOUR
+    assert await sweep(store, clock) == []
+    clock.now += HOUR
+    (reminder,) = await sweep(store, clock)
+    assert (reminder.kind, reminder.mention, bool(reminder.thread_ts)) == ("unfinished", "U1", True)
+    words = json.dumps(rendering.message([reminder], several=False).blocks)
+    assert "Reminder: Ada 1 at Acme" in words
+    assert "Mark done" in words
+    found = await store.alerts.find(alert)
+    assert found is not None
+    assert (found.claimed_name, found.waiting_since) == ("ann", None)
+
+
+async def test_only_the_claimer_is_reminded_and_not_after_a_release(
+    store: Store, clock: ManualClock, alert: str
+) -> None:
+    ben = Actor(name="ben", id="U2", face="slack")
+    await store.alerts.claim(alert, ANN)
+    other = await store.alerts.remind(alert, ben, until=clock.now + HOUR)
+    assert other is not None
+    assert not other.changed
+    await store.alerts.remind(alert, ANN, until=clock.now + HOUR)
+    await store.alerts.release(alert)
+    await store.alerts.claim(alert, ben)
+    clock.now += 2 * HOUR
+    assert await sweep(store, clock) == []
+
+
 async def test_no_claim_reminder_in_quiet_hours_or_after_done(
     store: Store, clock: ManualClock, alert: str
 ) -> None:

@@ -12,9 +12,19 @@ import pytest
 
 from bot.slack import directory
 from bot.slack.manifest import manifest
-from bot.slack.permissions import Organization, Person, Reach, is_named, may, reach_of, role_of, with_role
+from bot.slack.permissions import (
+    Organization,
+    Person,
+    Reach,
+    allowed,
+    is_named,
+    may,
+    reach_of,
+    role_of,
+    with_role,
+)
 from sandbox.slack.state import seed
-from shared.commands import Role
+from shared.commands import COMMANDS, Role
 from shared.settings.sections import Roles
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness
@@ -105,6 +115,16 @@ def test_an_admin_of_another_workspace_is_an_admin_only_if_the_enterprise_made_t
 ANN, GUEST = Person(id="U0ANN00001", name="ann"), Person(id="U0CLEO0002", name="cleo", is_guest=True)
 STRANGER = Person(id="U0EVA00003", name="eva", is_outsider=True)
 BOT = Person(id="U0ROBOT004", name="robot", is_bot=True)
+
+
+def test_the_audit_is_not_for_guests_unless_the_settings_name_them() -> None:
+    audit, status = COMMANDS["audit"], COMMANDS["status"]
+    for person, reads in ((ANN, True), (GUEST, False)):
+        known = with_role(person, rules=Roles(), channel="C1")
+        assert allowed(known, audit, rules=Roles(), channel="C1") is reads
+        assert allowed(known, status, rules=Roles(), channel="C1")
+    named = Roles(commands={"audit": frozenset({GUEST.id})})
+    assert allowed(with_role(GUEST, rules=named, channel="C1"), audit, rules=named, channel="C1")
 
 
 def test_a_command_that_the_settings_open_to_people_is_theirs_and_no_one_elses() -> None:

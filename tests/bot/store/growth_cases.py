@@ -195,6 +195,7 @@ ALERTS: Mapping[str, Case] = {
     "Alerts.find": flat(lambda one: one.store.alerts.find("al_open1")),
     "Alerts.workspace_of": flat(lambda one: one.store.alerts.workspace_of("al_open1")),
     "Alerts.claimed_by": flat(lambda one: one.store.alerts.claimed_by("U1")),
+    "Alerts.remind": flat(lambda one: one.store.alerts.remind("al_open1", ANN, until=one.now + HOUR)),
     "Alerts.in_message": flat(lambda one: one.store.alerts.in_message(STALE, "5.1")),
     "Alerts.messages": flat(lambda one: one.store.alerts.messages(["al_open1", "al_open2"])),
     "Reminders.sweep": lists(
@@ -411,6 +412,10 @@ RECORDS: Mapping[str, Case] = {
     "CommandRecords.interested_replies": lists(LISTED, lambda one: one.store.records.interested_replies(one.workspace)),
     "CommandRecords.last_reply": lists(
         "it sorts the replies of the lead", lambda one: one.store.records.last_reply(one.workspace, EMAIL)
+    ),
+    "CommandRecords.own_replies": flat(lambda one: one.store.records.own_replies("U1")),
+    "CommandRecords.claim_counts": lists(
+        "it counts claims", lambda one: one.store.records.claim_counts(one.workspace, _month(one)[0])
     ),
     "CommandRecords.claim_times": lists(
         "it finds their median",

@@ -14,7 +14,7 @@ from bot.store import Store, open_store
 from bot.store.queue.intake import Arrival
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Rule
-from shared.domain.records import Subscription
+from shared.domain.records import Actor, Subscription
 from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
 EVERYTHING = tuple(Rule(subscription=Subscription(channel=one, event="*")) for one in (CHANNEL, "C2"))
@@ -67,6 +67,51 @@ async def test_two_events_of_a_reply_are_one_card_with_the_one_that_says_more(
     if turned:
         repainted = await store.repaints.claim(limit=9)
         assert {post.alert and post.alert.event.kind for (post,) in repainted} == {"reply.interested"}
+
+
+@pytest.mark.parametrize("kinds", permutations(("lead.replied", "lead.unsubscribed")))
+async def test_an_opt_out_by_reply_is_one_card(store: Store, kinds: tuple[str, ...]) -> None:
+    for number, kind in enumerate(kinds):
+        await arrive(store, event(kind, reply="Stop writing."), number=number)
+    assert await cards(store) == [(CHANNEL, "lead.unsubscribed"), ("C2", "lead.unsubscribed")]
+
+
+@pytest.mark.parametrize("first", ["lead.replied", "lead.unsubscribed"])
+async def test_an_opt_out_by_a_link_is_apart_from_the_leads_reply(store: Store, first: str) -> None:
+    bodies = {
+        "lead.replied": event("lead.replied"),
+        "lead.unsubscribed": event("lead.unsubscribed", reply=""),
+    }
+    await arrive(store, bodies.pop(first))
+    await arrive(store, *bodies.values(), number=2)
+    assert sorted({kind for _, kind in await cards(store)}) == ["lead.replied", "lead.unsubscribed"]
+    assert len(await cards(store)) == 4
+
+
+async def test_who_claimed_a_reply_has_it_when_its_card_says_more(store: Store, clock: ManualClock) -> None:
+    await arrive(store, event("lead.replied"))
+    (first, *_) = await post_all(store, clock)
+    ann = Actor(name="ann", id="U1", face="slack")
+    assert await store.alerts.claim(first.alert_id, ann)
+    await arrive(store, event("reply.interested"), number=2)
+    (claimed,) = [row for row in await store.alerts.claimed_by("U1") if row.kind == "reply.interested"]
+    assert (claimed.claimed_name, claimed.waiting_since) == ("ann", None)
+    assert (await store.records.open_replies("default")).count == 0
+
+
+async def test_a_released_or_reopened_plain_reply_is_not_reminded_of(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, event("lead.replied"))
+    (first, *_) = await post_all(store, clock)
+    ann = Actor(name="ann", id="U1", face="slack")
+    for change in (store.alerts.claim, store.alerts.handle):
+        await change(first.alert_id, ann)
+    await store.alerts.reopen(first.alert_id)
+    released = await store.alerts.release(first.alert_id)
+    assert released is not None
+    assert released.changed
+    assert released.alert.waiting_since is None
 
 
 @pytest.mark.parametrize("later", [1.0, 2 * HOUR])

@@ -200,13 +200,53 @@ async def test_audit_shows_who_what_when_and_where(harness: CommandHarness) -> N
     assert card.table is not None
     assert card.table.rows[0].cells == (
         "14:30 UTC",
-        "ann",
+        "@ann",
         "slack C1",
         "pause sq_1",
         "Q3 Founders (sq_1) is paused",
     )
     assert card.data is not None
     assert card.data[0]["who"] == "ann"
+
+
+async def test_audit_is_in_the_order_of_time_with_one_name_for_a_person(harness: CommandHarness) -> None:
+    def entry(minute: int, name: str, command: str) -> AuditEntry:
+        at = NOW.replace(minute=minute)
+        actor = Actor(name=name, id="U1", face="slack", channel="C1")
+        return AuditEntry(at=at, actor=actor, workspace="default", command=command, result="done")
+
+    records(harness).entries += [
+        entry(10, "ann.kirsch", "pause sq_1"),
+        entry(20, "ann", "resume sq_1"),
+        entry(5, "U1", "pause sq_2"),  # its result came late
+    ]
+    card = await harness.say("audit")
+    assert card.table is not None
+    assert [row.cells[3] for row in card.table.rows] == ["resume sq_1", "pause sq_1", "pause sq_2"]
+    assert {row.cells[1] for row in card.table.rows} == {"@ann"}
+
+
+async def test_open_mine_lists_what_the_person_has_claimed(harness: CommandHarness) -> None:
+    assert (await harness.say("open mine")).title == "No claims of yours are open"
+    mine = OpenReply(
+        alert_id="al_9", received_at=NOW - timedelta(hours=2), lead="Zoe", email="zoe@x.example", company="X",
+        sequence="Q3", reply="Call me on Monday",
+    )  # fmt: skip
+    harness.actor = Actor(name="ann", id="U1", face="slack")
+    records(harness).owned["U1"] = [mine]
+    card = await harness.say("open mine")
+    assert card.title == "1 claim not done"
+    assert card.table is not None
+    assert card.table.rows[0].cells[:5] == ("2 h", "Zoe", "zoe@x.example", "X", "Call me on Monday")
+    assert card.data is not None
+    assert (card.data[0]["alert_id"], card.data[0]["reply"]) == ("al_9", "Call me on Monday")
+
+
+async def test_a_digest_counts_the_claims_of_each_person(harness: CommandHarness) -> None:
+    assert "Claimed, not done" not in facts(await digest_card(harness.context))
+    one = OpenReply(alert_id="al_9", received_at=NOW, lead="Zoe", email="", company="", sequence="")
+    records(harness).owned |= {"ann": [one, one], "ben": [one]}
+    assert facts(await digest_card(harness.context))["Claimed, not done"] == "@ann 2, @ben 1"
 
 
 async def test_audit_shows_what_was_refused_apart_from_the_changes(harness: CommandHarness) -> None:
@@ -216,7 +256,7 @@ async def test_audit_shows_what_was_refused_apart_from_the_changes(harness: Comm
     assert card.title == "Last 1 change"
     assert card.table is not None
     assert [row.cells[3] for row in card.table.rows] == ["pause sq_1"]
-    assert [fact.value for fact in card.facts] == ["14:30 UTC, ann: pause nonsense (no single sequence)"]
+    assert [fact.value for fact in card.facts] == ["14:30 UTC, @ann: pause nonsense (no single sequence)"]
     assert card.data is not None
     assert [one["refused"] for one in card.data] == [True, False]
 

@@ -1,0 +1,109 @@
+"""`claim NAME` from anywhere: the reply that a line means by its lead's name, company or address. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.blockkit.actions import ALERT, OnAlert
+from shared.commands.arguments import Open, clip
+from shared.domain.card import Button, Card, Tone
+from shared.domain.records import OpenReply
+
+PHRASES = {
+    "take over": "takeover",
+    "not interested": "dismiss",
+    "mark done": "done",
+    "view lead": "lead",
+    "remind me": "remind",
+}
+"""What people write in several words."""
+_OF_UNCLAIMED, _OF_OWN = {"claim"}, {"done", "release"}
+SHOWN = 5
+"""Replies that are offered where several fit."""
+_LABELS = {"claim": "Claim", "done": "Mark done", "release": "Release"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedReply:
+    """A line about a reply by its lead: `claim ada @acme`."""
+
+    verb: str
+    name: str
+    workspace: str | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is about a reply that the person has claimed."""
+        return self.verb in _OF_OWN
+
+
+def split_line(line: str) -> tuple[str, str]:
+    """The verb of a line about an alert, and the rest."""
+    text = line.strip()
+    for phrase, verb in PHRASES.items():
+        if re.match(rf"{phrase}\b", text, re.IGNORECASE):
+            return verb, text[len(phrase) :].strip()
+    verb, _, rest = text.partition(" ")
+    return verb.lower(), rest.strip()
+
+
+def read_named(line: str) -> NamedReply | None:
+    """The line, if it means a reply by a name and not by its id."""
+    verb, rest = split_line(line)
+    if verb not in _OF_UNCLAIMED | _OF_OWN or not rest or rest.startswith(ALERT):
+        return None
+    name, _, workspace = rest.rpartition(" @") if " @" in rest else (rest, "", "")
+    return NamedReply(verb=verb, name=name.strip("“”\"' "), workspace=workspace or None)
+
+
+def fitting(replies: Sequence[OpenReply], name: str) -> Sequence[OpenReply]:
+    """Those of this very lead, else those whose name, company or address begins so, or has a word that does."""
+    wanted = name.casefold()
+    exact = [one for one in replies if wanted in {text.casefold() for text in _names(one)}]
+    return exact or [one for one in replies if any(_begins(text.casefold(), wanted) for text in _names(one))]
+
+
+def _names(reply: OpenReply) -> tuple[str, ...]:
+    return tuple(filter(None, (reply.lead, reply.email, reply.company, who(reply))))
+
+
+def _begins(text: str, wanted: str) -> bool:
+    return text.startswith(wanted) or f" {wanted}" in f" {text}"
+
+
+def who(reply: OpenReply) -> str:
+    return " at ".join(filter(None, (reply.lead or reply.email, reply.company)))
+
+
+def choice(asked: NamedReply, found: Sequence[OpenReply]) -> tuple[Card, tuple[Card, ...]]:
+    """Which of several replies; each with its button."""
+    more = f" The first {SHOWN} are shown." if len(found) > SHOWN else ""
+    items = tuple(
+        Card(
+            title=clip(who(one)),
+            quote=clip(one.reply, length=120),
+            buttons=(Button(label=_LABELS[asked.verb], action=OnAlert(verb=asked.verb, alert=one.alert_id)),),
+        )
+        for one in found[:SHOWN]
+    )
+    title = f"{len(found)} replies match “{clip(asked.name)}”"
+    return Card(title=title, tone=Tone.WARN, text=(f"Which one?{more}",)), items
+
+
+def not_found(asked: NamedReply, known: Sequence[OpenReply]) -> Card:
+    """No reply fits; the nearest is named."""
+    names = {text.casefold(): who(one) for one in known for text in _names(one)}
+    near = difflib.get_close_matches(asked.name.casefold()[:60], names, n=1, cutoff=0.5)
+    kind = "reply of yours" if asked.is_own else "unclaimed reply"
+    hint = f"Did you mean {clip(names[near[0]])}?" if near else "Use the lead's name, company or address."
+    return Card(
+        title=f"No {kind} matches “{clip(asked.name)}”",
+        tone=Tone.WARN,
+        text=(hint,),
+        buttons=(
+            Button(label="Show mine" if asked.is_own else "Show unclaimed", action=Open(mine=asked.is_own)),
+        ),
+    )

@@ -1,0 +1,100 @@
+"""What the notification of each message says, on a desktop and on a phone, as the stand-in reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+import pytest
+
+from bot.alerts import kinds
+from bot.alerts.model import Alert
+from bot.blockkit import card_blocks, card_list
+from bot.blockkit.card_blocks import Message
+from sandbox.slack.blockkit.plain_text import notification
+from shared.api.events import Event, EventLead
+from shared.domain.card import Button, Card, Table, Tone
+from tests.bot.alerts.test_card_states import BRIEF, WHOLE, other, reply
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+WORDS = "Yes, Thursday works."
+REPLIES: Mapping[str, Callable[[], Card]] = {
+    "interested": reply,
+    "claimed": lambda: reply(nudges=2),
+    "plain": lambda: other("lead.replied", reply=WORDS),
+    "out of office": lambda: other("reply.ooo", reply=WORDS),
+    "opt-out": lambda: other("lead.unsubscribed", reply=WORDS),
+    "turned": lambda: kinds.turned(Alert(id="al_1", event=_event(), received_at=NOON)),
+}
+
+
+def _event(**changes: str) -> Event:
+    lead = EventLead(email="ada@acme.example", first_name="Ada", company="Acme", **changes)
+    return Event(kind="reply.interested", lead=lead, sequence="Q3 founders", reply=WORDS)
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_both_notifications_of_a_reply_say_who_from_where_and_what(name: str) -> None:
+    drawn = card_blocks.render(REPLIES[name]())
+    for text in notification(drawn.text, drawn.blocks).values():
+        assert text.index("Ada") < text.index("Acme") < text.index("Yes, Thursday works")
+
+
+def test_a_line_and_a_list_begin_with_who_and_what() -> None:
+    lines: list[Message] = [
+        card_list.render_line(kinds.condensed(Alert(id="al_1", event=_event(), received_at=NOON))),
+        card_list.render_list([kinds.listed(reply()), kinds.listed(reply())]),
+    ]
+    for drawn in lines:
+        desktop = notification(drawn.text, drawn.blocks)["desktop"]
+        assert desktop.index("Ada") < desktop.index("Acme") < desktop.index("Yes, Thursday works")
+
+
+@pytest.mark.parametrize("name", [*WHOLE, *BRIEF])
+def test_the_first_block_of_every_message_is_read_as_its_title(name: str) -> None:
+    drawn = BRIEF[name]() if name in BRIEF else card_blocks.render(WHOLE[name]())
+    assert drawn.blocks[0]["type"] in {"header", "rich_text"}
+    desktop = notification("", drawn.blocks[:1])["desktop"].strip("🟢🟠🔴⚪ ")
+    assert desktop.split()[0] in notification(drawn.text, [])["mobile"]
+
+
+def test_a_job_title_stands_between_name_and_company() -> None:
+    card = kinds.card(Alert(id="al_1", event=_event(title="CTO"), received_at=NOON))
+    assert card.title == "Ada, CTO at Acme is interested"
+
+
+def test_the_notification_of_a_paused_domain_says_why() -> None:
+    drawn = card_blocks.render(WHOLE["domain, resting"]())
+    for text in notification(drawn.text, drawn.blocks).values():
+        assert "mail.example is paused: bounce rate (8.3% of its sends, says the service)" in text
+
+
+def test_the_quote_of_an_answer_stays_below_its_facts() -> None:
+    table = Table(columns=(), rows=())
+    card = Card(title="Ada", quote=WORDS, text=("Interested",), table=table, buttons=(Button(label="x"),))
+    assert [block["type"] for block in card_blocks.render(card).blocks][:2] == ["header", "rich_text"]
+    assert WORDS not in str(card_blocks.render(card).blocks[0])
+
+
+def test_a_list_of_alerts_shows_the_beginning_of_each_reply_with_claim_and_view() -> None:
+    long = " ".join(["Thursday works for me and my team of forty."] * 8)
+    event = _event()
+    event = Event(kind=event.kind, lead=event.lead, sequence=event.sequence, reply=long)
+    cards = [
+        kinds.listed(kinds.card(Alert(id=f"al_{n:016}", event=event, received_at=NOON))) for n in range(13)
+    ]
+    drawn = card_list.render_list(cards)
+    assert card_blocks.size(drawn.blocks) <= card_blocks.TOTAL
+    words, buttons = drawn.blocks[-2:]
+    assert f"“{long[:119]}…”" in str(words)
+    assert [one["text"]["text"] for one in buttons["elements"]] == ["Claim", "View"]
+    ids = [
+        one["action_id"] for block in drawn.blocks if block["type"] == "actions" for one in block["elements"]
+    ]
+    assert len(ids) == len(set(ids)) == 26
+
+
+def test_a_plain_reply_can_be_claimed_and_viewed_and_is_not_green() -> None:
+    card = other("lead.replied", reply=WORDS)
+    assert [one.label for one in card.buttons] == ["Claim", "View lead", "Remove lead …"]
+    assert card.tone is Tone.INFO

@@ -1,0 +1,84 @@
+"""`open`, `open mine` and Home say who wrote, from where, the first words, and how long ago."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.blockkit import card_list
+from bot.commands.open_replies import OpenReplies
+from bot.interactions.home_tab import home_view
+from bot.interactions.home_tab.home_state import HomeState, Waiting
+from bot.slack.permissions import Person
+from sandbox.slack.blockkit import blocks as blockkit
+from shared.domain.records import Actor, OpenReply
+from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, open_harness
+
+ADA = OpenReply(
+    alert_id="al_1",
+    received_at=NOW - timedelta(minutes=40),
+    lead="Ada Lovelace",
+    email="ada@acme.example",
+    company="Acme",
+    sequence="Q3 founders",
+    reply="Yes, Thursday works for us.",
+)
+
+
+@pytest.fixture
+async def harness() -> AsyncIterator[CommandHarness]:
+    opened = open_harness()
+    yield opened
+    await opened.client.aclose()
+
+
+ANN = Person(id="U1", name="ann")
+
+
+async def listed(harness: CommandHarness, *, mine: bool) -> str:
+    harness.actor = Actor(name="ann", id="U1", face="slack")
+    records = harness.records
+    assert isinstance(records, MemoryRecords)
+    records.replies, records.owned = [ADA], {"U1": [ADA]}
+    answer = await OpenReplies(links=_links)(replace(harness.context, mine=mine), ANN)
+    drawn = card_list.render_with(answer.card, answer.items)
+    assert blockkit.problems(drawn.blocks) == []
+    return json.dumps(drawn.blocks, ensure_ascii=False)
+
+
+async def _links(_: object) -> dict[str, str]:
+    return {}
+
+
+async def test_open_shows_the_first_words_of_each_reply(harness: CommandHarness) -> None:
+    text = await listed(harness, mine=False)
+    assert (
+        text.index("Ada Lovelace at Acme") < text.index("“Yes, Thursday works") < text.index("waiting 40 min")
+    )
+    assert '"Claim"' in text
+
+
+async def test_open_mine_shows_claims_with_mark_done_and_release(harness: CommandHarness) -> None:
+    text = await listed(harness, mine=True)
+    assert "1 claim not done" in text
+    assert text.index("Ada Lovelace at Acme") < text.index("“Yes, Thursday works")
+    assert "received 40 min ago" in text
+    assert '"Mark done"' in text
+    assert '"Release"' in text
+
+
+def test_home_shows_the_first_words_of_each_reply() -> None:
+    now = datetime(2026, 11, 20, 12, tzinfo=UTC)
+    one = Waiting(
+        alert="al_1", lead="Ada at Acme", sequence="Q3", since=now - timedelta(minutes=5), workspace="default",
+        reply="Yes, Thursday works.",
+    )  # fmt: skip
+    view = home_view.view(
+        HomeState(now=now, workspaces=("default",), viewed_workspace="default", waiting=[one])
+    )
+    text = json.dumps(view["blocks"], ensure_ascii=False)
+    assert text.index("Ada at Acme") < text.index("“Yes, Thursday works.”") < text.index("waiting 5 min")
