@@ -151,8 +151,12 @@ async def _claims(context: CommandContext, period: Period) -> Claims:
 
 
 async def _arrivals(context: CommandContext, period: Period) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """The events of the period, and of the one before it: none where these are not all known."""
     records, name = need_records(context), context.workspace.name
-    return await records.arrivals(name, *period.span), await records.arrivals(name, *period.before.span)
+    came, before = period.span, period.before.span
+    heard = await records.guardrails.heard_since(name)
+    known = heard is not None and heard <= before[0].timestamp()
+    return await records.arrivals(name, *came), await records.arrivals(name, *before) if known else {}
 
 
 async def _open(context: CommandContext) -> UnclaimedReplies:

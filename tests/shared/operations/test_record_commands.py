@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -165,6 +165,20 @@ async def test_the_digest_compares_with_the_same_weekday(harness: CommandHarness
     assert by_label["Domains"].startswith(
         "1 of 4 inboxes bad · 1 of unknown health; poor.com (1 bad, lowest 41)"
     )
+
+
+async def test_events_of_a_digest_are_compared_only_with_days_of_which_all_are_known(
+    harness: CommandHarness,
+) -> None:
+    yesterday = NOW.date() - timedelta(days=1)
+    records(harness).came = {
+        yesterday: {"lead.bounced": 20},
+        yesterday - timedelta(weeks=1): {"lead.bounced": 2},
+    }
+    assert facts(await harness.say("digest now"))["New events"] == "20 bounces (▲ 900%)"
+    week_ago = datetime.combine(yesterday - timedelta(weeks=1), time(12), UTC)
+    records(harness).guardrails.heard = week_ago.timestamp()
+    assert facts(await harness.say("digest now"))["New events"] == "20 bounces"
 
 
 async def test_a_digest_of_a_young_account_is_not_compared(harness: CommandHarness) -> None:
