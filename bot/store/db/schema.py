@@ -200,6 +200,13 @@ partial_index(
     where=posts.c.state == "uncertain",
 )
 partial_index("ix_posts_repaint_at", posts.c.repaint_at, where=posts.c.repaint_at.is_not(None))
+sa.Index(  # what people wait for, among all repaints that are due
+    "ix_posts_clicked",
+    posts.c.clicked,
+    posts.c.repaint_at,
+    sqlite_where=sa.text("repaint_at IS NOT NULL AND clicked = 1"),  # in the very words of a query
+    postgresql_where=posts.c.repaint_at.is_not(None) & posts.c.clicked,
+)
 partial_index("ix_posts_held_until", posts.c.held_until, where=posts.c.held_until.is_not(None))
 sa.Index("ix_posts_alert_id", posts.c.alert_id)
 sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)

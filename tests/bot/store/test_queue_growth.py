@@ -47,7 +47,7 @@ def waiting(store: Store, count: int, *, state: str = "ready", email: str = "", 
             sa.insert(posts),
             [
                 {"dedupe": f"p{n}", "workspace": "default", "channel": "C1", "kind": ALERT, "alert_id": f"al_{n}",
-                 "state": state, "urgency": n % 3, "created_at": now, **values}
+                 "state": state, "ts": f"{n}.0" if state == "sent" else "", "urgency": n % 3, "created_at": now, **values}
                 for n in numbers
             ],
         )  # fmt: skip
@@ -183,6 +183,22 @@ async def replies_of_one_lead(store: Store, clock: ManualClock) -> None:
 async def test_a_reply_costs_the_same_however_many_of_its_lead_came_within_the_hour(
     url: sa.URL, clock: ManualClock
 ) -> None:
-    lead = {"email": "ada1@acme.example", "state": "sent", "ts": "1.0"}
+    lead = {"email": "ada1@acme.example", "state": "sent"}
     few, many = [await work(url, clock, count, replies_of_one_lead, **lead) for count in (FEW, MANY)]
+    assert many.growth.excess(few.growth, is_flat=True) == {}, many.most_read
+
+
+async def repaints(store: Store, clock: ManualClock) -> None:
+    for _ in range(3):
+        assert await store.repaints.next_in() == 0.0
+        messages = await store.repaints.claim(limit=4)
+        assert len(messages) == 4
+        for message in messages:
+            await store.repaints.done(message)
+        clock.now += 10.0  # Slack takes more of them again
+
+
+async def test_a_repaint_costs_the_same_however_many_are_due(url: sa.URL, clock: ManualClock) -> None:
+    due = {"state": "sent", "repaint_at": clock.now - 60.0}
+    few, many = [await work(url, clock, count, repaints, **due) for count in (FEW, MANY)]
     assert many.growth.excess(few.growth, is_flat=True) == {}, many.most_read
