@@ -17,6 +17,7 @@ from bot.store.alerts.guardrails import Claim
 from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.alerts.spikes import Subject
 from bot.store.queue.intake import Arrival
+from bot.store.queue.leases import ChannelLease, Sent
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
@@ -144,6 +145,12 @@ def _firing(number: int, key: str) -> DueTimer:
 async def _timer(one: Skewed) -> DueTimer:
     (timer,) = await one.store.timers.claim({"resume"}, [one.workspace], limit=1)
     return timer
+
+
+async def _lease(one: Skewed) -> ChannelLease:
+    (turn,) = (await one.store.leases.claim(limit=1)).turns
+    assert turn.channel == CALM
+    return turn
 
 
 async def _change(one: Skewed) -> SequenceChange:
@@ -336,8 +343,10 @@ QUEUE: Mapping[str, Case] = {
     "Deliveries.oldest_unrouted_age": flat(lambda one: one.store.deliveries.oldest_unrouted_age()),
     "DeadLetters.revive": lists(DUE, lambda one: one.store.dead_letters.revive()),
     "DeadLetters.drop_stranded": lists("it looks at all that Slack refused", lambda one: one.store.dead_letters.drop_stranded()),
+    "ChannelLeases.claim": flat(lambda one: one.store.leases.claim(limit=5)),
     "ChannelLeases.broken": lists(LISTED, lambda one: one.store.leases.broken()),
     "ChannelLeases.take_over": lists("it frees them all", lambda one: one.store.leases.take_over()),
+    "Outcomes.settle": Case(given=_lease, act=lambda one, turn: one.store.outcomes.settle(turn, Sent(ts="8.8"))),
     "Outcomes.close_channel": lists(OF_CHANNEL,
         lambda one: one.store.outcomes.close_channel(STORM, "is_archived", report=_no_card, used=True)
     ),
@@ -495,8 +504,6 @@ RECORDS: Mapping[str, Case] = {
 
 CASES = {**ALERTS, **GUARDRAILS, **QUEUE, **RECORDS}
 EXEMPT = {
-    "ChannelLeases.claim": "what waits in a channel has more states than are here, and tests of its own",
-    "Outcomes.settle": "the same",
     "WebhookSubscriptions.import_file": "reads a file once, and calls `add`",
 }
 

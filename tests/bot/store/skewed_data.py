@@ -106,7 +106,7 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
     if connection.dialect.name == "postgresql":
         for table in (deliveries, posts, timers, audit, incidents, arrivals, slack_bots, slack_installations):
             connection.exec_driver_sql(
-                f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), 1000000)"
+                f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), 2000000)"
             )
 
 
@@ -127,7 +127,7 @@ def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row]
     posted: list[Row] = []
     for place, (name, values) in enumerate(_STATES.items()):
         for n in numbers:
-            key, at = 1 + n + place * 10_000, now - 30 * MINUTE - n
+            key, at = 1 + n + place * 100_000, now - 30 * MINUTE - n
             row = {
                 "received_at": at,
                 "kind": "reply.interested",
@@ -149,7 +149,7 @@ def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row]
             posted.append(
                 _post(f"{name}{n}", CALM, "sent", at=at, alert_id=f"al_{name}{n}", ts=f"1.{key}", sent_at=at)
             )
-    delivered += [_delivery(90_000 + n, "", interested(n), at=now - n / 100, pending=True) for n in numbers]
+    delivered += [_delivery(900_000 + n, "", interested(n), at=now - n / 100, pending=True) for n in numbers]
     return delivered, told, posted
 
 
