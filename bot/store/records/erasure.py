@@ -201,7 +201,8 @@ def _messages(tx: Transaction, ids: Collection[int]) -> tuple[PostedMessage, ...
             )
             for row in tx.execute(there):
                 places[channel, row.ts].add(row.id)
+    whole = set(ids)
     return tuple(
-        PostedMessage(channel=channel, ts=ts, shared=not known <= set(ids))
+        PostedMessage(channel=channel, ts=ts, shared=not known <= whole)
         for (channel, ts), known in sorted(places.items())
     )
