@@ -94,7 +94,6 @@ async def serve(
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
         await stack.enter_async_context(systemd_notified())
-        await stack.enter_async_context(_running(LoopMonitor().run(), name="loop monitor"))
         if not await _wait_for_database(settings, listener):
             return
         gate, reload_asked = RequestGate(), asyncio.Event()
@@ -112,6 +111,8 @@ async def serve(
                 tune_runtime()
                 if serving is None:
                     serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
+                    # Not before: while the bot starts, nobody waits for its loop.
+                    await stack.enter_async_context(_running(LoopMonitor().run(), name="loop monitor"))
                     host, port = listener.getsockname()[:2]
                     log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
                 if changed := await _changed_settings(
