@@ -157,7 +157,7 @@ def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
     more = "" if known is None else "; earlier ones aren't known"
     recent = facts_of((f"In the last {'hour' if window == '1 h' else window}", _troubles(lately)))
     return (
-        *(recent if any(lately.values()) else ()),
+        *(recent if any(lately.values()) and (known is None or known > standing.get("window", 0)) else ()),
         Fact(label=f"Last {span}", value=f"{bounces}, {_opt_outs(counts)}{more}"),
         *facts_of(("Bounce rate", _bounce_rate(standing.get("rate"), short="" if known is None else span))),
     )

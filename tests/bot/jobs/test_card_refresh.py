@@ -195,3 +195,14 @@ def copy_alert(tx: Transaction, alert: str, count: int, *, days: int) -> None:
     tx.execute(sa.insert(deliveries), copies)
     copies = [{**row, "id": f"{alert}_{n}", "delivery_id": n, "received_at": at[n]} for n in at]
     tx.execute(sa.insert(alerts), copies)
+
+
+@pytest.mark.parametrize(("known", "shown"), [(60, ["Last 1 min"]), (7200, ["In the last hour", "Last 2 h"])])
+def test_a_domain_counts_no_hour_of_which_a_minute_is_known(known: int, shown: list[str]) -> None:
+    counts = {"lead.bounced": 20}
+    alert = Alert(
+        id="a", workspace="default", received_at=moment(0.0), event=Event(kind="domain.paused"),
+        standing={"counts": counts, "lately": counts, "window": 3600, "known": known},
+    )  # fmt: skip
+    labels = [fact.label for fact in paused_domain.card(alert).facts]
+    assert [one for one in labels if "ast" in one] == shown
