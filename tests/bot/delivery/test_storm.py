@@ -190,6 +190,6 @@ async def test_the_cards_of_bounces_opt_outs_and_absences_have_their_buttons(bot
     assert await bot.deliver(json.dumps(ooo).encode()) == 200
     await bot.until_posted(3)
     texts = "".join(shown(message) for message in await bot.messages())
-    assert json.dumps(write_value(Remove(who="x1@gone.example"))) in texts
-    assert json.dumps(write_value(Remove(who="ada@acme.example"))) in texts
+    assert json.dumps(write_value(Remove(who="x1@gone.example", status="bounced"))) in texts
+    assert json.dumps(write_value(Remove(who="ada@acme.example", status="unsubscribed"))) in texts
     assert "Remind on 1 Dec" in texts

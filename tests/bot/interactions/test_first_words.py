@@ -10,12 +10,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.blockkit import card_list
+from bot.commands import alert_actions
 from bot.commands.open_replies import OpenReplies
 from bot.interactions.home_tab import home_view
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from bot.slack.permissions import Person
+from bot.store.queue.alert_row import AlertRow
 from sandbox.slack.blockkit import blocks as blockkit
+from shared.domain.card import Tone
 from shared.domain.records import Actor, OpenReply
+from tests.bot.harness import interested
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, open_harness
 
 ADA = OpenReply(
@@ -82,3 +86,13 @@ def test_home_shows_the_first_words_of_each_reply() -> None:
     )
     text = json.dumps(view["blocks"], ensure_ascii=False)
     assert text.index("Ada at Acme") < text.index("“Yes, Thursday works.”") < text.index("waiting 5 min")
+
+
+def test_a_reply_that_is_closed_as_not_interested_is_not_green() -> None:
+    row = AlertRow(id="al_1", kind="reply.interested", received_at=NOW.timestamp(), body=interested(1))
+    ben = Actor(name="ben", id="U2", face="slack")
+    closed, done = (
+        alert_actions.changed_card(verb, row, ben, until=NOW, now=NOW) for verb in ("dismiss", "done")
+    )
+    assert (closed.title, closed.tone) == ("@ben closed Ada 1 at Acme as not interested", Tone.INFO)
+    assert done.tone is Tone.GOOD
