@@ -123,9 +123,15 @@ async def test_more_replies_than_are_listed_are_counted(store: Store) -> None:
 
 
 async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:
-    ends = threading.Event()
-    report = asyncio.create_task(store.database.report(lambda _: ends.wait(60)))
+    begun, ends = threading.Event(), threading.Event()
+
+    def report_on(_tx: Transaction) -> bool:
+        begun.set()
+        return ends.wait(10)
+
+    report = asyncio.create_task(store.database.report(report_on))
     try:
+        await asyncio.to_thread(begun.wait)
         assert await store.alerts.find("al_none") is None
         assert await store.deliveries.oldest_unrouted_age() == 0
         assert not report.done()
