@@ -91,9 +91,9 @@ class Rehearsal(Database):
 def fill(connection: sa.Connection, count: int, *, now: float) -> None:
     """So many rows of each table and state."""
     numbers = range(count)
-    delivered, told, posted = _alerts(numbers, now=now)
+    bodies, told, posted = _alerts(numbers, now=now)
     tables: Mapping[sa.Table, Sequence[Row]] = {
-        deliveries: delivered,
+        deliveries: bodies,
         alerts: told,
         posts: [*_head(now), *posted, *_posts(numbers, now=now)],
         **_queue(numbers, now=now),
@@ -122,7 +122,7 @@ _STATES: Mapping[str, Callable[[float, int], Row]] = {
 
 def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row], list[Row]]:
     """Deliveries, their alerts and the cards of those in a calm channel; then the deliveries that nobody has read."""
-    delivered: list[Row] = []
+    bodies: list[Row] = []
     told: list[Row] = []
     posted: list[Row] = []
     for place, (name, values) in enumerate(_STATES.items()):
@@ -145,12 +145,12 @@ def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row]
                     "reply": f"{name}{n}",
                 }
             )
-            delivered.append(_delivery(key, row["kind"], interested(n), at=row["received_at"], pending=False))
+            bodies.append(delivered(key, row["kind"], interested(n), at=row["received_at"], pending=False))
             posted.append(
                 _post(f"{name}{n}", CALM, "sent", at=at, alert_id=f"al_{name}{n}", ts=f"1.{key}", sent_at=at)
             )
-    delivered += [_delivery(900_000 + n, "", interested(n), at=now - n / 100, pending=True) for n in numbers]
-    return delivered, told, posted
+    bodies += [delivered(900_000 + n, "", interested(n), at=now - n / 100, pending=True) for n in numbers]
+    return bodies, told, posted
 
 
 _NOT_YET: Row = {
@@ -159,7 +159,7 @@ _NOT_YET: Row = {
 }
 
 
-def _delivery(key: int, kind: str, body: bytes, *, at: float, pending: bool) -> Row:
+def delivered(key: int, kind: str, body: bytes, *, at: float, pending: bool) -> Row:
     return {
         "id": key, "dkey": hashlib.sha256(b"%d" % key).digest(), "workspace": WORKSPACE, "kind": kind, "body": body,
         "received_at": at, "last_at": at, "before_at": at, "seen": 1, "batch_first": 1, "batch": 1, "pending": pending,

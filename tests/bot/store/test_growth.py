@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 from pydantic import SecretStr
 
 import bot.store
 from bot.store import Store
 from bot.store.db.engine import Repository
+from bot.store.db.schema import deliveries
 from bot.store.queue.leases import LeaseTimings
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
@@ -22,7 +24,7 @@ from shared.storage.database import parse_url
 from tests.bot.manual_clock import ManualClock
 from tests.bot.migrated import migrated_file, migrated_postgresql
 from tests.bot.store.growth_cases import CASES, EXEMPT, SHARES, Case, Skewed
-from tests.bot.store.skewed_data import APP, Rehearsal, fill
+from tests.bot.store.skewed_data import APP, DAY, WORKSPACE, Rehearsal, delivered, fill
 from tests.growth import DatabaseWork, database_work
 
 FEW, MANY = 50, 500
@@ -122,3 +124,12 @@ async def test_a_method_grows_no_faster_than_its_data(stores: tuple[Skewed, ...]
     case = CASES[name]
     few, many = [await measured(one, case) for one in stores]
     assert many.growth.excess(few.growth, is_flat=not case.lists) == {}, many.most_read
+
+
+async def test_status_reads_the_deliveries_of_a_day_only(store: Store, clock: ManualClock) -> None:
+    old = [delivered(n, "lead.bounced", b"", at=clock.now - 2 * DAY - n, pending=False) for n in range(2_000)]
+    with store.database.engine.begin() as connection:
+        connection.execute(sa.insert(deliveries), old)
+    with database_work(store.database.engine) as work:
+        await store.records.summary(WORKSPACE)
+    assert work.most_read[0] < 20, work.most_read
