@@ -34,7 +34,7 @@ REASONS = ("not a fit", "wrong person", "no budget", "bad timing", "already a cu
 REASON = 200
 """Characters of a reason that are kept."""
 MORNING, AFTERNOON = time(9), time(14)
-_NOTED = {"takeover", "release"}
+_NOTED = {"takeover"}
 """What the card doesn't keep, so that a note in its thread does."""
 LONGEST = timedelta(days=90)
 USUAL_REMINDER = "2h"

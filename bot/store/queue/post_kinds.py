@@ -93,7 +93,7 @@ _TABLE = (
         settled_by="acknowledgement",
     ),
     KindOfPost(name="recovered", meaning="that a domain sends again, or is well", broadcast=True),
-    KindOfPost(name=TRACE, meaning="what a person did with an alert", awaited=True),
+    KindOfPost(name=TRACE, meaning="what a person did with an alert"),
     KindOfPost(name=NOTE, meaning="what the bot did or noticed", in_order=True),
     KindOfPost(name="digest", meaning="the digest of a channel"),
     KindOfPost(name=SPIKE, meaning="many events of a kind at once", kept="records"),
