@@ -117,10 +117,10 @@ class CommandDispatcher:
         action: Action | None = None
         try:
             action = read_line(asked)
-            answer = await self._perform(action, person, channel=channel, progress=progress)
         except UsageError as error:
             answer = Answer(card=with_form(error.card, asked))
         else:
+            answer = await self._perform(action, person, channel=channel, progress=progress)
             if answer.problem is None or answer.problem.argument != "target":
                 return answer
         return await self._in_plain_words(asked, answer, action, person, channel=channel)

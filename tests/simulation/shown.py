@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
 
-SUBJECT = re.compile(r"ada\d+@acme\.example|mail-\d+\.example")
-"""What only the messages of one delivery say."""
+SUBJECT = re.compile(r"ada(\d+)@acme\.example|Ada (\d+) at Acme|(mail-\d+\.example)")
+"""What only the messages of one delivery say: the address on a card, the name in a list."""
 
 
 class Shown:
@@ -40,7 +40,10 @@ def _marks(message: Mapping[str, Any]) -> Counter[object]:
     payload = (message.get("metadata") or {}).get("event_payload") or {}
     key = str(payload.get("key") or "")
     alerts = list(payload.get("alert_ids") or filter(None, [payload.get("alert_id")]))
-    subjects = set(SUBJECT.findall(message["all"]))
+    subjects = {
+        domain or f"ada{by_address or by_name}@acme.example"
+        for by_address, by_name, domain in SUBJECT.findall(message["all"])
+    }
     # A list may name an alert also in a reminder of it.
     once = [key] * bool(key) + alerts + sorted(subjects) * bool(alerts and not key.startswith("b"))
     return Counter([*once, *product(sorted(set(alerts)), sorted(subjects))])

@@ -126,7 +126,7 @@ async def test_a_rule_that_pauses_is_asked_about_with_its_backtest_and_counts_on
     line = "guard add pause sequence when bounces &gt; 5% of at least 200 sends in 24h as mine"
     (asked,) = await bot.say(line, user=seed.BEN.id)
     assert "Let mine pause without asking?" in json.dumps(asked)
-    assert "never met in the stored history" in json.dumps(asked)
+    assert "Nothing is known of bounces yet" in json.dumps(asked)
     assert "mine" not in json.dumps(await bot.say("guard", user=seed.BEN.id))
     at = {"channel": asked["channel"], "ts": asked["ts"], "user": seed.BEN.id, "wait": 5}
     done = await bot.control("click", text="Turn on", **at)

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store import LeaseTimings, Store, open_store
-from bot.store.queue.leases import LONGEST_DOUBT, ChannelLease, Sent, Unknown, Unpostable
+from bot.store.queue.leases import BUNDLE, LONGEST_DOUBT, ChannelLease, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import MOST_FAILED, Look, Lookup
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
@@ -122,7 +122,7 @@ async def test_a_storm_whose_summary_is_uncertain_goes_on_one_by_one(clock: Manu
         clock.now += 1
         turn = await take(store)
         assert turn is not None
-        assert (turn.thread_ts, len(turn.posts), turn.posts[0].storm) == ("1.0", 20, head.id)
+        assert (turn.thread_ts, len(turn.posts), turn.posts[0].storm) == ("1.0", BUNDLE, head.id)
 
 
 async def test_a_summary_of_a_storm_that_ended_while_it_was_uncertain_is_not_posted(

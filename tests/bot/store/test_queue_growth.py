@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from bot.store import Store, open_store
 from bot.store.db.schema import alerts, channel_leases, deliveries, posts
-from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Sent, Unknown
+from bot.store.queue.leases import BUNDLE, ChannelLease, ChannelRefused, Outcome, Sent, Unknown
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, ANSWER, STORM
 from bot.store.queue.posts import INCIDENT
@@ -83,7 +83,7 @@ async def turns(store: Store, clock: ManualClock, count: int, outcome: Outcome) 
 async def storm(store: Store, clock: ManualClock) -> None:
     head, *bundles = await turns(store, clock, 6, Sent(ts="1.0"))
     assert head.posts[0].kind == STORM
-    assert {len(bundle.posts) for bundle in bundles} == {20}
+    assert {len(bundle.posts) for bundle in bundles} == {BUNDLE}
     assert {post.alert.kind for bundle in bundles for post in bundle.posts if post.alert} == {
         "reply.interested"
     }
