@@ -33,6 +33,8 @@ EVERY = 10.0
 LEAST = 0.2
 """Seconds between two requested checks."""
 WEEK = 7 * DAY
+ASK_AGAIN = 3600.0
+"""Seconds after which unknown sends are asked for again: each time is a request."""
 PAUSED_STATE = json.dumps({"sequence": "paused"})
 """What is stored with a reply whose sequence is paused; nothing while it runs."""
 
@@ -56,6 +58,8 @@ class CardRefresher:
     ) -> None:
         self._store, self._contexts, self._yesterday = store, contexts, yesterday
         self._soon, self._planned = soon, planned
+        self._unknown_sends: dict[str, float] = {}
+        """Alert to the moment from which its sends are asked for again."""
 
     async def run(self) -> None:
         """Compare the open cards with the service regularly."""
@@ -163,10 +167,14 @@ class CardRefresher:
         until = (one.received_at // DAY + 1) * DAY
         bounced = await self._store.subjects.bounced(workspace, one.domain, since=first, until=until)
         days = {"first": moment(first).date().isoformat(), "last": last.isoformat()}
-        sends = (
-            before["sends"] if before else await self._sends(workspace, one, inboxes, moment(first).date())
-        )
-        return None if sends is None else {**days, "bounced": bounced, "sends": sends}
+        sends: int | None = before["sends"] if before else None
+        if sends is None and self._store.database.clock() >= self._unknown_sends.get(one.id, 0.0):
+            self._unknown_sends[one.id] = self._store.database.clock() + ASK_AGAIN
+            sends = await self._sends(workspace, one, inboxes, moment(first).date())
+        if sends is None:
+            return None
+        self._unknown_sends.pop(one.id, None)
+        return {**days, "bounced": bounced, "sends": sends}
 
     async def _sends(
         self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox], first: date

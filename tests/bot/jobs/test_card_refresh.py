@@ -66,6 +66,47 @@ async def test_a_card_is_written_when_its_sequence_changes_and_not_at_each_look(
         assert (len(writes), len(planned)) == (expected, expected), status
 
 
+def refresher_of_domains(store: Store, *, sends: int | None) -> tuple[CardRefresher, list[tuple[str, str]]]:
+    """A refresher of cards about mail.example, and the days whose counts it asked for."""
+    asked: list[tuple[str, str]] = []
+
+    async def stats(*, start: date, end: date, **_: Any) -> tuple[StatsRow, ...]:
+        asked.append((str(start), str(end)))
+        return (
+            StatsRow(group="s@mail.example", sends=sends),
+            StatsRow(group="t@other.example", sends=900),
+        )
+
+    async def list_inboxes() -> tuple[Inbox, ...]:
+        return (Inbox(email="s@mail.example", status="resting", health_score=40),)
+
+    settings = SimpleNamespace(
+        alert_policy=SimpleNamespace(spike=SimpleNamespace(window=timedelta(hours=1))),
+        workspace=lambda _: SimpleNamespace(thresholds=Thresholds()),
+    )
+    client = SimpleNamespace(list_inboxes=list_inboxes, stats=stats)
+    contexts: Any = SimpleNamespace(clients={"default": client}, settings=settings)
+    refresher = CardRefresher(store, contexts, yesterday=nothing, soon=Wakeup(), planned=lambda: None)
+    return refresher, asked
+
+
+async def test_sends_that_the_service_does_not_tell_are_asked_for_once_an_hour(
+    store: Store, clock: ManualClock
+) -> None:
+    clock.now = 20_000 * DAY
+    await arrive(store, b'{"event": "sequence.completed", "lead": {"email": "first@acme.example"}}')
+    clock.now += 3 * DAY
+    await arrive(store, b'{"event": "domain.paused", "domain": "mail.example", "inbox": "s@mail.example"}')
+    refresher, asked = refresher_of_domains(store, sends=None)
+    for _ in range(3):
+        await refresher.refresh("default")
+        clock.now += 10
+    assert len(asked) == 1
+    clock.now += HOUR
+    await refresher.refresh("default")
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize(("hours", "bounced_first"), [(6, 0), (31, 2)])
 async def test_a_domains_bounce_rate_is_of_days_whose_bounces_and_sends_are_known(
     store: Store, clock: ManualClock, hours: int, bounced_first: int
@@ -83,25 +124,7 @@ async def test_a_domains_bounce_rate_is_of_days_whose_bounces_and_sends_are_know
         store,
         b'{"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate", "rate": 0.08, "inbox": "s@mail.example"}',
     )
-    asked: list[tuple[str, str]] = []
-
-    async def stats(*, start: date, end: date, **_: Any) -> tuple[StatsRow, ...]:
-        asked.append((str(start), str(end)))
-        return (
-            StatsRow(group="s@mail.example", sends=200),
-            StatsRow(group="t@other.example", sends=900),
-        )
-
-    async def list_inboxes() -> tuple[Inbox, ...]:
-        return (Inbox(email="s@mail.example", status="resting", health_score=40),)
-
-    settings = SimpleNamespace(
-        alert_policy=SimpleNamespace(spike=SimpleNamespace(window=timedelta(hours=1))),
-        workspace=lambda _: SimpleNamespace(thresholds=Thresholds()),
-    )
-    client = SimpleNamespace(list_inboxes=list_inboxes, stats=stats)
-    contexts: Any = SimpleNamespace(clients={"default": client}, settings=settings)
-    refresher = CardRefresher(store, contexts, yesterday=nothing, soon=Wakeup(), planned=lambda: None)
+    refresher, asked = refresher_of_domains(store, sends=200)
     await refresher.refresh("default")
     (subject,) = await store.subjects.paused_domains("default")
     standing = json.loads(subject.standing)
