@@ -13,8 +13,12 @@ from typing import Any
 
 import pytest
 
+from bot.store import open_store
+from shared.domain.wall_clock import DAY
+from shared.storage.database import parse_url
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
+from tests.bot.manual_clock import ManualClock, arrive
 from tests.clock import moment
 from tests.waiting import until
 
@@ -78,6 +82,12 @@ async def crisis(fresh_postgresql: str, tmp_path: Path) -> AsyncIterator[Crisis]
     ):
         await bot.control("settings", messages_per_second=0)
         bot.config(f'[[guardrails]]\nname = "bounces-5"\nrule = "{RULE}"\n')
+        clock = ManualClock()
+        clock.now = moment().timestamp() - 31 * DAY
+        async with open_store(
+            parse_url(fresh_postgresql), clock=clock
+        ) as store:  # bounces are known since then
+            await arrive(store, b'{"event": "sequence.completed", "lead": {"email": "first@acme.example"}}')
         sequence = remote.add("Q3 founders")
         today = moment().date().isoformat()
         for grouping, group in (("sequence", sequence), ("inbox", "sam@mail.example")):

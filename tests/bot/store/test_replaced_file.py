@@ -113,7 +113,8 @@ async def test_each_acknowledged_delivery_is_posted_though_the_database_was_repl
         assert await bot.deliver(interested(1)) == 200
         await bot.until_posted(1)
         damage(database_of(bot))
-        assert await bot.deliver(interested(2)) == 503
+        # 200: another task noticed it first, and the file that is there now is open.
+        assert await bot.deliver(interested(2)) in {200, 503}
 
         async def taken() -> bool:
             return await bot.deliver(interested(2)) == 200

@@ -33,7 +33,9 @@ from tests.clock import NOW
 from tests.shared.doubles import MemoryRecords, NoPacing, Said, said
 
 SMALL = Path(__file__).parents[2] / "sandbox/service/small.toml"
-TODAY = NOW.date()
+NOON = NOW.replace(hour=12)
+"""The service's clock goes on: its day must not end while it is asked."""
+TODAY = NOON.date()
 ZONES = (UTC, ZoneInfo("Pacific/Auckland"), ZoneInfo("America/Los_Angeles"))
 SEEDS = (7, 8, 9)
 
@@ -41,7 +43,7 @@ SEEDS = (7, 8, 9)
 @asynccontextmanager
 async def account(seed: int) -> AsyncIterator[tuple[CommandContext, httpx.AsyncClient]]:
     """A context of the bot, and a plain reader of the same workspace."""
-    async with Service(speed=0, scenario=SMALL, seed=seed, now=NOW.timestamp()) as service:
+    async with Service(speed=0, scenario=SMALL, seed=seed, now=NOON.timestamp()) as service:
         workspace, key = next(iter(service.api_keys.items()))
         async with httpx.AsyncClient(verify=False) as control:
             (await control.put(f"{service.control_url}/limiter", json={"form": "off"})).raise_for_status()
@@ -56,7 +58,7 @@ async def account(seed: int) -> AsyncIterator[tuple[CommandContext, httpx.AsyncC
                     client=client,
                     actor=Actor(name="ann", face="slack", channel="C1"),
                     records=MemoryRecords(),
-                    now=lambda: NOW,
+                    now=lambda: NOON,
                 ),
                 reader,
             )
