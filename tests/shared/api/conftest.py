@@ -55,8 +55,8 @@ async def client(server: ScriptedServer, pacer: RecordingPacer) -> AsyncIterator
         base_url=server.base_url,
         api_key=KEY,
         pacer=pacer,
-        timeout=2.0,
-        total_timeout=6.0,
+        timeout=20.0,
+        total_timeout=60.0,
         jitter=lambda: 0.05,
     ) as made:
         yield made

@@ -37,7 +37,7 @@ from tests.shared.api.sync_face import FACES, open_client
 async def client(
     request: pytest.FixtureRequest, server: ScriptedServer, pacer: RecordingPacer
 ) -> AsyncIterator[OutreachClient]:
-    options = {"pacer": pacer, "timeout": 2.0, "total_timeout": 6.0, "jitter": lambda: 0.05}
+    options = {"pacer": pacer, "timeout": 20.0, "total_timeout": 60.0, "jitter": lambda: 0.05}
     async with open_client(request.param, base_url=server.base_url, api_key=KEY, **options) as made:
         yield made
 
