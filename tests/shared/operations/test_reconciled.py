@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, date, timedelta
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
+import time_machine
 from pydantic import SecretStr
 
 from bot.alerts import kinds
@@ -34,10 +35,16 @@ from tests.shared.doubles import MemoryRecords, NoPacing, Said, said
 
 SMALL = Path(__file__).parents[2] / "sandbox/service/small.toml"
 NOON = NOW.replace(hour=12)
-"""The service's clock goes on: its day must not end while it is asked."""
+"""The service's clock goes on, and so does the client's: their day must not end while one asks the other."""
 TODAY = NOON.date()
 ZONES = (UTC, ZoneInfo("Pacific/Auckland"), ZoneInfo("America/Los_Angeles"))
 SEEDS = (7, 8, 9)
+
+
+@pytest.fixture(autouse=True)
+def _noon() -> Iterator[None]:
+    with time_machine.travel(NOON, tick=True):
+        yield
 
 
 @asynccontextmanager
