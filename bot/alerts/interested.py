@@ -6,7 +6,7 @@ from datetime import datetime
 
 from bot.alerts.model import Alert
 from bot.alerts.wording import answer_link, campaign_of, facts_of, footer, introduced, show_time, when
-from bot.blockkit.actions import OnAlert
+from bot.blockkit.actions import ASSIGN, OnAlert
 from shared.api.event_kinds import kind_of
 from shared.commands.arguments import Remove, Resume
 from shared.commands.pauses import Pause
@@ -75,7 +75,8 @@ def _status_line(alert: Alert) -> tuple[str, ...]:
     if alert.handled:
         return (f"✓ Done by @{alert.handled.name} after {_time_taken(alert, alert.handled.at)}",)
     if alert.claim:
-        return (f"✓ Claimed by @{alert.claim.name} after {_time_taken(alert, alert.claim.at)}",)
+        did = f"Assigned to @{alert.claim.name} by @{alert.assigned_by}" if alert.assigned_by else ""
+        return (f"✓ {did or f'Claimed by @{alert.claim.name}'} after {_time_taken(alert, alert.claim.at)}",)
     if alert.snooze:
         return (f"Snoozed by @{alert.snooze.name}",)
     if alert.nudges:
@@ -106,15 +107,18 @@ def buttons(alert: Alert) -> tuple[Button, ...]:
             *_sequence(alert),
             *_links(alert),
             _alert_button(alert, "release", "Release", menu=True),
+            _assign(alert, menu=True),
             _not_interested(alert),
             *_lead(alert),
         )
     claim = _claim(alert)
     if alert.snooze:
         wake = _alert_button(alert, "wake", "Unsnooze")
-        return (claim, wake, *_links(alert), _done(alert, menu=True), *_lead(alert))
+        assign = _assign(alert, menu=True)
+        return (claim, wake, *_links(alert), _done(alert, menu=True), assign, *_lead(alert))
     return (
         claim,
+        _assign(alert),
         _not_interested(alert, menu=False),
         *_sequence(alert),
         *_links(alert),
@@ -128,11 +132,16 @@ def _plain_buttons(alert: Alert) -> tuple[Button, ...]:
     """Of a reply that isn't known to be interested: nobody has to claim it, but a person may."""
     if alert.claim or alert.handled:
         return buttons(alert)
-    return (_claim(alert), *_view(alert, menu=False), *_links(alert), *_removal(alert))
+    assign = _assign(alert, menu=True)
+    return (_claim(alert), *_view(alert, menu=False), *_links(alert), assign, *_removal(alert))
 
 
 def _claim(alert: Alert) -> Button:
     return _alert_button(alert, "claim", "Claim", tone=Tone.GOOD)
+
+
+def _assign(alert: Alert, *, menu: bool = False) -> Button:
+    return _alert_button(alert, ASSIGN, "Assign …", menu=menu)
 
 
 def _alert_button(

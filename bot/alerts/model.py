@@ -29,6 +29,8 @@ class Alert:
     found: bool = False
     """Read from the API: its delivery never came."""
     claim: Mark | None = None
+    assigned_by: str = ""
+    """Who assigned it to the person that has it; empty: they claimed it."""
     handled: Mark | None = None
     closed_reason: str = ""
     """Why it was closed as not interested."""

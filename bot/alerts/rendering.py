@@ -36,6 +36,7 @@ def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
         seen=row.seen,
         found=row.found,
         claim=_mark(row.claimed_name, row.claimed_at),
+        assigned_by=row.assigned_name,
         handled=_mark(row.handled_name, row.handled_at),
         closed_reason=row.closed_reason,
         snooze=_mark(row.snoozed_name, row.snoozed_until),
@@ -95,7 +96,8 @@ def settled_card(card: Card, post: Post) -> Card:
     elif alert.handled_at is not None:
         text = f"✓ Done by @{alert.handled_name}."
     elif alert.claimed_at is not None:
-        text = f"✓ Claimed by @{alert.claimed_name}."
+        by = f" by @{alert.assigned_name}" if alert.assigned_name else ""
+        text = f"✓ Assigned to @{alert.claimed_name}{by}." if by else f"✓ Claimed by @{alert.claimed_name}."
     else:
         text = f"Snoozed by @{alert.snoozed_name}." if alert.snoozed_until else "No action needed."
     return Card(title=card.title, text=(text,))
@@ -125,14 +127,18 @@ def _calls(post: Post) -> bool:
 
 
 def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Message:
-    """The message with a mention; the mention comes from the settings, never from a lead."""
+    """The message with a mention, or several with spaces between; they come from the settings and Slack, never from a lead."""
     if not mention:
         return drawn
-    call = {"here": "<!here>"}.get(
-        mention, f"<!subteam^{mention}>" if bare(mention)[0] == "S" else f"<@{mention}>"
-    )
+    call = " ".join(map(_call, mention.split()))
     context = {"type": "context", "elements": [{"type": "mrkdwn", "text": call}]}
     return card_blocks.Message(text=f"{call} {drawn.text}", blocks=[*drawn.blocks, context])
+
+
+def _call(who: str) -> str:
+    if who == "here":
+        return "<!here>"
+    return f"<!subteam^{who}>" if bare(who)[0] == "S" else f"<@{who}>"
 
 
 def broadcasts(posts: Sequence[Post]) -> bool:

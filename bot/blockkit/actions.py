@@ -6,6 +6,7 @@ A button's value is JSON: `["pause",{"target":["sq_1"]},"acme"]`. Those of older
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
@@ -15,16 +16,21 @@ from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 from shared.commands import COMMANDS, Invocation, UsageError, invocation, parse, render
 from shared.commands.arguments import Arguments
 from shared.domain.card import Action, Button, Tone, Typed
+from shared.text.slack_ids import TEAM
 
 ALERT, QUESTION = "al_", "q_"
 """Begin the ids of alerts and of questions."""
 THEN = " > "
 """Between what a button does to an alert and the list that is shown after it: `claim al_1 > open 2`."""
 CLAIMING = frozenset(
-    {"claim", "takeover", "release", "snooze", "wake", "remind", "done", "handled", "dismiss", "reopen"}
+    {
+        *("claim", "assign", "takeover", "release", "snooze", "wake", "remind"),
+        *("done", "handled", "dismiss", "reopen"),
+    }
 )
 """Of replies; `handled` is on the cards of older versions."""
 ACK = "ack"
+ASSIGN = "assign"
 LOOKS = frozenset({"lead", "reply"})
 """Read-only: the alert's lead, and its whole reply."""
 
@@ -48,12 +54,17 @@ class OnAlert:
     alert: str
     detail: str = ""
     """When a snooze ends, or why a reply is closed."""
+    person: str = ""
+    """To whom it is assigned: the id of a user, or `@name` as it was typed; empty: it is asked for."""
+    instead_of: str = ""
+    """Who had it when it was to be assigned: it isn't taken from anybody else."""
     then: Nested | None = None
     """What is shown afterwards."""
 
     @property
     def line(self) -> str:
-        first = f"{self.verb} {self.alert} {self.detail}".rstrip()
+        person = self.person if self.person.startswith("@") else self.person and f"<@{self.person}>"
+        first = " ".join(filter(None, (self.verb, self.alert, self.detail, person)))
         return f"{first}{THEN}{_line(self.then)}" if self.then else first
 
 
@@ -140,7 +151,18 @@ def _on_alert(verb: str, rest: str) -> OnAlert:
     shown = None
     if then.partition(" ")[0] == "open":  # what changes something is announced, and stands alone
         shown = parse(then)
+    if verb == ASSIGN:
+        return OnAlert(
+            verb=verb, alert=alert, person=read_person(detail.strip().removeprefix("to ")), then=shown
+        )
     return OnAlert(verb=verb, alert=alert, detail=detail.strip(), then=shown)
+
+
+def read_person(text: str) -> str:
+    """The id of a mention, `<@U1>`; else the name that was typed, as `@ann`; empty where there is none."""
+    mention = re.fullmatch(rf"<@((?:{TEAM}/)?[UW][A-Z0-9]+)>", text.strip())
+    name = text.strip().lstrip("@").strip()
+    return mention[1] if mention else name and f"@{name}"
 
 
 _KINDS: dict[str, type[Any]] = {

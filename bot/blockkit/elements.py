@@ -17,6 +17,7 @@ from slack_sdk.models.blocks import (
     Option,
     OverflowMenuElement,
     PlainTextObject,
+    UserSelectElement,
 )
 
 from bot.blockkit.actions import write_value
@@ -31,7 +32,7 @@ CONFIRM_TITLE, CONFIRM_TEXT, CONFIRM_ANSWER = 100, 300, 30
 RUN = "run"
 """Every button's `action_id` begins with it; its value says what it does (`bot.blockkit.actions`)."""
 PICK = f"{RUN}_at:"
-"""Begins the `action_id` of an element that picks a time; the value of the button follows."""
+"""Begins the `action_id` of an element that picks a time or a person; the value of the button follows."""
 
 _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 
@@ -67,6 +68,10 @@ def draw_button(button: Button, number: int) -> InteractiveElement:
     """A button as an element; `number` tells it from its neighbours."""
     if button.picks_time:
         return DateTimePickerElement(action_id=f"{PICK}{value_of(button)}")
+    if button.picks_person:  # works in messages, also in those that one person sees, and in modals
+        # https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#users_select
+        placeholder = _plain(cut(visible(button.label), LABEL) or "…")
+        return UserSelectElement(action_id=f"{PICK}{value_of(button)}", placeholder=placeholder)
     leads = bool(button.url)
     return ButtonElement(
         text=_plain(cut(visible(button.label), LABEL) or "…"),

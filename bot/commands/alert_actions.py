@@ -204,7 +204,12 @@ def unchanged_card(alert: AlertRow, person: Person, *, now: datetime, zone: tzin
         verb = "closed this as not interested" if alert.closed_reason else "marked this done"
         return Card(title=f"@{alert.handled_name} {verb} at {clock(alert.handled_at)}")
     if alert.claimed_by and alert.claimed_at is not None:
-        title = f"@{alert.claimed_name} claimed this at {clock(alert.claimed_at)}"
+        did = (
+            f"@{alert.assigned_name} assigned this to @{alert.claimed_name}"
+            if alert.assigned_name
+            else f"@{alert.claimed_name} claimed this"
+        )
+        title = f"{did} at {clock(alert.claimed_at)}"
         own = alert.claimed_by == person.id
         return Card(title=title, buttons=() if own else (take_over(alert.id, alert.claimed_name),))
     return Card(title="Unclaimed", text=("Someone else just changed this. Click Claim to take it.",))

@@ -61,7 +61,7 @@ def _line(command: Command) -> str:
 
 def _footer(refused: list[str]) -> str:
     more = (
-        "`claim NAME`, `done NAME` and `release NAME` work from anywhere. In a card's thread, @outreach help "
+        "`claim NAME`, `assign NAME @ann`, `done NAME` and `release NAME` work from anywhere. In a card's thread, @outreach help "
         "lists what can be done with it. `help pause` shows details."
     )
     return f"You don't have permission here for: {', '.join(refused)}. {more}" if refused else more

@@ -13,13 +13,14 @@ from datetime import UTC
 
 import structlog
 
-from bot.blockkit.actions import ACK, LOOKS, Cancel, Confirm, OnAlert, Share, read_line
+from bot.blockkit.actions import ACK, ASSIGN, LOOKS, Cancel, Confirm, OnAlert, Share, read_line
 from bot.blockkit.channel_names import channels_in, with_channel_names
 from bot.commands import alert_actions, named_replies, sharing
 from bot.commands.access import Access, actor_of
 from bot.commands.acknowledge import acknowledge
 from bot.commands.alert_actions import AlertActions, find_lead, whole_reply
 from bot.commands.answer import Answer, followed
+from bot.commands.assignment import Assignment
 from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
@@ -75,6 +76,9 @@ class CommandDispatcher:
             changed=alert_changed,
             zone=find_zone(contexts.settings.routes.zone) or UTC,
             link=contexts.settings.links.lead,
+        )
+        self._assignment = Assignment(
+            store=contexts.store, directory=directory, access=self._access, changed=alert_changed
         )
 
     async def perform(
@@ -210,10 +214,12 @@ class CommandDispatcher:
         if readable is None:
             return await self._access.refuse(listing, person, channel=channel)
         context = self._access.context(readable.workspace, person, channel=channel)
-        known = await own_replies(context) if asked.is_own else (await read_unclaimed(context)).replies
+        known = () if asked.is_own else (await read_unclaimed(context)).replies
+        if asked.is_own or asked.verb == ASSIGN:
+            known = [*known, *await own_replies(context)]
         found = named_replies.fitting(known, asked.name)
         if len(found) == 1:
-            act = OnAlert(verb=asked.verb, alert=found[0].alert_id)
+            act = OnAlert(verb=asked.verb, alert=found[0].alert_id, person=asked.person)
             return await self._act_on_alert(act, person, channel=channel)
         if not found:
             return Answer(card=named_replies.not_found(asked, known))
@@ -254,6 +260,9 @@ class CommandDispatcher:
                 self._store, asked.alert, actor, zone=person.zone, changed=self._alert_changed
             )
             return Answer(card=done.card, on_card=done.shown)
+        if asked.verb == ASSIGN:
+            done = await self._assignment.perform(asked, person, channel=channel)
+            return Answer(card=done.card, on_card=done.shown, noted=done.noted, settles=bool(asked.person))
         granted = replace(person, role=Role.ADMIN) if role_of(person) is Role.READER else person
         done = await self._alert_actions.perform(asked, granted, actor)
         settles = asked.verb in {"snooze", "dismiss"} and bool(asked.detail)

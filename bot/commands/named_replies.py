@@ -7,10 +7,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.blockkit.actions import ALERT, OnAlert
+from bot.blockkit.actions import ALERT, ASSIGN, OnAlert, read_person
 from shared.commands.arguments import Open, clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import OpenReply
+from shared.text.slack_ids import TEAM
 
 PHRASES = {
     "take over": "takeover",
@@ -20,10 +21,12 @@ PHRASES = {
     "remind me": "remind",
 }
 """What people write in several words."""
-_OF_UNCLAIMED, _OF_OWN = {"claim"}, {"done", "release"}
+_OF_UNCLAIMED, _OF_OWN = {"claim", ASSIGN}, {"done", "release"}
 SHOWN = 5
 """Replies that are offered where several fit."""
-_LABELS = {"claim": "Claim", "done": "Mark done", "release": "Release"}
+_LABELS = {"claim": "Claim", ASSIGN: "Assign", "done": "Mark done", "release": "Release"}
+_TO = re.compile(rf"(?:^|\s)(?:to\s+)?(<@(?:{TEAM}/)?[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)")
+"""To whom, among the words of `assign ada to @ann`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,8 @@ class NamedReply:
     verb: str
     name: str
     workspace: str | None = None
+    person: str = ""
+    """Of `assign`: the id of a user, or `@name` as it was typed."""
 
     @property
     def is_own(self) -> bool:
@@ -55,8 +60,13 @@ def read_named(line: str) -> NamedReply | None:
     verb, rest = split_line(line)
     if verb not in _OF_UNCLAIMED | _OF_OWN or not rest or rest.startswith(ALERT):
         return None
+    person = ""
+    if verb == ASSIGN and (to := _TO.search(rest)):
+        person, rest = read_person(to[1]), f"{rest[: to.start()]} {rest[to.end() :]}".strip()
+        if not rest:
+            return None
     name, _, workspace = rest.rpartition(" @") if " @" in rest else (rest, "", "")
-    return NamedReply(verb=verb, name=name.strip("“”\"' "), workspace=workspace or None)
+    return NamedReply(verb=verb, name=name.strip("“”\"' "), workspace=workspace or None, person=person)
 
 
 def fitting(replies: Sequence[OpenReply], name: str) -> Sequence[OpenReply]:
@@ -85,12 +95,16 @@ def choice(asked: NamedReply, found: Sequence[OpenReply]) -> tuple[Card, tuple[C
         Card(
             title=clip(who(one)),
             quote=clip(one.reply, length=120),
-            buttons=(Button(label=_LABELS[asked.verb], action=OnAlert(verb=asked.verb, alert=one.alert_id)),),
+            buttons=(Button(label=_LABELS[asked.verb], action=_on(asked, one)),),
         )
         for one in found[:SHOWN]
     )
     title = f"{len(found)} replies match “{clip(asked.name)}”"
     return Card(title=title, tone=Tone.WARN, text=(f"Which one?{more}",)), items
+
+
+def _on(asked: NamedReply, reply: OpenReply) -> OnAlert:
+    return OnAlert(verb=asked.verb, alert=reply.alert_id, person=asked.person)
 
 
 def not_found(asked: NamedReply, known: Sequence[OpenReply]) -> Card:

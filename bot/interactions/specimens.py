@@ -75,6 +75,7 @@ def alerts(now: datetime) -> dict[str, Card]:
         "reminded": {"nudges": 1},
         "escalated": {"nudges": 2},
         "claimed": {"claim": ann},
+        "assigned": {"claim": ann, "assigned_by": "ben"},
         "snoozed": {"snooze": later},
         "done": {"claim": ann, "handled": ann},
         "sequence paused": {"standing": {"sequence": "paused"}},
@@ -170,6 +171,7 @@ def answers(now: datetime) -> dict[str, Card]:
     buttons = (
         Button(label="Pause", action=Pause(target=("sq_1",)), tone=Tone.BAD, confirm=confirm),
         Button(label="Snooze until …", action=actions.OnAlert(verb="snooze", alert="al_1"), picks_time=True),
+        Button(label="Assign to …", action=actions.OnAlert(verb="assign", alert="al_1"), picks_person=True),
         Button(label="Open", url="https://app.example/leads/1"),
         *(Button(label=f"More {n}", action=Lead(who=f"ld_{n}"), menu=True) for n in range(9)),
     )

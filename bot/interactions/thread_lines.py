@@ -14,6 +14,7 @@ from shared.text.tokenize import join
 
 _LINES = (
     ("claim", "it is yours"),
+    ("assign @ann", "to a person, who is mentioned here"),
     ("release", "anyone can claim it again"),
     ("take over", "from the person who claimed it"),
     ("done", "closes it; reopen undoes that"),

@@ -85,6 +85,28 @@ class UserDirectory:
             person = Person(id=user, name=name or user, is_known=False)
         return replace(person, groups=await self._groups_of(user))
 
+    async def find_named(self, name: str) -> tuple[str, Sequence[tuple[str, str]]]:
+        """The id of the one person of a name, `@ann`; empty if it isn't one, with ids and names of those like it."""
+        known = await self._cached_call("people", "", self._people) or {}
+        wanted = name.lstrip("@").casefold()
+        found = [user for user, names in known.items() if wanted in {one.casefold() for one in names}]
+        if len(found) == 1:
+            return found[0], ()
+        handles = {names[0].casefold(): user for user, names in known.items()}
+        near = [handles[one] for one in difflib.get_close_matches(wanted, handles, n=3, cutoff=0.5)]
+        return "", [(user, known[user][0]) for user in found[:3] or near]
+
+    async def _people(self) -> dict[str, tuple[str, ...]]:
+        """The names of each person here who can do something: the one that is shown first."""
+        found = {}
+        async for one in self._listed("users.list", of="members"):
+            person = Person.from_user(one, home=Organization())
+            if not (person.is_bot or person.is_deleted):
+                profile = one.get("profile") or {}
+                names = (person.name, one.get("name"), profile.get("real_name"))
+                found[in_team(self.team, person.id)] = tuple(str(name) for name in names if name)
+        return found
+
     async def _groups_of(self, user: str) -> frozenset[str]:
         members = await asyncio.gather(
             *(self._cached_call("group", group, partial(self._members, group)) for group in self._groups)
@@ -162,11 +184,13 @@ class UserDirectory:
                 found[name] = self._read_channel(str(one["id"]), one)
         return found
 
-    async def _listed(self, method: str, **query: Any) -> AsyncIterator[Mapping[str, Any]]:
+    async def _listed(
+        self, method: str, *, of: str = "channels", **query: Any
+    ) -> AsyncIterator[Mapping[str, Any]]:
         cursor: str | None = None
         for _page in range(MAX_PAGES):
             answer = await self._slack.read(method, limit=PAGE, cursor=cursor, **query)
-            for one in answer.get("channels") or ():
+            for one in answer.get(of) or ():
                 yield one
             cursor = (answer.get("response_metadata") or {}).get("next_cursor")
             if not cursor:

@@ -113,6 +113,8 @@ class Button:
     """Under the card's overflow menu instead of in its row of buttons."""
     picks_time: bool = False
     """A date and time are chosen first, and follow the command as Unix seconds; for faces that can."""
+    picks_person: bool = False
+    """A person is chosen first; for faces that can."""
     url: str = ""
     """Leads to a page instead, for faces that can."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.alerts import guardrail_cards, kinds, spike
 from bot.alerts.model import Mark
-from bot.commands import alert_actions, canned_replies, confirmation_cards, sharing
+from bot.commands import alert_actions, assignment, canned_replies, confirmation_cards, sharing
 from bot.commands.command_help import with_form
 from bot.delivery import channel_health
 from bot.interactions import specimens
@@ -168,6 +168,14 @@ def exchanges() -> Iterator[tuple[str, Card]]:
     yield "snooze", alert_actions.snooze_choices("al_1", now=NOW, zone=UTC)
     yield "not interested", alert_actions.reason_choices("al_1")
     yield "whole reply", alert_actions.whole_reply(claim)
+    yield "assign", assignment.choice(claim)
+    yield "assign, claimed by another", assignment.choice(taken)
+    yield "assign, no such person", assignment.nobody("@an", claim, [("U1", "ann")])
+    yield "assign, not possible", assignment.refused("@gus is a guest, and can't claim replies.", claim)
+    yield (
+        "assigned by another",
+        alert_actions.unchanged_card(replace(taken, assigned_name="cleo"), ANN, now=NOW, zone=UTC),
+    )
     entry = AuditEntry(at=NOW, actor=Actor(name="ben", face="slack"), workspace="acme", command="resume sq_1",
                        result="Q3 founders (sq_1) is active again",
                        effect="resumed", sequences=("sq_1",))  # fmt: skip

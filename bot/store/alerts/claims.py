@@ -31,6 +31,8 @@ class Trace:
 
     note: str
     mention: str = ""
+    channel: str = ""
+    """Where the mention is, if that isn't the first card: who is mentioned must be able to read it."""
 
 
 WriteTrace = Callable[[AlertRow], Trace]
@@ -65,6 +67,25 @@ class Alerts(Repository):
         return _change(tx, alert, theirs, _taken(tx, actor), trace=trace)
 
     @writes
+    def assign(
+        self,
+        tx: Transaction,
+        alert: str,
+        person: Actor,
+        *,
+        by: Actor,
+        instead_of: str = "",
+        trace: WriteTrace | None = None,
+    ) -> AlertChange | None:
+        """Give an alert to a person: one that nobody has, or that `instead_of` has; None if it doesn't exist.
+
+        Whoever was faster keeps what they did: it isn't taken from anybody else than who had it when it was offered.
+        """
+        theirs = (alerts.c.claimed_by == instead_of) & (alerts.c.claimed_by != person.id)
+        values = _taken(tx, person) | {"assigned_name": by.name}
+        return _change(tx, alert, theirs & alerts.c.handled_at.is_(None), values, trace=trace)
+
+    @writes
     def release(self, tx: Transaction, alert: str, *, trace: WriteTrace | None = None) -> AlertChange | None:
         """Release an alert; None if it doesn't exist."""
         waits = sa.case((_CLAIMABLE & alerts.c.handled_at.is_(None), tx.now), else_=None)
@@ -72,6 +93,7 @@ class Alerts(Repository):
             "claimed_by": "",
             "claimed_name": "",
             "claimed_at": None,
+            "assigned_name": "",
             "waiting_since": waits,
             **_AWAKE,
         }
@@ -149,6 +171,13 @@ class Alerts(Repository):
         return _read(tx, found[0]) if len(found) == 1 else None
 
     @reads
+    def channels(self, tx: Transaction, alert: str) -> Sequence[str]:
+        """The channels that have a card of an alert, posted or planned, the first first."""
+        where = (posts.c.alert_id == alert) & (posts.c.kind == ALERT)
+        query = sa.select(posts.c.channel).where(where).group_by(posts.c.channel)
+        return tx.scalars(query.order_by(sa.func.min(posts.c.id))).all()
+
+    @reads
     def messages(
         self, tx: Transaction, ids: Sequence[str], *, team: str = ""
     ) -> Mapping[str, tuple[str, str]]:
@@ -167,6 +196,7 @@ def _taken(tx: Transaction, actor: Actor) -> dict[str, Any]:
         "claimed_by": actor.id or actor.name,
         "claimed_name": actor.name,
         "claimed_at": tx.now,
+        "assigned_name": "",
         "claim_nudges": 0,
         "waiting_since": None,
         "snoozed_until": None,
@@ -194,11 +224,13 @@ def _change(
 
 
 def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
-    """Plan the trace in the thread of each of the alert's cards; the first mentions who is to know."""
+    """Plan the trace in the thread of each of the alert's cards; one of them mentions who is to know."""
     cards = sa.select(posts.c.channel, posts.c.workspace, sa.func.max(posts.c.version).label("version"))
     shown = (posts.c.alert_id == before.id) & (posts.c.kind == ALERT) & (posts.c.state == State.SENT)
     query = cards.where(shown).group_by(posts.c.channel, posts.c.workspace).order_by(sa.func.min(posts.c.id))
-    for number, card in enumerate(tx.execute(query).all()):
+    found = tx.execute(query).all()
+    mentions = next((card.channel for card in found if trace.channel in {"", card.channel}), "")
+    for card in found:
         planned = PlannedPost(
             dedupe=f"{before.id}:{card.channel}:{TRACE}:{card.version}",
             channel=card.channel,
@@ -206,7 +238,7 @@ def _leave(tx: Transaction, before: AlertRow, trace: Trace) -> None:
             urgency=2,
             note=trace.note,
             condensed=True,
-            mention="" if number else trace.mention,
+            mention=trace.mention if card.channel == mentions else "",
             alert_id=before.id,
         )
         outbox.plan(tx, planned, workspace=card.workspace)

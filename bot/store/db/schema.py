@@ -92,7 +92,14 @@ alerts = sa.Table(
     timestamp("ack_due_at"),  # when to remind of it next; NULL: it need not be
     count("ack_reminders"),
     flag("undelivered"),  # found through the API, and its delivery has not come yet
+    text("assigned_name"),  # who assigned it to the person that has it; empty: they claimed it
+    text("rota"),  # the rota whose turns it follows; empty: none
+    text("owner"),  # whose turn it is, as long as nobody has claimed it; empty: the group's
+    text("owner_name"),
+    text("passed"),  # whose turn it was before, separated by spaces
+    timestamp("turn_ends_at"),  # when it passes on; NULL: it doesn't
 )
+partial_index("ix_alerts_turn_ends_at", alerts.c.turn_ends_at, where=alerts.c.turn_ends_at.is_not(None))
 partial_index("ix_alerts_ack_due_at", alerts.c.ack_due_at, where=alerts.c.ack_due_at.is_not(None))
 partial_index(
     "ix_alerts_nudges", alerts.c.nudges, alerts.c.waiting_since, where=alerts.c.waiting_since.is_not(None)
@@ -341,6 +348,23 @@ sequence_changes = (
         timestamp("pause_late_until"),
         timestamp("resume_late_until"),
     )
+)
+
+rota_turns = sa.Table(  # who had the last turn of a rota, locked while the next one is chosen
+    "rota_turns",
+    metadata,
+    text("rota", primary_key=True),
+    text("part", primary_key=True),  # those of one sequence or territory; empty: everybody in the rota
+    text("last"),
+)
+
+absences = sa.Table(  # people who said that they are away
+    "absences",
+    metadata,
+    text("person", primary_key=True),
+    text("name"),
+    timestamp("since", nullable=False),
+    timestamp("until"),  # NULL: until they say that they are back
 )
 
 audit = sa.Table(

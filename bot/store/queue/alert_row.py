@@ -36,6 +36,8 @@ class AlertRow:
     claimed_by: str = ""
     claimed_name: str = ""
     claimed_at: float | None = None
+    assigned_name: str = ""
+    """Who assigned it to the person that has it; empty: they claimed it."""
     waiting_since: float | None = None
     nudges: int = 0
     snoozed_until: float | None = None

@@ -307,7 +307,7 @@ def _take_over(tx: Transaction, card: ReplyCard, row: Mapping[str, Any]) -> None
     outbox.renew_unsure(tx, [card.id])
 
 
-_CLAIM = ("claimed_by", "claimed_name", "claimed_at")
+_CLAIM = ("claimed_by", "claimed_name", "claimed_at", "assigned_name")
 
 
 def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:

@@ -46,6 +46,7 @@ def test_an_interested_card_names_lead_place_and_words_and_can_be_claimed() -> N
     assert card.quote == "Yes"
     assert labels(card) == [
         "Claim",
+        "Assign …",
         "Not interested …",
         "Pause sequence",
         "Mark done",

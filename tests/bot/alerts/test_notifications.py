@@ -96,5 +96,5 @@ def test_a_list_of_alerts_shows_the_beginning_of_each_reply_with_claim_and_view(
 
 def test_a_plain_reply_can_be_claimed_and_viewed_and_is_not_green() -> None:
     card = other("lead.replied", reply=WORDS)
-    assert [one.label for one in card.buttons] == ["Claim", "View lead", "Remove lead …"]
+    assert [one.label for one in card.buttons] == ["Claim", "View lead", "Assign …", "Remove lead …"]
     assert card.tone is Tone.INFO

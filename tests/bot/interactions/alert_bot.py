@@ -35,11 +35,11 @@ async def _connected(bot: BotHarness) -> bool:
     return bool(json.loads((await bot.get("/readyz"))[1])["socket_mode"]["connected"])
 
 
-async def card(bot: BotHarness, number: int = 1, **changes: Any) -> dict[str, Any]:
+async def card(bot: BotHarness, number: int = 1, *, channel: str = CHANNEL, **changes: Any) -> dict[str, Any]:
     """The message of an interested reply."""
     assert await bot.deliver(interested(number, **changes)) == 200
     await bot.until_posted(1)
-    message = (await bot.messages())[-1]
+    message = (await bot.messages(channel))[-1]
     assert bot.running is not None
     alerts = bot.running.store.alerts
     await until(lambda: alerts.in_message(message["channel"], message["ts"]))

@@ -193,6 +193,8 @@ ALERTS: Mapping[str, Case] = {
     "Acknowledgements.acknowledge": flat(lambda one: one.store.acknowledgements.acknowledge("al_domain1", ANN)),
     "Acknowledgements.sweep": lists(DUE, lambda one: one.store.acknowledgements.sweep(_no_card, remind_after=60.0)),
     "Alerts.claim": flat(lambda one: one.store.alerts.claim("al_open1", ANN)),
+    "Alerts.assign": flat(lambda one: one.store.alerts.assign("al_open1", BEN, by=ANN, trace=_trace)),
+    "Alerts.channels": flat(lambda one: one.store.alerts.channels("al_open1")),
     "Alerts.take_over": flat(lambda one: one.store.alerts.take_over("al_mine1", BEN, trace=_trace)),
     "Alerts.release": flat(lambda one: one.store.alerts.release("al_mine1", trace=_trace)),
     "Alerts.snooze": flat(lambda one: one.store.alerts.snooze("al_open1", ANN, until=one.now + HOUR)),

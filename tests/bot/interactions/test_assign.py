@@ -1,0 +1,205 @@
+"""A reply is given to a person: from its card, in its thread, from anywhere; to nobody who can't read or claim it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.slack.state import seed
+from tests.bot.harness import CHANNEL, TRANSPORTS, BotHarness
+from tests.bot.interactions.alert_bot import (
+    card,
+    choose,
+    click,
+    in_thread,
+    labels,
+    mention,
+    open_bot,
+    shown,
+)
+from tests.waiting import until
+
+ANN, BEN, CLEO, DEV, GUS, EVA = (
+    one.id for one in (seed.ANN, seed.BEN, seed.CLEO, seed.DEV, seed.GUS, seed.EVA)
+)
+
+
+@pytest.fixture(params=TRANSPORTS)
+async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
+    async with open_bot(tmp_path, request.param) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def leaders(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    """A bot whose alerts go to a private channel of Ann and Ben."""
+    async with open_bot(tmp_path, "http", OUTREACH_ALERT_CHANNEL=seed.PRIVATE) as opened:
+        yield opened
+
+
+async def pick(
+    bot: BotHarness, question: dict[str, Any], person: str, *, by: str = ANN
+) -> list[dict[str, Any]]:
+    """Choose a person from the list of a message."""
+    elements = [one for block in question["blocks"] for one in block.get("elements", ())]
+    (menu,) = [one for one in elements if one["type"] == "users_select"]
+    return await click(bot, question, action_id=menu["action_id"], value=person, user=by)
+
+
+async def told(bot: BotHarness, words: str, *, user: str, channel: str = CHANNEL) -> dict[str, Any]:
+    """The message with these words that only one person sees."""
+
+    async def there() -> dict[str, Any] | None:
+        own = [one for one in await bot.messages(channel) if one["seen_by"] == user]
+        text = {one["ts"]: one["text"] + json.dumps(one["blocks"], ensure_ascii=False) for one in own}
+        return next((one for one in own if words in text[one["ts"]]), None)
+
+    return dict(await until(there))
+
+
+async def commands(bot: BotHarness) -> list[str]:
+    """Of the audit, the newest first."""
+    assert bot.running is not None
+    return [entry.command for entry in await bot.running.store.records.audit("default")]
+
+
+async def test_a_person_is_chosen_on_the_card_and_mentioned_in_its_thread(bot: BotHarness) -> None:
+    message = await card(bot)
+    (question,) = await click(bot, message, "Assign …", user=ANN)
+    assert question["seen_by"] == ANN
+    await pick(bot, question, BEN)
+    await shown(bot, message, "✓ Assigned to @ben by @ann after")
+    note = await in_thread(bot, message, "@ann assigned Ada 1 at Acme to @ben")
+    assert f"<@{BEN}>" in json.dumps(note["blocks"])
+    assert [one for one in await bot.messages() if one["seen_by"] == ANN] == []
+    (command,) = await commands(bot)
+    assert command.startswith("assign al_")
+    assert command.endswith(" @ben")
+
+
+async def test_a_mention_in_the_thread_assigns_and_answers_once(bot: BotHarness) -> None:
+    message = await card(bot)
+    await mention(bot, message, f"assign <@{CLEO}>", user=ANN)
+    await shown(bot, message, "Assigned to @cleo by @ann")
+    await in_thread(bot, message, "@ann assigned Ada 1 at Acme to @cleo")
+    notes = [one for one in await bot.messages() if "assigned Ada 1" in one["text"]]
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize("line", ["assign ada @ben", "assign acme to @Ben", f"assign ada1 <@{BEN}>"])
+async def test_a_reply_is_assigned_by_its_name_from_anywhere(bot: BotHarness, line: str) -> None:
+    message = await card(bot)
+    (answer,) = await bot.say(line, user=ANN, channel=seed.SALES)
+    assert "@ann assigned Ada 1 at Acme to @ben" in answer["text"]
+    await shown(bot, message, "Assigned to @ben by @ann")
+
+
+async def test_a_name_that_nobody_has_is_answered_with_the_nearest(bot: BotHarness) -> None:
+    message = await card(bot)
+    (answer,) = await bot.say("assign ada @cloe", user=ANN)
+    assert "“@cloe” isn't one person" in answer["text"]
+    assert "Did you mean @cleo?" in json.dumps(answer["blocks"])
+    await click(bot, answer, "Assign to @cleo", user=ANN)
+    await shown(bot, message, "Assigned to @cleo by @ann")
+
+
+@pytest.mark.parametrize(
+    ("person", "reason"),
+    [
+        (GUS, "@gus is a guest of this Slack workspace, and can't claim replies."),
+        (EVA, "@eva is from another organization, and can't claim replies."),
+        (seed.BOT.id, "@outreach is a bot."),
+        ("U0NOBODY99", "Slack didn't say who that is."),
+    ],
+)
+async def test_who_may_not_claim_is_not_assigned(bot: BotHarness, person: str, reason: str) -> None:
+    message = await card(bot)
+    (question,) = await click(bot, message, "Assign …", user=ANN)
+    await pick(bot, question, person)
+    await told(bot, reason, user=ANN)
+    assert await commands(bot) == []
+    assert bot.running is not None
+    assert (await bot.running.store.records.open_replies("default")).count == 1
+
+
+async def test_a_deactivated_person_is_not_assigned(bot: BotHarness) -> None:
+    await card(bot)
+    await bot.control("user", user=DEV, deleted=True)
+    (answer,) = await bot.say(f"assign ada <@{DEV}>", user=ANN)
+    assert "@dev's account is deactivated." in json.dumps(answer["blocks"])
+
+
+async def test_a_guest_cannot_assign(bot: BotHarness) -> None:
+    message = await card(bot)
+    await click(bot, message, "Assign …", user=GUS)
+    await told(bot, "You don't have permission to run “assign” here", user=GUS)
+    assert await commands(bot) == []
+
+
+async def test_who_is_not_in_the_private_channel_is_not_assigned(leaders: BotHarness) -> None:
+    message = await card(leaders, channel=seed.PRIVATE)
+    (question,) = await click(leaders, message, "Assign …", user=ANN)
+    await pick(leaders, question, DEV)
+    reason = "@dev isn't in the private channel of this reply."
+    again = await told(leaders, reason, user=ANN, channel=seed.PRIVATE)
+    await pick(leaders, again, BEN)
+    await shown(leaders, message, "Assigned to @ben by @ann")
+
+
+async def test_of_two_who_assign_at_once_one_does_and_the_other_is_told_who_has_it(bot: BotHarness) -> None:
+    message = await card(bot)
+    (first,) = await click(bot, message, "Assign …", user=ANN)
+    (second,) = await click(bot, message, "Assign …", user=CLEO)
+    await asyncio.gather(pick(bot, first, BEN), pick(bot, second, DEV, by=CLEO))
+    assert bot.running is not None
+    alerts = bot.running.store.alerts
+    (alert,) = [*await alerts.claimed_by(BEN), *await alerts.claimed_by(DEV)]
+    loser, wanted = (CLEO, "dev") if alert.claimed_by == BEN else (ANN, "ben")
+    refusal = await told(bot, f"@{alert.assigned_name} assigned this to @{alert.claimed_name}", user=loser)
+    assert labels(refusal) == [f"Assign to @{wanted}"]
+    await shown(bot, message, f"Assigned to @{alert.claimed_name} by @{alert.assigned_name}")
+    assert len(await commands(bot)) == 1
+
+
+async def test_a_claimed_reply_is_assigned_to_another_and_both_are_mentioned(bot: BotHarness) -> None:
+    message = await card(bot)
+    await click(bot, message, "Claim", user=BEN)
+    claimed = await shown(bot, message, "Claimed by @ben")
+    (question,) = await choose(bot, claimed, "Assign …", user=ANN)
+    assert "@ben has it, and will be notified." in json.dumps(question["blocks"])
+    await pick(bot, question, CLEO)
+    await shown(bot, message, "Assigned to @cleo by @ann")
+    note = await in_thread(bot, message, "@ann assigned Ada 1 at Acme to @cleo")
+    assert f"<@{CLEO}> <@{BEN}>" in json.dumps(note["blocks"])
+
+
+async def test_an_assignment_to_who_changed_since_is_not_made(bot: BotHarness) -> None:
+    message = await card(bot)
+    (question,) = await click(bot, message, "Assign …", user=ANN)
+    await click(bot, message, "Claim", user=DEV)
+    await shown(bot, message, "Claimed by @dev")
+    await pick(bot, question, BEN)
+    answer = await told(bot, "@dev claimed this", user=ANN)
+    await click(bot, answer, "Assign to @ben", user=ANN)
+    await shown(bot, message, "Assigned to @ben by @ann")
+
+
+async def test_who_has_a_reply_hands_it_on_with_one_line(bot: BotHarness) -> None:
+    message = await card(bot)
+    await click(bot, message, "Claim", user=BEN)
+    await shown(bot, message, "Claimed by @ben")
+    await bot.say("assign ada @cleo", user=BEN)
+    await shown(bot, message, "Assigned to @cleo by @ben")
+
+
+async def test_assigning_to_oneself_is_a_claim(bot: BotHarness) -> None:
+    message = await card(bot)
+    await bot.say("assign ada @ann", user=ANN)
+    await shown(bot, message, "✓ Claimed by @ann")
+    note = await in_thread(bot, message, "@ann claimed Ada 1 at Acme")
+    assert "<@" not in json.dumps(note["blocks"])
