@@ -24,8 +24,9 @@ def has_scope(arguments: OnSequence) -> bool:
 
 def name_command(card: Card, ran: Invocation, *, dropped: str) -> Card:
     """The answer, with the command that gave it; `dropped`: a period that the command doesn't take."""
-    limit = f"It can't be limited to “{dropped}”." if dropped else ""
-    return replace(card, footer=" ".join(filter(None, (f"Ran: `{_line(ran)}`.", limit, card.footer))))
+    limit = (f"Not only “{dropped}”: `{ran.arguments.verb}` takes no period.",) if dropped else ()
+    footer = " ".join(filter(None, (f"Ran: `{_line(ran)}`.", card.footer)))
+    return replace(card, text=(*limit, *card.text), footer=footer)
 
 
 def ask(meant: Invocation) -> Card:

@@ -28,7 +28,8 @@ CONCEPTS: dict[str, str] = {
     "replies": "reply replies replied replying respond responds responded response responses answer answers answered "
     "answering wrote_back write_back got_back get_back came_back hear_back heard_back said",
     "interested": "interested hot warm positive keen",
-    "unclaimed": "unclaimed nobody picked_up pick_up grab waiting unanswered open mine my new inbound pending owner",
+    "unclaimed": "unclaimed nobody picked_up pick_up grab waiting unanswered open my new inbound pending owner",
+    "claimed": "mine my_claims my_claim claimed claimed_by_me assigned_to_me i_claimed i_have_claimed i_took have_i_claimed have_i_taken i_have_taken",
     "bounces": "bounce bounces bounced bouncing undelivered undeliverable",
     "unsubscribes": "unsubscribed unsubscribes unsubscribe opted_out optout optouts",
     "completed": "completed finished end ended",
@@ -349,6 +350,8 @@ def _sequences(said: _Said) -> Iterable[str]:
 
 
 def _replies(said: _Said) -> Iterable[str]:
+    if said.any("claimed") and not said.any("who", "numbers"):
+        yield "open mine"
     if said.any("numbers", "best") and said.any("replies", "interested", "meetings"):
         yield _stats(said)
     elif said.any("interested", "unclaimed") and (said.name or (said.period and not said.any("unclaimed"))):

@@ -31,7 +31,8 @@ async def test_a_name_that_is_no_sequence_may_be_a_request(served: BotWithServic
     question = texts(await served.bot.say("pause everything"))
     assert "Run “pause all”?" in question
     answer = json.dumps(await served.bot.say("leads who replied yesterday"))
-    assert "Ran: `leads replied`. It can't be limited to" in answer
+    assert "Ran: `leads replied`." in answer
+    assert answer.index("takes no period") < answer.index("@"), "the limit is named before the leads"
 
 
 async def test_what_is_half_understood_offers_the_nearest(served: BotWithService) -> None:

@@ -19,6 +19,9 @@ CLEAR = {
     "why is mail.acme.com paused": "inboxes mail.acme.com",
     "pause all sequences for globex": "pause all @globex",
     "show me my replies": "open",
+    "mine": "open mine",
+    "what have i claimed": "open mine",
+    "which replies are assigned to me": "open mine",
     "roles": "whoami",
     "what changed since yesterday": "audit",
     "which sequence works best": "stats",
@@ -72,7 +75,7 @@ CLEAR = {
     "get mail.globex.com sending again, it's warmed up": "resume domain:mail.globex.com",
     "delete lead ld_4417": "remove ld_4417",
 }
-"""Those that the table was built with."""
+"""Those that the table was built with, and those that people typed since."""
 
 
 @pytest.mark.parametrize(("says", "meant"), CLEAR.items())
