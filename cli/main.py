@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from cli.console import exit_codes
 from cli.parser.command_line import Line, offered, split, words
-from cli.parser.shell_commands import PROGRAMS, Program
-from shared.commands import COMMANDS, Command
+from cli.parser.shell_commands import PROGRAMS, Program, find_program
+from shared.commands import Command, find_command
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,9 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(line: Line) -> int:
     if line.word is None:
         return _without_word(line)
-    if line.word in PROGRAMS:
-        return _run_program(PROGRAMS[line.word], line)
-    command = COMMANDS.get(line.word.lower())
+    if program := find_program(line.word):
+        return _run_program(program, line)
+    command = find_command(line.word)
     if command is None or not offered(command):
         raise exit_codes.WrongUsage(_unknown(line.word))
     return _run_command(command, line)
@@ -63,9 +63,9 @@ def _help(words: Sequence[str]) -> int:
 
     if not words:
         print(help_screen.text())
-    elif words[0] in PROGRAMS:
-        arguments.program_parser(PROGRAMS[words[0]]).print_help()
-    elif (command := COMMANDS.get(words[0].lower())) and offered(command):
+    elif program := find_program(words[0]):
+        arguments.program_parser(program).print_help()
+    elif (command := find_command(words[0])) and offered(command):
         arguments.command_parser(command).print_help()
     else:
         raise exit_codes.WrongUsage(_unknown(words[0]))

@@ -18,7 +18,7 @@ from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
 from shared.api.event_kinds import kind_of
-from shared.commands.arguments import Open, Status
+from shared.commands.arguments import Replies, Status
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 from shared.domain.wall_clock import moment
 from shared.text.formats import show_number
@@ -183,7 +183,7 @@ def storm(tally: StormTally | None) -> Card:
 
 
 STORM_BUTTONS = (
-    Button(label="Show unclaimed", action=Open(), tone=Tone.GOOD),
+    Button(label="Show unclaimed", action=Replies(), tone=Tone.GOOD),
     Button(label="Status", action=Status()),
 )
 

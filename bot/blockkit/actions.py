@@ -13,15 +13,16 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, TypeAdapter
 
-from shared.commands import COMMANDS, Invocation, UsageError, invocation, parse, render
+from shared.commands import COMMANDS, Invocation, UsageError, find_command, invocation, parse, render
 from shared.commands.arguments import Arguments
+from shared.commands.table import ALIASES
 from shared.domain.card import Action, Button, Tone, Typed
 from shared.text.slack_ids import TEAM
 
 ALERT, QUESTION = "al_", "q_"
 """Begin the ids of alerts and of questions."""
 THEN = " > "
-"""Between what a button does to an alert and the list that is shown after it: `claim al_1 > open 2`."""
+"""Between what a button does to an alert and the list that is shown after it: `claim al_1 > replies 2`."""
 CLAIMING = frozenset(
     {
         *("claim", "assign", "takeover", "release", "snooze", "wake", "remind"),
@@ -149,7 +150,9 @@ def _on_alert(verb: str, rest: str) -> OnAlert:
     first, _, then = rest.partition(THEN)
     alert, _, detail = first.partition(" ")
     shown = None
-    if then.partition(" ")[0] == "open":  # what changes something is announced, and stands alone
+    if (
+        find_command(then.partition(" ")[0]) is COMMANDS["replies"]
+    ):  # what changes something is announced, and stands alone
         shown = parse(then)
     if verb == ASSIGN:
         return OnAlert(
@@ -172,6 +175,7 @@ _KINDS: dict[str, type[Any]] = {
     "form": OpenForm,
     "home": ShowHome,
     "share": Share,
+    **{name: COMMANDS[of].arguments for name, of in ALIASES.items()},
     **{name: command.arguments for name, command in COMMANDS.items()},
 }
 """By the names in values, which stay: messages keep them for years."""

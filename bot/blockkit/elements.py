@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from slack_sdk.models.blocks import (
@@ -22,6 +23,8 @@ from slack_sdk.models.blocks import (
 
 from bot.blockkit.actions import write_value
 from shared.commands import COMMANDS
+from shared.commands.table import ALIASES
+from shared.commands.tasks import TASKS
 from shared.domain.card import Button, Confirm, Tone
 from shared.text.sanitize import visible
 
@@ -38,10 +41,11 @@ _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 
 
 # Sentences may hold words from outside, which are never styled: only our own commands count as code.
-_VERBS = "|".join(COMMANDS)
+_VERBS = "|".join((*COMMANDS, *ALIASES))
 _PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init"
 _ARGUMENT = rf"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|now|off|here|all|(?:{_VERBS})))*"
-_WHOLE = "|".join(re.escape(command.synopsis) for command in COMMANDS.values())
+_SYNTAXES = (*(command.synopsis for command in COMMANDS.values()), *chain(*TASKS.values()))
+_WHOLE = "|".join(map(re.escape, sorted(_SYNTAXES, key=len, reverse=True)))
 _CODE = re.compile(
     f"`({_WHOLE}|all|pause domain:[a-z]+|(?:/?outreach (?:{_VERBS}|{_PROGRAMS})|(?:{_VERBS})){_ARGUMENT})`"
 )

@@ -113,7 +113,7 @@ GONE = Card(
     tone=Tone.WARN,
     text=(
         "Records of alerts are deleted after a time, or lost with a database.",
-        "`open` lists the unclaimed replies.",
+        "`replies` lists the unclaimed replies.",
     ),
 )
 _UNCLEAR = Card(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bot.blockkit.actions import OpenForm
-from shared.commands.arguments import Open, Sequences, Status
+from shared.commands.arguments import Replies, Sequences, Status
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 
@@ -17,13 +17,13 @@ NO_ALERT = Card(
     title="This message isn't a single alert",
     tone=Tone.WARN,
     text=("This shortcut works on the card of a single reply or lead.",),
-    buttons=(Button(label="Show unclaimed", action=Open()), Button(label="Sequences", action=Sequences())),
+    buttons=(Button(label="Show unclaimed", action=Replies()), Button(label="Sequences", action=Sequences())),
 )
 WHICH_ALERT = Card(
     title="Which reply?",
     tone=Tone.WARN,
-    text=("Use this in the thread of a reply's card. `open` lists the unclaimed replies.",),
-    buttons=(Button(label="Show unclaimed", action=Open()),),
+    text=("Use this in the thread of a reply's card. `replies` lists the unclaimed replies.",),
+    buttons=(Button(label="Show unclaimed", action=Replies()),),
 )
 NOBODY = Card(
     title="Slack didn't say who sent this",

@@ -30,8 +30,8 @@ from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
 from shared import commands, operations
-from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
-from shared.commands.arguments import Doctor, Open
+from shared.commands import COMMANDS, Invocation, Role, UsageError, find_command, invocation
+from shared.commands.arguments import Doctor, Replies
 from shared.commands.requests import understand
 from shared.commands.table import Help
 from shared.domain.card import Action, Card
@@ -140,7 +140,7 @@ class CommandDispatcher:
         if isinstance(asked, Invocation) and not is_another(meant, asked):
             return refusal
         if not request.is_clear:
-            knows_better = line.split(maxsplit=1)[0].lower() in COMMANDS  # which of its words is wrong
+            knows_better = find_command(line.split(maxsplit=1)[0]) is not None  # which of its words is wrong
             return (
                 refusal
                 if knows_better
@@ -209,7 +209,7 @@ class CommandDispatcher:
         if not self._access.may_use(CLAIM, person, channel=channel):
             refusal = self._access.refusal(CLAIM, asked.verb, Role.OPERATOR, person, channel=channel)
             return Answer(card=await refusal)
-        listing = invocation(Open(mine=asked.is_own), workspace=asked.workspace)
+        listing = invocation(Replies(mine=asked.is_own), workspace=asked.workspace)
         readable = await self._access.readable(listing, person, channel=channel)
         if readable is None:
             return await self._access.refuse(listing, person, channel=channel)
@@ -285,8 +285,10 @@ class CommandDispatcher:
         context = self._access.context(readable.workspace, person, channel=channel)
         context = replace(context, progress=progress) if progress else context
         match readable.arguments:
-            case Open(page=page, mine=mine):
-                return await self._bot_commands["open"](replace(context, page=page or 1, mine=mine), person)
+            case Replies(page=page, mine=mine):
+                return await self._bot_commands["replies"](
+                    replace(context, page=page or 1, mine=mine), person
+                )
             case Help(command=None) | Doctor():
                 return await self._bot_commands[readable.command.name](context, person)
         return await self._runner.run(readable, person, context=context)

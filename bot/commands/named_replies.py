@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.blockkit.actions import ALERT, ASSIGN, OnAlert, read_person
-from shared.commands.arguments import Open, clip
+from shared.commands.arguments import Replies, clip
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import OpenReply
 from shared.text.slack_ids import TEAM
@@ -118,6 +118,8 @@ def not_found(asked: NamedReply, known: Sequence[OpenReply]) -> Card:
         tone=Tone.WARN,
         text=(hint,),
         buttons=(
-            Button(label="Show mine" if asked.is_own else "Show unclaimed", action=Open(mine=asked.is_own)),
+            Button(
+                label="Show mine" if asked.is_own else "Show unclaimed", action=Replies(mine=asked.is_own)
+            ),
         ),
     )

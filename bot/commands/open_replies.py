@@ -1,4 +1,4 @@
-"""`open` in Slack: each unclaimed reply with a Claim button and a link to its card, oldest first."""
+"""`replies` in Slack: each unclaimed reply with a Claim button and a link to its card, oldest first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bot.commands.answer import Answer
 from bot.commands.named_replies import who
 from bot.slack.permissions import Person
 from shared.commands import Invocation
-from shared.commands.arguments import Open
+from shared.commands.arguments import Replies
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply
 from shared.operations.context import CommandContext
@@ -69,7 +69,7 @@ def _workspace(context: CommandContext) -> str:
 def _turning(page: int, pages: int, context: CommandContext) -> tuple[Button, ...]:
     offered = (("Previous", page - 1), ("Next", page + 1))
     return tuple(
-        Button(label=label, action=Open(page=other), workspace=_workspace(context))
+        Button(label=label, action=Replies(page=other), workspace=_workspace(context))
         for label, other in offered
         if 0 < other <= pages
     )
@@ -77,7 +77,7 @@ def _turning(page: int, pages: int, context: CommandContext) -> tuple[Button, ..
 
 def _item(reply: OpenReply, context: CommandContext, link: str, *, page: int) -> Card:
     age = context.now() - reply.received_at
-    then = Invocation(arguments=Open(page=page), workspace=_workspace(context) or None)
+    then = Invocation(arguments=Replies(page=page), workspace=_workspace(context) or None)
     claim = OnAlert(verb="claim", alert=reply.alert_id, then=then)
     buttons = [Button(label="Claim", action=claim, tone=Tone.GOOD)]
     if link:

@@ -54,7 +54,7 @@ class CommandRunner:
             return Answer(card=await self._ask_confirmation(card, result.question, person, context=context))
         match invocation.arguments:
             case Guard(act="list"):
-                card = with_form(card, "guard")
+                card = with_form(card, "guardrails")
             case Help(command=str(about)) if context.allows(COMMANDS[about]):
                 card = with_form(card, about)
         if result.undo:

@@ -273,7 +273,7 @@ async def _installed(args: AsyncSuccessArgs) -> BoltResponse:
     return _page(
         f"Outreach is installed in {installation.team_name or installation.team_id}",
         "It has no access to an outreach workspace there yet. The person who runs the bot can give it access:",
-        command=f"outreach slack-teams allow {installation.team_id} @workspace",
+        command=f"outreach slack-workspaces grant {installation.team_id} @workspace",
         cookie=args.settings.state_utils.build_set_cookie_for_deletion(),
     )
 

@@ -51,7 +51,7 @@ def read_form(view: Mapping[str, Any]) -> FormInput | None:
         "pause": _read_pause,
         "subscribe": _read_subscribe,
         "add": _read_add,
-        "guard": _read_guard,
+        "guardrails": _read_guard,
     }
     read = readers.get(verb_of(view))
     if read is None:

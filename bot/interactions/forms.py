@@ -14,6 +14,7 @@ from bot.blockkit import modal_blocks, plainer
 from bot.blockkit.elements import LABEL, OPTION_VALUE, Block, cut, plain
 from shared.api.event_kinds import EVENTS
 from shared.api.models import Sequence as Campaign
+from shared.commands.table import ALIASES
 from shared.domain.card import Card
 from shared.text.sanitize import visible
 from shared.text.slack_ids import bare
@@ -38,9 +39,9 @@ _TITLES = {
     "pause": "Pause a sequence",
     "subscribe": "Subscribe a channel",
     "add": "Add a lead",
-    "guard": "Add a guardrail",
+    "guardrails": "Add a guardrail",
 }
-_SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add", "guard": "Add"}
+_SUBMIT = {"pause": "Pause", "subscribe": "Subscribe", "add": "Add", "guardrails": "Add"}
 GUARD_ACTIONS = (
     ("suggest", "Suggest a pause"),
     ("tell", "Notify only"),
@@ -85,7 +86,7 @@ class FormRequest:
 
 def form_view(verb: str, request: FormRequest) -> View:
     """The empty form of a command."""
-    blocks = {"pause": _pause, "subscribe": _subscribe, "add": _add, "guard": _guard}[verb](request)
+    blocks = {"pause": _pause, "subscribe": _subscribe, "add": _add, "guardrails": _guard}[verb](request)
     return {
         "type": "modal",
         "callback_id": f"{FORM}:{verb}",
@@ -99,6 +100,7 @@ def form_view(verb: str, request: FormRequest) -> View:
 
 def verb_of(view: Mapping[str, Any]) -> str:
     verb = str(view.get("callback_id") or "").removeprefix(f"{FORM}:")
+    verb = ALIASES.get(verb, verb)
     return verb if verb in _TITLES else ""
 
 

@@ -33,6 +33,7 @@ from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import SlackError, WebApi
 from shared.commands import UsageError, invocation
+from shared.commands.table import ALIASES
 from shared.domain.card import Action, Typed
 from shared.text.slack_ids import in_team
 from shared.text.tokenize import from_slack
@@ -126,6 +127,7 @@ class Listeners:
         return None
 
     async def _open_form(self, asked: OpenForm, body: Mapping[str, Any], *, channel: str) -> None:
+        asked = replace(asked, verb=ALIASES.get(asked.verb, asked.verb))  # of a button of an older version
         if asked.verb not in FORMS:
             return
         if refusal := await self._dispatcher.form_refusal(asked.verb, body["user"]["id"], channel=channel):

@@ -88,7 +88,7 @@ class SlackApps:
             directory,
             bot_commands={
                 "help": command_help.overview,
-                "open": OpenReplies(links=modals.links),
+                "replies": OpenReplies(links=modals.links),
                 "doctor": SelfTest(slack=slack, socket_mode=socket_mode),
             },
             alert_changed=self.alert_changed,

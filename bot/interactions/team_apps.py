@@ -31,7 +31,7 @@ NOT_INSTALLED = (
 )
 NOT_ALLOWED = (
     "This Slack workspace ({team}) doesn't have access to an outreach workspace yet. The person who runs the bot can allow one: "
-    "`outreach slack-teams allow {team} @workspace`"
+    "`outreach slack-workspaces grant {team} @workspace`"
 )
 _CHANNEL_FIELDS = ("channel", "channel_id", "old_channel_id", "new_channel_id")
 _USER_FIELDS = ("user", "user_id", "inviter", "item_user")

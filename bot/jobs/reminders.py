@@ -21,7 +21,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import UNFINISHED
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
-from shared.commands.arguments import Lead, Open
+from shared.commands.arguments import Lead, Replies
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_exact_span, show_number
@@ -31,7 +31,7 @@ from shared.text.slack_ids import is_user
 TOGETHER = 5
 """More reminders than this in one channel at once become one message."""
 STORM_SECONDS = 900.0
-"""Seconds between two such messages; `open` lists replies in between."""
+"""Seconds between two such messages; `replies` lists replies in between."""
 EVERY = 5.0
 """Seconds between two sweeps."""
 
@@ -247,5 +247,5 @@ def summary_card(group: Sequence[Due], *, now: float) -> Card:
         title=f"{show_number(len(group), 'interested reply')} {verb[group[0].what]}",
         tone=Tone.BAD if group[0].what == "escalate" else Tone.WARN,
         text=(f"{shown}{more}", f"The oldest arrived {waited} ago."),
-        buttons=() if group[0].what in _TO_CLAIMER else (Button(label="Show unclaimed", action=Open()),),
+        buttons=() if group[0].what in _TO_CLAIMER else (Button(label="Show unclaimed", action=Replies()),),
     )

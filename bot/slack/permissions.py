@@ -23,7 +23,7 @@ EVERYBODY = Roles()
 
 SHOWN = frozenset({"help", "whoami", "subscriptions"})
 """What outsiders can view in a channel that is open to them and isn't an alert channel."""
-OPEN = SHOWN | {"status", "open", "sequences", "inboxes", "stats", "leads", "lead"}
+OPEN = SHOWN | {"status", "replies", "sequences", "inboxes", "stats", "leads", "lead"}
 """What an outsider may read of a workspace in its alert channel; `audit` tells of other channels, too."""
 MEMBERS_ONLY = frozenset({"audit"})
 """What guests can't view: it tells who did what, also in channels that they aren't in."""

@@ -19,9 +19,10 @@ from argcomplete.shell_integration import shellcode
 from cli.console import exit_codes
 from cli.parser import arguments
 from cli.parser.command_line import Line, offered, split
-from cli.parser.shell_commands import PROGRAMS
-from shared.api.models import EVENT_KINDS, LEAD_STATUSES
-from shared.commands import COMMANDS
+from cli.parser.shell_commands import PROGRAMS, find_program
+from shared.api.event_kinds import EVENTS, word_of
+from shared.api.models import LEAD_STATUSES
+from shared.commands import COMMANDS, find_command
 
 Completer = Callable[..., Iterable[str]]
 PATIENCE = 2.0
@@ -44,9 +45,9 @@ def complete() -> None:
 
 def parser_of(line: Line) -> ArgumentParser:
     """The parser of what follows the line's word, or of the word itself."""
-    if line.word and line.word in PROGRAMS:
-        parser, usage = arguments.program_parser(PROGRAMS[line.word]), ""
-    elif line.word and (command := COMMANDS.get(line.word.lower())) and offered(command):
+    if line.word and (program := find_program(line.word)):
+        parser, usage = arguments.program_parser(program), ""
+    elif line.word and (command := find_command(line.word)) and offered(command):
         parser, usage = arguments.command_parser(command), command.usage
     else:
         parser, usage = arguments.word_parser(), "COMMAND"
@@ -123,13 +124,13 @@ async def _sequence_names(options: Namespace) -> list[str]:
 
 _BY_PLACEHOLDER: Mapping[str, Completer] = {
     "SEQUENCE": _sequences,
-    "EVENT": lambda **_: EVENT_KINDS,
+    "EVENT": lambda **_: map(word_of, EVENTS),
     "STATUS": lambda **_: LEAD_STATUSES,
 }
 _BY_OPTION: Mapping[str, Completer] = {
     "to": _sequences,
     "sequence": _sequences,
-    "events": lambda **_: EVENT_KINDS,
+    "events": lambda **_: map(word_of, EVENTS),
     "workspace": _workspaces,
     **dict.fromkeys(("config", "file", "report", "svg"), FilesCompleter()),
 }

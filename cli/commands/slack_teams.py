@@ -1,4 +1,4 @@
-"""`outreach slack-teams`: the Slack workspaces that installed the bot, and their access.
+"""`outreach slack-workspaces`: the Slack workspaces that installed the bot, and their access.
 
 A workspace that has just installed the bot has no access until it is allowed here. A running bot applies changes
 within seconds.
@@ -27,11 +27,12 @@ from shared.text.slack_ids import TEAM
 
 
 def run(options: Namespace) -> int:
-    """`list`, `allow` or `remove`."""
+    """`list`, `grant`, `revoke` or `delete`; `allow` and `remove` are their old names."""
     settings = load(config=options.config)
     if not settings.slack.client_id:
         raise exit_codes.WrongUsage("Slack workspaces install the bot by OAuth: set SLACK_CLIENT_ID first")
-    act = {"list": _list, "allow": _allow, "remove": _remove}[options.action]
+    action = _OLD.get((options.action, bool(options.workspace)), options.action)
+    act = {"list": _list, "grant": _grant, "revoke": _revoke, "delete": _delete}[action]
     return asyncio.run(act(settings, settings.slack.client_id, options))
 
 
@@ -59,38 +60,57 @@ async def _list(settings: Settings, client_id: str, options: Namespace) -> int:
     return card_output.answer(card, as_json=options.json)
 
 
-async def _allow(settings: Settings, client_id: str, options: Namespace) -> int:
+_OLD = {
+    ("allow", True): "grant",
+    ("allow", False): "grant",
+    ("remove", True): "revoke",
+    ("remove", False): "delete",
+}
+"""What the old names mean, with an outreach workspace and without."""
+
+
+async def _grant(settings: Settings, client_id: str, options: Namespace) -> int:
     team = _named_team(options)
     if not options.workspace:
-        raise exit_codes.WrongUsage("name the outreach workspace: slack-teams allow TEAM @workspace")
+        raise exit_codes.WrongUsage("name the outreach workspace: slack-workspaces grant TEAM @workspace")
     workspace = settings.workspace(options.workspace).name
     async with _open(settings, client_id) as (store, teams):
         found = await _installed(teams, team)
         await teams.allow(team, workspace)
-        await store.records.record(audit_entry(workspace, f"slack-teams allow {team}", "allowed"))
+        await store.records.record(audit_entry(workspace, f"slack-workspaces grant {team}", "allowed"))
     text = "People there can view it, and full members can change it. `[roles]` sets permissions."
     return card_output.answer(
         Result(card=Card(title=f"{found.name} can now view @{workspace}", tone=Tone.GOOD, text=(text,)))
     )
 
 
-async def _remove(settings: Settings, client_id: str, options: Namespace) -> int:
-    team = _named_team(options)
+async def _revoke(settings: Settings, client_id: str, options: Namespace) -> int:
+    team, workspace = _named_team(options), options.workspace
+    if not workspace:
+        raise exit_codes.WrongUsage("name the outreach workspace: slack-workspaces revoke TEAM @workspace")
     async with _open(settings, client_id) as (store, teams):
-        if options.workspace:
-            workspace = options.workspace
-            if not await teams.disallow(team, workspace):
-                raise exit_codes.Failed(f"{team} had no access to @{workspace}")
-            await store.records.record(audit_entry(workspace, f"slack-teams remove {team}", "disallowed"))
-            title = f"{team} no longer has access to @{workspace}"
-            text = "Its subscriptions, digests and unsent alerts for that workspace were removed."
-        else:
-            found = await _installed(teams, team)
-            await teams.remove(team)
-            for workspace in found.workspaces:
-                await store.records.record(audit_entry(workspace, f"slack-teams remove {team}", "removed"))
-            title = f"{found.name} was removed"
-            text = "Its token, subscriptions, digests and unsent alerts were removed. Remove the app in Slack, too."
+        if not await teams.disallow(team, workspace):
+            raise exit_codes.Failed(f"{team} had no access to @{workspace}")
+        await store.records.record(audit_entry(workspace, f"slack-workspaces revoke {team}", "disallowed"))
+    title = f"{team} no longer has access to @{workspace}"
+    text = "Its subscriptions, digests and unsent alerts for that workspace were removed."
+    return card_output.answer(Result(card=Card(title=title, tone=Tone.GOOD, text=(text,))))
+
+
+async def _delete(settings: Settings, client_id: str, options: Namespace) -> int:
+    team = _named_team(options)
+    if options.workspace:
+        raise exit_codes.WrongUsage(
+            f"delete ends all access of {team}. To end the access to @{options.workspace} alone: "
+            f"slack-workspaces revoke {team} @{options.workspace}"
+        )
+    async with _open(settings, client_id) as (store, teams):
+        found = await _installed(teams, team)
+        await teams.remove(team)
+        for workspace in found.workspaces:
+            await store.records.record(audit_entry(workspace, f"slack-workspaces delete {team}", "removed"))
+    title = f"{found.name} was removed"
+    text = "Its token, subscriptions, digests and unsent alerts were removed. Remove the app in Slack, too."
     return card_output.answer(Result(card=Card(title=title, tone=Tone.GOOD, text=(text,))))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -20,6 +20,7 @@ from cli.console import card_output, exit_codes
 from cli.console.interactive import confirm, stopping
 from cli.console.resources import open_bot_store
 from shared.api.errors import Uncertain
+from shared.api.event_kinds import NAME_OF, word_of
 from shared.api.models import EVENT_KINDS, EventKind, Subscription
 from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
@@ -31,14 +32,18 @@ from shared.storage.webhook_file import WebhookFileUnreadable
 from shared.text.formats import show_number, show_time
 
 PATH = "/webhooks/outreach"
+GRACE = 86_400.0
+"""Seconds that an old secret is accepted after a rotation: for so long the service retries a delivery."""
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def run(options: Namespace) -> int:
-    """`create`, `list` or `forget`."""
-    settings = load(config=options.config, needs=(Need.API,) if options.action == "create" else ())
+    """`create`, `list`, `rotate` or `forget`."""
+    settings = load(
+        config=options.config, needs=(Need.API,) if options.action in {"create", "rotate"} else ()
+    )
     workspace = settings.workspace(options.workspace)
-    act = {"create": _create, "forget": _forget, "list": _list}[options.action]
+    act = {"create": _create, "forget": _forget, "list": _list, "rotate": _rotate}[options.action]
     return asyncio.run(act(workspace, settings, options))
 
 
@@ -88,8 +93,7 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
         )
     async with _open_subscriptions(settings) as subscriptions:
         known = {one.id: one for one in await subscriptions.list(workspace.name)}
-        if missing := [one for one in ids if one not in known]:
-            raise exit_codes.Failed(f"workspace {workspace.name} has no subscription {', '.join(missing)}")
+        _must_be_known(ids, known, workspace)
         secrets = f"the secrets of {', '.join(f'{one} ({known[one].url})' for one in ids)}"
         when = f"from {_end(time.time() + options.after)} on" if options.after else "from now on"
         confirm(
@@ -105,6 +109,60 @@ async def _forget(workspace: Workspace, settings: Settings, options: Namespace) 
     title = f"{', '.join(ids)} will be forgotten" if options.after else f"Forgot {', '.join(ids)}"
     card = Result(card=Card(title=title, tone=Tone.GOOD, text=(text,)), rows=data)
     return card_output.answer(card, as_json=options.json)
+
+
+async def _rotate(workspace: Workspace, settings: Settings, options: Namespace) -> int:
+    """A new subscription for each of those that count, with an end for the old secrets."""
+    named = tuple(dict.fromkeys(options.events))
+    after = GRACE if options.after is None else options.after
+    async with _open_subscriptions(settings) as subscriptions:
+        kept, ends = await subscriptions.list(workspace.name), await subscriptions.ends(workspace.name)
+        known = {one.id: one for one in kept}
+        _must_be_known(named, known, workspace)
+        old = [known[one] for one in named] or [one for one in kept if one.id not in ends]
+        if not old:
+            raise exit_codes.Failed(
+                f"workspace {workspace.name} has no subscription of its own. `webhooks create --url URL` makes one."
+            )
+        end = time.time() + after
+        until = f"until {_end(end)}" if after else "no longer"
+        by_url = {one.url: [other for other in old if other.url == one.url] for one in old}
+        confirm(
+            f"Subscribe {', '.join(by_url)} again, with a new secret? The bot accepts the old secret {until}. The service "
+            "can't delete the old subscription: it delivers every event twice until its support does.",
+            yes=options.yes,
+        )
+        made = {}
+        for url, replaced in by_url.items():
+            had = {kind for one in replaced for kind in one.events}
+            events = tuple(kind for kind in EVENT_KINDS if kind in had) or EVENT_KINDS
+            made[url] = await _subscribe(subscriptions, workspace, settings, url=url, events=events)
+            # Each by itself: if the next one fails, this one is done.
+            await subscriptions.forget(workspace.name, [one.id for one in replaced], after=after)
+    data = tuple(
+        {
+            **_data(new, show_secret=options.show_secret),
+            "replaces": [one.id for one in by_url[url]],
+            "accepted_until": _iso(end if after else None),
+        }
+        for url, new in made.items()
+    )
+    facts = tuple(
+        Fact(label=one.id, value=f"replaced by {new.id}") for url, new in made.items() for one in by_url[url]
+    )
+    text = (
+        f"The bot accepts the old secret {until}.",
+        f"Ask the service's support to delete {', '.join(one.id for one in old)}.",
+        "Until then it delivers every event twice, and the bot posts it once.",
+    )
+    title = f"Rotated {show_number(len(made), 'secret')}"
+    card = Card(title=title, tone=Tone.GOOD, text=text, facts=facts)
+    return card_output.answer(Result(card=card, rows=data), as_json=options.json)
+
+
+def _must_be_known(ids: Sequence[str], known: Mapping[str, Subscription], workspace: Workspace) -> None:
+    if missing := [one for one in ids if one not in known]:
+        raise exit_codes.Failed(f"workspace {workspace.name} has no subscription {', '.join(missing)}")
 
 
 def _end(at: float | None) -> str:
@@ -171,11 +229,13 @@ def _address(url: str | None) -> str:
 def _kinds(events: Sequence[str]) -> tuple[EventKind, ...]:
     known: dict[str, EventKind] = {kind: kind for kind in EVENT_KINDS}
     for event in events:
-        if event not in known:
-            near = get_close_matches(event, EVENT_KINDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"choose from: {', '.join(EVENT_KINDS)}"
+        if event not in NAME_OF:
+            near = get_close_matches(event, NAME_OF, n=1)
+            hint = (
+                f"did you mean {near[0]}?" if near else f"choose from: {', '.join(map(word_of, EVENT_KINDS))}"
+            )
             raise exit_codes.WrongUsage(f"unknown event “{event}”; {hint}")
-    return tuple(known[event] for event in dict.fromkeys(events)) or EVENT_KINDS
+    return tuple(known[kind] for kind in dict.fromkeys(map(NAME_OF.__getitem__, events))) or EVENT_KINDS
 
 
 def _must_be_new(kept: Sequence[Subscription], url: str, *, insisted: bool) -> None:

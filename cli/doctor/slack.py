@@ -78,7 +78,7 @@ async def _installed(settings: Settings, client_id: str) -> AsyncIterator[Findin
         yield doubtful("Slack workspaces", "not known yet", fix="Start the bot once: outreach bot")
         return
     if not teams:
-        fix = "Open the bot's /slack/install page, then: outreach slack-teams allow TEAM @workspace"
+        fix = "Open the bot's /slack/install page, then: outreach slack-workspaces grant TEAM @workspace"
         yield doubtful("Slack workspaces", "none has installed the bot", fix=fix)
     checked = await asyncio.gather(*(_team(team, settings) for team in teams))
     for finding in chain.from_iterable(checked):
@@ -134,7 +134,7 @@ async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
         return [finding] if finding else []
     shown = ", ".join(f"@{name}" for name in sorted(team.workspaces & settings.workspaces.keys()))
     if not shown:
-        fix = f"outreach slack-teams allow {team.id} @workspace"
+        fix = f"outreach slack-workspaces grant {team.id} @workspace"
         return [doubtful(check, "has no access to an outreach workspace", fix=fix)]
     lacking = scopes(answer.headers.get("x-oauth-scopes"))
     found = [good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)]
@@ -148,7 +148,7 @@ def _unseen(team: SlackTeam, settings: Settings) -> Iterator[Finding]:
     for name, workspace in settings.workspaces.items():
         if split_id(workspace.alert_channel or "")[0] == team.id and name not in team.workspaces:
             found = f"{visible(team.name)} has no access to @{name}, whose alert channel is there"
-            fix = f"outreach slack-teams allow {team.id} @{name}"
+            fix = f"outreach slack-workspaces grant {team.id} @{name}"
             yield bad(f"Alerts of {name}", found, fix=fix)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from cli.parser.command_line import offered
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS
+from shared.commands.tasks import TASKS
 
 _HEAD = "usage: outreach [--config FILE] [--workspace NAME] COMMAND …"
 _OPTIONS = (
@@ -19,6 +20,7 @@ _OPTIONS = (
     ("--help, --version", "also `outreach COMMAND --help`, with examples"),
 )
 _NAME_WIDTH = 15
+_TASK_WIDTH = 27
 
 
 def text(*, width: int | None = None) -> str:
@@ -29,11 +31,33 @@ def text(*, width: int | None = None) -> str:
     return "\n".join(
         (
             _HEAD,
+            *_tasks(columns),
             *_section("Commands (most also work in Slack)", commands, width=columns),
             *_section("Programs", programs, width=columns),
             *_section("Options", _OPTIONS, width=columns),
         )
     )
+
+
+def _tasks(width: int) -> list[str]:
+    lines = ["", "Start here"]
+    for task, syntaxes in TASKS.items():
+        first, *more = _filled(syntaxes, width - _TASK_WIDTH - 2)
+        lines.append(f"  {task:<{_TASK_WIDTH}}{first}")
+        lines += [" " * (_TASK_WIDTH + 2) + line for line in more]
+    return lines
+
+
+def _filled(syntaxes: Iterable[str], width: int) -> list[str]:
+    """As many to a line as fit; none is broken."""
+    lines: list[str] = []
+    for syntax in syntaxes:
+        joined = f"{lines[-1]} · {syntax}" if lines else syntax
+        if lines and len(joined) <= width:
+            lines[-1] = joined
+        else:
+            lines.append(syntax)
+    return lines
 
 
 def _section(title: str, entries: Iterable[tuple[str, str]], *, width: int) -> list[str]:

@@ -190,18 +190,18 @@ def forget(parser: ArgumentParser) -> None:
 def webhooks(parser: ArgumentParser) -> None:
     parser.add_argument(
         "action",
-        choices=("create", "list", "forget"),
-        help="subscribe, list subscriptions, or remove a secret",
+        choices=("create", "list", "rotate", "forget"),
+        help="subscribe, list subscriptions, replace a secret, or remove one",
     )
     parser.add_argument(
-        "events", nargs="*", metavar="EVENT|ID", help="event kinds (default: all); with forget: ids"
+        "events", nargs="*", metavar="EVENT|ID", help="events (default: all); with rotate and forget: ids"
     )
     parser.add_argument("--url", metavar="URL", help="the bot's public https address, …/webhooks/outreach")
     parser.add_argument(
         "--after",
         type=_duration,
         metavar="24h",
-        help="with forget: accept deliveries with the old secret for this long",
+        help="with rotate and forget: accept deliveries with the old secret for this long",
     )
     parser.add_argument("--show-secret", action="store_true", help="print the secret too")
     parser.add_argument(
@@ -212,8 +212,18 @@ def webhooks(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+OLD_ACTIONS = ("allow", "remove")
+"""Names of `grant`, and of `revoke` and `delete`, which still work."""
+
+
 def slack_teams(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=("list", "allow", "remove"), help="list them or change access")
+    actions = ("list", "grant", "revoke", "delete")
+    parser.add_argument(
+        "action",
+        choices=(*actions, *OLD_ACTIONS),
+        metavar=f"{{{','.join(actions)}}}",
+        help="list them or change access",
+    )
     parser.add_argument(
         "team", nargs="?", metavar="TEAM", help="the id of a Slack workspace, like T0123456789"
     )

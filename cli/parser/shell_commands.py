@@ -28,6 +28,8 @@ class Program:
     examples: tuple[str, ...] = ()
     usage: str = ""
     """The words after the name, as in a command of the table."""
+    aliases: tuple[str, ...] = ()
+    """Other names, which mean exactly the same."""
 
 
 _ALL = (
@@ -113,24 +115,26 @@ _ALL = (
         options=program_options.webhooks,
         examples=(
             "webhooks create --url https://ops.example.com/webhooks/outreach",
-            "webhooks create --url https://ops.example.com/webhooks/outreach reply.interested domain.paused",
+            "webhooks create --url https://ops.example.com/webhooks/outreach interested paused-domains",
             "webhooks list",
+            "webhooks rotate",
             "webhooks forget wh_8f2 --after 24h",
         ),
-        usage="create --url URL [EVENT…] | list | forget ID… [--after 24h]",
+        usage="create --url URL [EVENT…] | list | rotate [ID…] [--after 24h] | forget ID… [--after 24h]",
     ),
     Program(
-        name="slack-teams",
+        name="slack-workspaces",
+        aliases=("slack-teams",),
         summary="List Slack workspaces that installed the bot, and set their access",
         entry="cli.commands.slack_teams:run",
         options=program_options.slack_teams,
         examples=(
-            "slack-teams list",
-            "slack-teams allow T0123456789 @acme",
-            "slack-teams remove T0123456789 @acme",
-            "slack-teams remove T0123456789",
+            "slack-workspaces list",
+            "slack-workspaces grant T0123456789 @acme",
+            "slack-workspaces revoke T0123456789 @acme",
+            "slack-workspaces delete T0123456789",
         ),
-        usage="list | allow TEAM @WORKSPACE | remove TEAM [@WORKSPACE]",
+        usage="list | grant TEAM @WORKSPACE | revoke TEAM @WORKSPACE | delete TEAM",
     ),
     Program(
         name="import",
@@ -202,3 +206,9 @@ _ALL = (
 )
 
 PROGRAMS: Mapping[str, Program] = {program.name: program for program in _ALL}
+_BY_WORD = {word: program for program in _ALL for word in (program.name, *program.aliases)}
+
+
+def find_program(word: str) -> Program | None:
+    """The program of a name or an alias."""
+    return _BY_WORD.get(word)

@@ -20,6 +20,8 @@ class KindOfEvent:
     """What a count of them calls one."""
     label: str
     """What a form calls it."""
+    words: tuple[str, ...] = ()
+    """What commands call it, beside its name: the one that they write first."""
     title: str = ""
     """What a brief card calls it; empty: the label."""
     card: Literal["brief", "reply", "paused domain"] = "brief"
@@ -51,6 +53,7 @@ _TABLE = (
         meaning="a lead replied",
         noun="reply",
         label="Reply",
+        words=("replies", "reply"),
         card="reply",
         lead_status="replied",
         detail=1,
@@ -60,6 +63,7 @@ _TABLE = (
         meaning="a lead replied with interest",
         noun="interested reply",
         label="Interested reply",
+        words=("interested", "interested-replies", "interested-reply"),
         card="reply",
         lead_status="interested",
         at_once=True,
@@ -72,6 +76,7 @@ _TABLE = (
         meaning="an out-of-office reply, with the return date if it names one",
         noun="out-of-office reply",
         label="Out of office",
+        words=("out-of-office", "out-of-office-replies", "out-of-office-reply", "ooo"),
         offers="reminder",
         detail=2,
     ),
@@ -80,6 +85,7 @@ _TABLE = (
         meaning="a message bounced",
         noun="bounce",
         label="Bounce",
+        words=("bounces", "bounce"),
         title="Bounced",
         lead_status="bounced",
         tone="warn",
@@ -91,6 +97,7 @@ _TABLE = (
         meaning="a lead opted out",
         noun="opt-out",
         label="Opt-out",
+        words=("opt-outs", "opt-out", "unsubscribes"),
         title="Opted out",
         lead_status="unsubscribed",
         tone="warn",
@@ -104,6 +111,7 @@ _TABLE = (
         meaning="a lead finished all steps of a sequence",
         noun="completed sequence",
         label="Sequence completed",
+        words=("completed-sequences", "completed-sequence", "completions"),
         lead_status="completed",
     ),
     KindOfEvent(
@@ -111,6 +119,7 @@ _TABLE = (
         meaning="the service paused a domain",
         noun="paused domain",
         label="Domain paused",
+        words=("paused-domains", "paused-domain"),
         card="paused domain",
         at_once=True,
         urgency=3,
@@ -124,8 +133,17 @@ ACKNOWLEDGED = tuple(one.name for one in _TABLE if one.acknowledged)
 SPIKING = tuple(one.name for one in _TABLE if one.spike_advice)
 REPLIES: Mapping[str, int] = {one.name: one.detail for one in _TABLE if one.detail}
 """The kinds that one reply may be reported as, and how much each says of it."""
-
+NAME_OF: Mapping[str, str] = {
+    word: one.name for one in _TABLE for word in (one.name, one.name.partition(".")[2], *one.words)
+}
+"""The kind that a word of a command stands for."""
 ONLY_WITH_WORDS = tuple(one.name for one in _TABLE if one.only_with_words)
+
+
+def word_of(name: str) -> str:
+    """What commands call a kind: its plain word, where it has one."""
+    words = kind_of(name).words
+    return words[0] if words else name
 
 
 def kind_of(name: str) -> KindOfEvent:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from shared.commands.arguments import CONFIRMED, ArgumentError, Arguments, Confirmable, clip
-from shared.commands.table import COMMANDS, Command, Face, Help, Role
+from shared.commands.table import ALIASES, COMMANDS, Command, Face, Help, Role, find_command
+from shared.commands.tasks import TASKS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.text.tokenize import Word, from_slack, join, split
 
@@ -21,6 +22,7 @@ __all__ = [
     "Invocation",
     "Role",
     "UsageError",
+    "find_command",
     "from_slack",
     "help_card",
     "invocation",
@@ -111,16 +113,16 @@ _SYNONYMS = {
 
 
 def _command(word: Word) -> Command:
-    if found := COMMANDS.get(word.text.lower()):
+    if found := find_command(word.text):
         return found
     import difflib  # late: only a mistake pays for its import
 
     text = word.text.lower()[:40]
-    near = (
-        [_SYNONYMS[text]]
-        if text in _SYNONYMS
-        else difflib.get_close_matches(text, COMMANDS, n=2, cutoff=0.55)
-    )
+    if text in _SYNONYMS:
+        near = [_SYNONYMS[text]]
+    else:
+        names = difflib.get_close_matches(text, (*COMMANDS, *ALIASES), n=3, cutoff=0.55)
+        near = list(dict.fromkeys(ALIASES.get(name, name) for name in names))[:2]
     hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
     buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="Help", action=Help()),)
     raise _refused(f"Unknown command “{clip(word.text)}”.", hint, buttons=buttons)
@@ -174,8 +176,9 @@ def _overview(allowed: Callable[[Command], bool], *, face: str) -> Card:
     )
     return Card(
         title="Commands",
+        text=tuple(f"{task}: {', '.join(lines)}" for task, lines in TASKS.items()),
         table=Table(columns=columns("Command", "Does"), rows=rows),
-        buttons=tuple(_try(COMMANDS[n]) for n in ("status", "sequences", "inboxes", "stats", "open")),
+        buttons=tuple(_try(COMMANDS[n]) for n in ("status", "replies", "sequences", "inboxes", "stats")),
         footer=footer,
     )
 
@@ -189,6 +192,7 @@ def _help_of(command: Command, *, allowed: Callable[[Command], bool]) -> Card:
         text=(f"{command.summary}.",),
         facts=(
             *examples,
+            *(Fact(label="Also", value=alias) for alias in command.aliases),
             Fact(label="Role", value=f"{command.role} ({has})"),
             Fact(label="Effect", value=kind),
         ),

@@ -331,10 +331,10 @@ def _quoted(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Open(Arguments):
-    """`open [mine] [PAGE]`."""
+class Replies(Arguments):
+    """`replies [mine|PAGE]`."""
 
-    verb = "open"
+    verb = "replies"
     page: int | None = None
     mine: bool = False
     """What the person has claimed and not marked done, instead of what is unclaimed."""
@@ -349,7 +349,7 @@ class Open(Arguments):
             return cls()
         if words[0].quoted or not re.fullmatch(r"[1-9][0-9]{0,3}", words[0].text):
             raise ArgumentError(
-                f"“{clip(words[0].text)}” isn't a page number.", hint="Use a number, as in `open 2`."
+                f"“{clip(words[0].text)}” isn't a page number.", hint="Use a number, as in `replies 2`."
             )
         return cls(page=int(words[0].text))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
+from shared.api.event_kinds import NAME_OF, word_of
 from shared.api.models import EVENT_KINDS
 from shared.commands import times
 from shared.commands.arguments import ArgumentError, Arguments, Words, clip, did_you_mean, none_left
@@ -30,12 +31,13 @@ class EventsInChannel(InChannel):
     events: tuple[str, ...]
     sequence: str = ""
     inbox: str = ""
+    """An address or a domain."""
     condensed: bool = False
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        events: tuple[str, ...] = ()
-        filters, channel, condensed = {"sequence": "", "inbox": ""}, HERE, False
+        naming: list[Word] = []
+        filters, channel, condensed = {"sequence": "", "inbox": "", "domain": ""}, HERE, False
         for word in words:
             if word.key in filters:
                 filters[word.key] = word.value
@@ -44,15 +46,21 @@ class EventsInChannel(InChannel):
             elif (named := _channel(word)) is not None:
                 channel = named
             else:
-                events += tuple(kind for kind in _events(word) if kind not in events)
+                naming.append(word)
+        events = _events(naming)
         if not events:
-            raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(EVENT_KINDS)}, or all.")
-        return cls(events=events, channel=channel, condensed=condensed, **filters)
+            raise ArgumentError("Which events?", hint=f"One or more of: {', '.join(_WORDS)}, or all.")
+        inbox = _inbox(filters["inbox"], filters["domain"])
+        return cls(
+            events=events, channel=channel, condensed=condensed, sequence=filters["sequence"], inbox=inbox
+        )
 
     def write(self) -> Iterable[str]:
-        filters = {"sequence": self.sequence, "inbox": self.inbox}
+        filters = {"sequence": self.sequence, "inbox" if "@" in self.inbox else "domain": self.inbox}
+        *others, last = map(word_of, self.events)
         return (
-            *self.events,
+            *(f"{word}," for word in others),
+            last,
             *(f"{key}={quote(value)}" for key, value in filters.items() if value),
             *_write_channel(self.channel),
             *(("condensed",) if self.condensed else ()),
@@ -60,28 +68,56 @@ class EventsInChannel(InChannel):
 
 
 class Subscribe(EventsInChannel):
-    """`subscribe EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]`."""
+    """`subscribe EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel] [condensed]`."""
 
     verb = "subscribe"
 
 
 class Unsubscribe(EventsInChannel):
-    """`unsubscribe EVENT… [sequence=…] [inbox=…] [here|#channel]`."""
+    """`unsubscribe EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel]`."""
 
     verb = "unsubscribe"
 
 
-def _events(word: Word) -> tuple[str, ...]:
-    """The kinds that a word names: whole, or by the part after the dot."""
-    name = word.text.lower().strip(",")
-    if name in {"all", "*"}:
-        return EVENT_KINDS
-    fitting = tuple(kind for kind in EVENT_KINDS if name in {kind, kind.partition(".")[2]})
-    if len(fitting) != 1:
-        raise ArgumentError(
-            f"“{clip(word.text)}” isn't an event.", hint=did_you_mean(name, (*EVENT_KINDS, "all"))
-        )
-    return fitting
+_WORDS = tuple(map(word_of, EVENT_KINDS))
+_LONGEST = max(word.count("-") for word in NAME_OF) + 1
+"""Words that name a kind together: `out of office replies`."""
+
+
+def _events(words: Sequence[Word]) -> tuple[str, ...]:
+    """The kinds that the words name, each by its name, the part after the dot, or plain words: `interested replies`."""
+    found: dict[str, None] = {}
+    start = 0
+    while start < len(words):
+        kinds, start = _kinds_at(words, start)
+        found.update(dict.fromkeys(kinds))
+    return tuple(found)
+
+
+def _kinds_at(words: Sequence[Word], start: int) -> tuple[tuple[str, ...], int]:
+    """The kinds that most words from `start` on name together, and where the next begins; a comma separates."""
+    names = [word.text.lower().strip(",").replace(" ", "-") for word in words[start : start + _LONGEST]]
+    for count in range(len(names), 0, -1):
+        name = "-".join(names[:count])
+        if any(word.text.endswith(",") for word in words[start : start + count - 1]):
+            continue
+        if kind := NAME_OF.get(name):
+            return (kind,), start + count
+    if names[0] in {"all", "*"}:
+        return EVENT_KINDS, start + 1
+    raise ArgumentError(
+        f"“{clip(words[start].text)}” isn't an event.",
+        hint=did_you_mean(names[0], (*_WORDS, *EVENT_KINDS, "all")),
+    )
+
+
+def _inbox(inbox: str, domain: str) -> str:
+    """What alerts are filtered by: an address, or a domain."""
+    if inbox and domain:
+        raise ArgumentError("Filter by a domain or by an inbox, not by both.", hint="Remove one of them.")
+    if "@" in domain:
+        raise ArgumentError(f"“{clip(domain)}” isn't a domain.", hint=f"For one inbox: inbox={clip(domain)}")
+    return inbox or domain
 
 
 def _channel(word: Word) -> str | None:

@@ -1,4 +1,4 @@
-"""The arguments of `guard`: an action, and a rule or its name. Pure."""
+"""The arguments of `guardrails`: an action, and a rule or its name. Pure."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ ACTS: tuple[Act, ...] = get_args(Act)
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Guard(Confirmable):
-    """`guard [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
+    """`guardrails [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
 
-    verb = "guard"
+    verb = "guardrails"
     act: Act = "list"
     rule: str = ""
     """The sentence as it was understood."""
@@ -32,7 +32,7 @@ class Guard(Confirmable):
 
         typed, rest = words[0], words[1:]
         if typed.is_one_of(*ACTIONS):
-            hint = f"To add it, write: guard add {clip(_text(words), length=120)}"
+            hint = f"To add it, write: guardrails add {clip(_text(words), length=120)}"
             raise ArgumentError("Add the rule, or test it first.", hint=hint)
         act = next((one for one in ACTS if typed.is_one_of(one)), None)
         if act is None:
@@ -76,9 +76,9 @@ def _is_name(words: Words) -> bool:
 
 def _name(words: Words) -> str:
     if not words:
-        raise ArgumentError("Which rule?", hint="`guard list` shows their names.")
+        raise ArgumentError("Which rule?", hint="`guardrails list` shows their names.")
     if not _is_name(words):
-        hint = "A name has up to 40 letters, digits, dots and dashes. `guard list` shows all names."
+        hint = "A name has up to 40 letters, digits, dots and dashes. `guardrails list` shows all names."
         raise ArgumentError(f"“{clip(_text(words))}” isn't the name of a rule.", hint=hint)
     return words[0].text.lower()
 
@@ -86,7 +86,7 @@ def _name(words: Words) -> str:
 def _rule(words: Words) -> str:
     """The sentence as it was understood."""
     if not words:
-        example = "guard add suggest pausing sequence when bounces > 5% of at least 50 sends in 24h"
+        example = "guardrails add suggest pausing sequence when bounces > 5% of at least 50 sends in 24h"
         raise ArgumentError("Which rule?", hint=f"For example: {example}")
     from shared.guardrails.sentence import Misunderstood, parse
 

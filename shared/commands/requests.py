@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from shared.commands import COMMANDS, Invocation, UsageError, parse
+from shared.commands import Invocation, UsageError, find_command, parse
 from shared.commands.arguments import Arguments
 from shared.commands.pauses import Pause
 from shared.commands.times import MONTHS, RANGES
@@ -266,7 +266,7 @@ def _leads(said: _Said, status: str) -> str:
 
 def _help(said: _Said) -> Iterable[str]:
     if said.any("help"):
-        yield next((f"help {word.lower()}" for word in said.words if word.lower() in COMMANDS), "help")
+        yield next((f"help {word.lower()}" for word in said.words if find_command(word)), "help")
 
 
 def _access(said: _Said) -> Iterable[str]:
@@ -294,7 +294,7 @@ def _change(said: _Said) -> Iterable[str]:
 
 def _rules(said: _Said) -> Iterable[str]:
     if said.any("guard"):
-        yield "guard"
+        yield "guardrails"
 
 
 def _posts(said: _Said) -> Iterable[str]:
@@ -356,13 +356,13 @@ def _replies(said: _Said) -> Iterable[str]:
         yield _stats(said)
     elif said.any("interested", "unclaimed") and (said.name or (said.period and not said.any("unclaimed"))):
         yield _leads(said, "interested")
-        yield "open"
+        yield "replies"
     elif said.any("interested", "unclaimed"):
-        yield "open"
+        yield "replies"
         yield "leads interested"
     elif said.any("replies"):
         yield _leads(said, "replied")
-        yield "open"
+        yield "replies"
     elif said.any("meetings"):
         yield _stats(said)
 

@@ -52,6 +52,8 @@ class Command:
     """Shows the newest entries of a long list; a shell takes --limit and --all."""
     examples: tuple[str, ...] = ()
     faces: frozenset[Face] = frozenset(Face)
+    aliases: tuple[str, ...] = ()
+    """Other names, which mean exactly the same."""
 
     @property
     def name(self) -> str:
@@ -67,6 +69,15 @@ class Command:
 
 
 COMMANDS: dict[str, Command] = {}
+"""By name."""
+ALIASES: dict[str, str] = {}
+"""The name that each alias stands for."""
+
+
+def find_command(word: str) -> Command | None:
+    """The command of a name or an alias, in any case."""
+    name = word.lower()
+    return COMMANDS.get(ALIASES.get(name, name))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -78,7 +89,8 @@ class Help(Arguments):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        return cls(command=one_of(words, COMMANDS))
+        word = one_of(words, (*COMMANDS, *ALIASES))
+        return cls(command=ALIASES.get(word, word) if word else None)
 
     def write(self) -> Iterable[str]:
         return filter(None, (self.command,))
@@ -170,29 +182,31 @@ _TABLE = (
         examples=("remove ann@acme.com", "remove ld_1"),
     ),
     Command(
-        arguments=arguments.Open,
+        arguments=arguments.Replies,
+        aliases=("open",),
         usage="[mine|PAGE]",
         summary="Unclaimed interested replies, or those that you have claimed",
-        examples=("open", "open mine", "open 2"),
+        examples=("replies", "replies mine", "replies 2"),
     ),
     Command(
         arguments=channels.Subscribe,
-        usage="EVENT… [sequence=…] [inbox=…] [here|#channel] [condensed]",
+        usage="EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel] [condensed]",
         summary="Choose which events post to a channel",
         changes=True,
         role=Role.OPERATOR,
         examples=(
-            "subscribe reply.interested here",
-            'subscribe lead.bounced sequence="Q3 founders" #sales condensed',
+            "subscribe interested here",
+            'subscribe bounces, opt-outs sequence="Q3 founders" #sales condensed',
+            "subscribe bounces domain=mail.acme.com here",
         ),
     ),
     Command(
         arguments=channels.Unsubscribe,
-        usage="EVENT… [sequence=…] [inbox=…] [here|#channel]",
+        usage="EVENT… [sequence=…] [domain=…] [inbox=…] [here|#channel]",
         summary="Stop events from posting to a channel, or all of them",
         changes=True,
         role=Role.OPERATOR,
-        examples=("unsubscribe lead.bounced here", "unsubscribe all #sales"),
+        examples=("unsubscribe bounces here", "unsubscribe all #sales"),
     ),
     Command(
         arguments=channels.Subscriptions,
@@ -216,17 +230,18 @@ _TABLE = (
     ),
     Command(
         arguments=Guard,
+        aliases=("guard",),
         usage="[list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]",
         summary="Rules that notify you or pause sequences when bounces, replies or health get worse",
         changes=True,
         role=Role.OPERATOR,
         reads=True,
         examples=(
-            "guard",
-            'guard add "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"',
-            "guard add notify about domain when health < 60 as low-health",
-            "guard test bounces-5",
-            "guard off",
+            "guardrails",
+            'guardrails add "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"',
+            "guardrails add notify about domain when health < 60 as low-health",
+            "guardrails test bounces-5",
+            "guardrails off",
         ),
     ),
     Command(
@@ -253,3 +268,4 @@ _TABLE = (
     ),
 )
 COMMANDS.update((command.name, command) for command in _TABLE)
+ALIASES.update((alias, command.name) for command in _TABLE for alias in command.aliases)

@@ -58,7 +58,7 @@ OPERATIONS: Mapping[type, Operation] = dict(
         _of(given.Lead, leads.lead),
         _of(given.Add, leads.add),
         _of(given.Remove, leads.remove),
-        _of(given.Open, replies.open_replies),
+        _of(given.Replies, replies.open_replies),
         _of(channels.Subscribe, subscriptions.subscribe),
         _of(channels.Unsubscribe, subscriptions.unsubscribe),
         _of(channels.Subscriptions, subscriptions.subscriptions),

@@ -86,7 +86,7 @@ class CommandContext:
     """How many entries of a list to show; None: the command's default."""
     page: int = 1
     mine: bool = False
-    """Of `open`: what the person has claimed, instead of what is unclaimed."""
+    """Of `replies`: what the person has claimed, instead of what is unclaimed."""
     """Which part of a list that is longer than one answer."""
     display_name: Callable[[str], Awaitable[str]] = show_as_is
     """How people say whom an id in the settings means."""

@@ -1,4 +1,4 @@
-"""`guard`: lists, adds, tests, removes and switches rules."""
+"""`guardrails`: lists, adds, tests, removes and switches rules."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RULE_COLUMNS = (
 
 
 async def guard(arguments: Guard, context: CommandContext) -> Result:
-    """`guard [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
+    """`guardrails [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
     match arguments.act:
         case "list":
             return await list_rules(context)
@@ -76,7 +76,7 @@ async def list_rules(context: CommandContext) -> Result:
             facts=tuple(_rule_fact(one) for one in stands),
             table=Table(columns=RULE_COLUMNS, rows=tuple(_row(one, context) for one in stands)),
             buttons=(toggle,) if _sees_all(context) else (),
-            footer="guard test NAME shows what a rule would have done in the last 30 days.",
+            footer="guardrails test NAME shows what a rule would have done in the last 30 days.",
         ),
         rows=tuple(_data(one, rules[one.name]) for one in stands),
     )
@@ -135,7 +135,7 @@ async def _add(arguments: Guard, context: CommandContext) -> Result:
         return refused(
             f"There is already a rule named {name} in {where}",
             f"It says: {taken.rule}",
-            "Choose another name: guard add RULE as NAME",
+            "Choose another name: guardrails add RULE as NAME",
             why="the name is taken",
             argument="name",
         )
@@ -209,7 +209,7 @@ async def _remove(name: str, context: CommandContext) -> Result:
         )
         return refused(
             f"{name} was not removed",
-            f"{where} turn it off: `guard off {name}`.",
+            f"{where} turn it off: `guardrails off {name}`.",
             why="not added",
             argument="name",
         )
@@ -266,7 +266,7 @@ def _not_for_all() -> Result:
     return refused(
         "You can't switch the guardrails of all workspaces here",
         "This Slack workspace doesn't have access to all of them.",
-        "`guard off NAME` turns off one rule of this workspace.",
+        "`guardrails off NAME` turns off one rule of this workspace.",
         why="not all workspaces",
     )
 

@@ -1,4 +1,4 @@
-"""`open`, `audit` and `whoami`."""
+"""`replies`, `audit` and `whoami`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from shared.commands import COMMANDS
-from shared.commands.arguments import Audit, Open, Whoami
+from shared.commands.arguments import Audit, Replies, Whoami
 from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
@@ -19,7 +19,7 @@ from shared.text.slack_ids import hide_other_teams
 
 OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Reply", "Sequence", "Message")
 PAGE = 15
-"""Replies on one page of `open`."""
+"""Replies on one page of `replies`."""
 LAST_PAGE = 1_000_000
 """Pages from here on are empty: a database counts no further than 63 bits."""
 AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
@@ -29,8 +29,8 @@ LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is shown as late."""
 
 
-async def open_replies(arguments: Open, context: CommandContext) -> Result:
-    """`open`: the oldest first; all of them, or one page. `open mine`: what the person has claimed."""
+async def open_replies(arguments: Replies, context: CommandContext) -> Result:
+    """`replies`: the oldest first; all of them, or one page. `replies mine`: what the person has claimed."""
     if arguments.mine:
         return _mine(await own_replies(context), context)
     page = arguments.page or 0
@@ -38,7 +38,7 @@ async def open_replies(arguments: Open, context: CommandContext) -> Result:
     if waiting.count and not waiting.replies:
         return Result(
             card=Card(
-                title=f"Page {page} doesn't exist", tone=Tone.WARN, text=("`open` shows the first page.",)
+                title=f"Page {page} doesn't exist", tone=Tone.WARN, text=("`replies` shows the first page.",)
             ),
             problem=Problem(text="no such page", argument="page"),
         )

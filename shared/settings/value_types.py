@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
 from shared.api.models import EVENT_KINDS
-from shared.commands.table import COMMANDS, Role
+from shared.commands.table import ALIASES, COMMANDS, Role
 from shared.domain.themes import THEMES
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.catalog import NAME
@@ -212,7 +212,11 @@ RoleOrWho = Annotated[
     str,
     _check(re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}").fullmatch, *_NOBODY),
 ]
-CommandName = Annotated[str, _one_of((*COMMANDS, CLAIM), "has a name that is not a command.")]
+CommandName = Annotated[
+    str,
+    AfterValidator(lambda name: ALIASES.get(name, name)),
+    _one_of((*COMMANDS, CLAIM), "has a name that is not a command."),
+]
 GuardrailName = Annotated[
     str,
     _check(

@@ -19,7 +19,7 @@ NEAR = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardrailLine:
-    """A rule as `guard list` tells it."""
+    """A rule as `guardrails list` tells it."""
 
     name: str
     rule: str
@@ -40,7 +40,7 @@ class GuardrailLine:
 
 
 def lines_of(result: Result) -> tuple[GuardrailLine, ...]:
-    """The rows of `guard list`, the nearest to its threshold first; none of any other command."""
+    """The rows of `guardrails list`, the nearest to its threshold first; none of any other command."""
     if result.card.table is None:
         return ()
     lines = [

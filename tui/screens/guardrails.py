@@ -28,7 +28,7 @@ NO_RECORDS = "Guardrails are in the bot's database, which this dashboard doesn't
 
 
 class GuardrailsScreen(SafeScreen[None]):
-    """Asks `guard list` again and again while it is open; changes nothing."""
+    """Asks `guardrails list` again and again while it is open; changes nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,G", "dismiss", show=False, id="guardrails.back"),

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from shared.commands import COMMANDS, Face
+from shared.commands import COMMANDS, Face, find_command
 from shared.text.tokenize import quote
 from tui.theme.error_boundary import SafeScreen
 
@@ -28,15 +28,15 @@ def suggestions(
 ) -> list[tuple[str, str]]:
     """What the line could become, each with a word about it: commands, then sequences as their argument."""
     word, _, rest = typed.strip().partition(" ")
-    command = COMMANDS.get(word.lower())
+    command = find_command(word)
     if command and (rest or typed.endswith(" ")) and "SEQUENCE" in command.usage:
         wanted = rest.strip().strip('"').casefold()
         fitting = [name for name in sequences if wanted in name.casefold()]
         return [(f"{command.name} {quote(name)}", "") for name in fitting][:MOST_SUGGESTIONS]
     here = [c for c in COMMANDS.values() if Face.DASHBOARD in c.faces]
-    fitting_commands = [c for c in here if c.name.startswith(word.lower())] or (
-        [c for c in here if word.lower() in c.summary.lower()]
-    )
+    fitting_commands = [
+        c for c in here if any(name.startswith(word.lower()) for name in (c.name, *c.aliases))
+    ] or ([c for c in here if word.lower() in c.summary.lower()])
     synopses = [(c.synopsis, c.summary) for c in fitting_commands]
     return [*synopses, *((key, what) for key, what in keys if not typed)][: MOST_SUGGESTIONS * 3]
 
@@ -106,7 +106,7 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
         line = self.query_one(Input)
         chosen = self._lines[number]
         verb = chosen.split(" ")[0]
-        command = COMMANDS.get(verb)
+        command = find_command(verb)
         usage = command is not None and chosen == command.synopsis and bool(command.usage)
         line.value = f"{verb} " if usage else chosen
         line.cursor_position = len(line.value)

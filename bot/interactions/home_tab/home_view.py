@@ -119,7 +119,7 @@ def _waiting(
     drawn: list[Block] = [_divider(), _header(f"{title} · {count}")]
     for item in items[:most]:
         drawn += _reply(item, standing, mine=mine)
-    return [*drawn, *_more(count - most, "`open` lists all of them.")]
+    return [*drawn, *_more(count - most, "`replies` lists all of them.")]
 
 
 def _reply(item: Waiting, standing: HomeState, *, mine: bool) -> list[Block]:

@@ -3,7 +3,7 @@
 Posts that Slack refused: tried again now and then, and where their Slack workspace is gone, kept for a week.
 
 A post for a Slack workspace that removed the bot, or may not see the post's outreach workspace, is not tried: it waits
-for `/slack/install` or `slack-teams allow`.
+for `/slack/install` or `slack-workspaces grant`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from operator import itemgetter
 from shared.api.event_kinds import EVENTS
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
-from shared.commands.arguments import Inboxes, Open
+from shared.commands.arguments import Inboxes, Replies
 from shared.commands.periods import Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
@@ -117,7 +117,7 @@ def _compared(period: Period, *, so_far: bool, known: bool) -> str:
 
 
 _BUTTONS = (
-    Button(label="Show unclaimed", action=Open()),
+    Button(label="Show unclaimed", action=Replies()),
     Button(label="Stats", action=Stats()),
     Button(label="Unhealthy inboxes", action=Inboxes(filter="unhealthy")),
 )

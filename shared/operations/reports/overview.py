@@ -13,7 +13,7 @@ from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.commands.arguments import Inboxes, Open, Sequences, Status
+from shared.commands.arguments import Inboxes, Replies, Sequences, Status
 from shared.commands.periods import Stats
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
@@ -110,7 +110,7 @@ async def status(_: Status, context: CommandContext) -> Result:
             table=_troubled(domains),
             buttons=tuple(
                 Button(label=action.verb.capitalize(), action=action)
-                for action in (Sequences(), Inboxes(), Stats(), Open())
+                for action in (Sequences(), Inboxes(), Stats(), Replies())
             ),
             footer=f"As of {show_time(context.now(), now=context.now(), zone=context.zone)}",
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from shared.commands.arguments import Open
+from shared.commands.arguments import Replies
 from shared.commands.periods import Period, Stats
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, number
@@ -75,7 +75,7 @@ async def stats_by_person(period: Period, context: CommandContext) -> Result:
             buttons=(
                 *(() if asked.name == "last 7 days" else week),
                 Button(label="By sequence", action=Stats()),
-                Button(label="Show unclaimed", action=Open()),
+                Button(label="Show unclaimed", action=Replies()),
             ),
         ),
         rows=tuple(_data(one) for one in speeds.people),

@@ -13,7 +13,7 @@ from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
 from sandbox.slack.blockkit import blocks as blockkit
 from shared.api.events import Event, EventLead
-from shared.commands.arguments import Open
+from shared.commands.arguments import Replies
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -27,7 +27,7 @@ def test_a_note_is_read_back_as_the_card_it_was() -> None:
         facts=(Fact(label="L", value="v", tone=Tone.BAD, at=NOON),),
         table=Table(columns=(Column(title="C", numeric=True),), rows=(Row(cells=(1.5,), tone=Tone.GOOD),)),
         charts=(Chart(title="14 days", labels=("a", "b"), series=(("Sends", (1, None)),), bars=True),),
-        buttons=(Button(label="open", action=Open()),),
+        buttons=(Button(label="open", action=Replies()),),
         footer="f",
     )
     assert rendering.read_note(rendering.write_note(card)) == card

@@ -20,7 +20,17 @@ from bot.blockkit.actions import (
 )
 from bot.blockkit.elements import OPTION_VALUE
 from shared.commands import COMMANDS, Invocation, UsageError, invocation
-from shared.commands.arguments import Arguments, Inboxes, Lead, Leads, Open, Remove, Resume, Sequences, Status
+from shared.commands.arguments import (
+    Arguments,
+    Inboxes,
+    Lead,
+    Leads,
+    Remove,
+    Replies,
+    Resume,
+    Sequences,
+    Status,
+)
 from shared.commands.channels import Digest, Unsubscribe
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
@@ -33,7 +43,7 @@ from tests.shared.commands.test_commands import arguments as any_arguments
 OURS: tuple[Action, ...] = (
     OnAlert(verb="claim", alert="al_1"),
     OnAlert(verb="snooze", alert="al_1", detail="tomorrow"),
-    OnAlert(verb="claim", alert="al_1", then=invocation(Open(page=2), workspace="acme")),
+    OnAlert(verb="claim", alert="al_1", then=invocation(Replies(page=2), workspace="acme")),
     OnAlert(verb="ack", alert="al_1"),
     OnAlert(verb="lead", alert="al_1"),
     Confirm(nonce="q_1"),
@@ -52,7 +62,11 @@ RULE = (
     "at most 2 sequences at once"
 )
 BEFORE: tuple[tuple[str, Action | Arguments, str | None], ...] = (
-    ("claim al_01jd > open 1", OnAlert(verb="claim", alert="al_01jd", then=invocation(Open(page=1))), None),
+    (
+        "claim al_01jd > open 1",
+        OnAlert(verb="claim", alert="al_01jd", then=invocation(Replies(page=1))),
+        None,
+    ),
     ("claim al_01jd", OnAlert(verb="claim", alert="al_01jd"), None),
     ("dismiss al_01jd", OnAlert(verb="dismiss", alert="al_01jd"), None),
     ("dismiss al_01jd no budget", OnAlert(verb="dismiss", alert="al_01jd", detail="no budget"), None),
@@ -82,7 +96,10 @@ BEFORE: tuple[tuple[str, Action | Arguments, str | None], ...] = (
     ("inboxes @default", Inboxes(), "default"),
     ("inboxes acmehq.example", Inboxes(filter="acmehq.example"), None),
     ("lead ada1@acme.example @acme", Lead(who="ada1@acme.example"), "acme"),
-    ("open", Open(), None),
+    ("open", Replies(), None),
+    ('["open",{"page":2}]', Replies(page=2), None),
+    ('["guard",{"act":"off","name":"b5"}]', Guard(act="off", name="b5"), None),
+    ('["form",{"verb":"guard"}]', OpenForm(verb="guard"), None),
     ('pause "Q3 founders"', Pause(target=("Q3 founders",)), None),
     ("pause domain:mail.example @acme", Pause(target=("domain:mail.example",)), "acme"),
     ("remove ada1@acme.example", Remove(who="ada1@acme.example"), None),

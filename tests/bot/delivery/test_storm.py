@@ -13,7 +13,7 @@ import pytest
 from bot.blockkit.actions import write_value
 from bot.jobs import card_refresh, spikes
 from sandbox.slack.state import seed
-from shared.commands.arguments import Open, Remove
+from shared.commands.arguments import Remove, Replies
 from shared.commands.pauses import Pause
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
@@ -75,7 +75,7 @@ async def test_a_domain_pause_in_a_storm_has_its_own_card_before_the_summary(bot
     assert "paused domains" not in shown(head)
     assert "Q3 founders" in shown(head)
     assert "Q4 CTOs" in shown(head)
-    assert json.dumps(write_value(Open())) in shown(head)
+    assert json.dumps(write_value(Replies())) in shown(head)
     called = [m for m in in_channel(await bot.messages()) if "S0ONCALL01" in m["text"]]
     storm = [m for m in called if "new alerts" in m["text"]]
     assert len(storm) == 1

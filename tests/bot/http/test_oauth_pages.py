@@ -34,7 +34,7 @@ async def test_a_workspace_installs_the_bot_and_may_see_nothing_yet(installed: I
     done = await installed.browser.install()
     assert done.status == 200
     assert "Northwind Partners" in done.text
-    assert f"outreach slack-teams allow {SECOND} @workspace" in done.text
+    assert f"outreach slack-workspaces grant {SECOND} @workspace" in done.text
     (team,) = await installed.teams.all()
     assert (team.id, team.name, team.workspaces) == (SECOND, "Northwind Partners", frozenset())
     assert team.token == installed.bot.slack.second.first.token

@@ -67,7 +67,7 @@ async def test_a_new_slack_workspace_has_no_access_until_someone_allows_it(
     agency: Installed,
 ) -> None:
     (refusal,) = await agency.say("sequences")
-    assert f"outreach slack-teams allow {SECOND} @workspace" in refusal["text"]
+    assert f"outreach slack-workspaces grant {SECOND} @workspace" in refusal["text"]
     assert refusal["ephemeral"]
     await agency.teams.allow(SECOND, "globex")
     answer = text_of(await agency.say("sequences"))

@@ -52,13 +52,25 @@ def test_a_team_is_listed_allowed_and_removed(installed: Shell) -> None:
     assert installed.run("slack-teams", "list", "--json").data == []
 
 
+def test_the_plain_names_do_the_same(installed: Shell) -> None:
+    granted = installed.run("slack-workspaces", "grant", TEAM, "@default")
+    assert granted.out == installed.run("slack-teams", "allow", TEAM, "@default").out
+    assert "no longer has access" in installed.run("slack-workspaces", "revoke", TEAM, "@default").out
+    refused = installed.run("slack-workspaces", "revoke", TEAM)
+    assert (refused.code, "name the outreach workspace" in refused.err) == (2, True)
+    refused = installed.run("slack-workspaces", "delete", TEAM, "@default")
+    assert (refused.code, f"slack-workspaces revoke {TEAM} @default" in refused.err) == (2, True)
+    assert installed.run("slack-workspaces", "delete", TEAM).code == 0
+    assert installed.run("slack-workspaces", "list", "--json").data == []
+
+
 def test_who_may_see_what_is_in_the_audit(installed: Shell) -> None:
     installed.run("slack-teams", "allow", TEAM, "@default")
     installed.run("slack-teams", "remove", TEAM)
     entries = installed.run("audit", "--json").data
     commands = [one["command"] for one in entries]
-    assert f"slack-teams allow {TEAM}" in commands
-    assert f"slack-teams remove {TEAM}" in commands
+    assert f"slack-workspaces grant {TEAM}" in commands
+    assert f"slack-workspaces delete {TEAM}" in commands
 
 
 @pytest.mark.parametrize(

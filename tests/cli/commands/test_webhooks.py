@@ -228,3 +228,26 @@ def test_only_a_subscription_of_the_workspace_can_be_forgotten(shell: Shell) -> 
     assert (result.code, "wh_nobody" in result.err) == (1, True)
     assert shell.run("webhooks", "forget").code == 2
     assert kept(shell) == [made]
+
+
+def test_a_rotated_secret_is_followed_by_a_new_one_and_ends_after_a_day(shell: Shell) -> None:
+    shell.run("webhooks", "create", "--url", URL, "interested", "bounces")
+    rotated = shell.run("webhooks", "rotate", "--yes", "--json")
+    assert rotated.code == 0
+    old, new = shell.run("webhooks", "list", "--json", "--show-secret").data
+    assert (new["url"], new["events"], new["accepted_until"]) == (URL, old["events"], None)
+    assert new["secret"] != old["secret"]
+    assert rotated.data[0]["replaces"] == [old["id"]]
+    assert new["secret"] not in rotated.out
+    left = datetime.fromisoformat(old["accepted_until"]) - moment()
+    assert timedelta(hours=23) < left <= timedelta(hours=24)
+    again = shell.run("webhooks", "rotate", new["id"], "--after", "1h", "--yes", "--json")
+    assert again.data[0]["replaces"] == [new["id"]]  # what ends already isn't rotated again
+
+
+def test_a_rotation_asks_first_and_needs_a_subscription(shell: Shell) -> None:
+    assert "`webhooks create --url URL` makes one" in shell.run("webhooks", "rotate", "--yes").err
+    shell.run("webhooks", "create", "--url", URL)
+    assert shell.run("webhooks", "rotate").code != 0
+    assert "has no subscription wh_unknown" in shell.run("webhooks", "rotate", "wh_unknown", "--yes").err
+    assert len(kept(shell)) == 1

@@ -59,7 +59,7 @@ async def test_an_alert_channel_without_access_to_its_alerts_is_found(agency: In
         }
     )
     found = (await examined(agency))["Alerts of acme"]
-    assert (found.tone, found.fix) == (Tone.BAD, f"outreach slack-teams allow {SECOND} @acme")
+    assert (found.tone, found.fix) == (Tone.BAD, f"outreach slack-workspaces grant {SECOND} @acme")
 
 
 async def test_a_message_is_tried_out_in_the_one_team_or_the_named_one(agency: Installed) -> None:

@@ -34,7 +34,7 @@ async def test_a_person_installs_the_bot_by_a_click_on_allow(installed: Installe
     await page.goto(f"{installed.bot.url}/slack/install")
     asked = page.locator("form", has_text="Northwind Partners")
     await asked.get_by_role("button", name="Allow", exact=True).click()
-    await expect(page.locator("body")).to_contain_text(f"outreach slack-teams allow {SECOND}")
+    await expect(page.locator("body")).to_contain_text(f"outreach slack-workspaces grant {SECOND}")
     assert [team.id for team in await installed.teams.all()] == [SECOND]
 
 

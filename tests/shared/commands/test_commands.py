@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from shared.api.models import EVENT_KINDS
 from shared.commands import COMMANDS, Role, UsageError, help_card, parse, render, times
-from shared.commands.arguments import Add, Arguments, Inboxes, Lead, Leads, OnSequence, Open, Remove, Resume
+from shared.commands.arguments import (
+    Add,
+    Arguments,
+    Inboxes,
+    Lead,
+    Leads,
+    OnSequence,
+    Remove,
+    Replies,
+    Resume,
+)
 from shared.commands.channels import Digest, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause, find_end_mistake
@@ -43,13 +53,13 @@ def target_of(line: str) -> tuple[str, ...]:
 
 def test_the_table_has_every_documented_command() -> None:
     verbs = (
-        "help status sequences pause resume inboxes stats leads lead add remove open subscribe unsubscribe"
+        "help status sequences pause resume inboxes stats leads lead add remove replies subscribe unsubscribe"
     )
     assert list(COMMANDS) == [
         *verbs.split(),
         "subscriptions",
         "digest",
-        "guard",
+        "guardrails",
         "report",
         "audit",
         "whoami",
@@ -301,7 +311,7 @@ SHAPES: dict[type[Arguments], st.SearchStrategy[Any]] = {
     Lead: st.builds(Lead, who=word),
     Remove: st.builds(Remove, who=word),
     Add: st.builds(Add, email=st.emails(), target=target, fields=fields),
-    Open: st.builds(Open, page=st.none() | st.integers(1, 9999)),
+    Replies: st.builds(Replies, page=st.none() | st.integers(1, 9999)),
     Subscribe: st.builds(Subscribe, **routes),
     Unsubscribe: st.builds(Unsubscribe, **routes),
     Subscriptions: st.builds(Subscriptions, channel=channel),

@@ -1,0 +1,22 @@
+"""What people come for, and the commands that do it; help leads with them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+TASKS: Mapping[str, Sequence[str]] = {
+    "See what needs attention": ("status", "replies"),
+    "Pause or resume": ("pause SEQUENCE [for 2h] [reason …]", "resume SEQUENCE"),
+    "Check deliverability": ("inboxes [DOMAIN|unhealthy]", "guardrails"),
+    "Look up a lead": ("lead EMAIL|NAME",),
+    "Choose what posts here": ("subscribe EVENT… [here|#channel]", "subscriptions", "digest at 09:00"),
+}
+"""Each task with the syntax of its commands, as far as the task needs it."""
+
+
+def command_of(syntax: str) -> str:
+    """The name of the command."""
+    return syntax.partition(" ")[0]
+
+
+IN_TASKS = frozenset(command_of(syntax) for lines in TASKS.values() for syntax in lines)

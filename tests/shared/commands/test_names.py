@@ -1,0 +1,105 @@
+"""Other names of commands, plain words for events, and the tasks that help leads with."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.api.event_kinds import EVENTS, NAME_OF, word_of
+from shared.commands import COMMANDS, Face, UsageError, find_command, help_card, parse
+from shared.commands.channels import Subscribe
+from shared.commands.table import ALIASES
+from shared.commands.tasks import TASKS, command_of
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("open", "replies"),
+        ("open mine", "replies mine"),
+        ("OPEN 2", "replies 2"),
+        ("guard", "guardrails"),
+        ("guard off bounces-5", "guardrails off bounces-5"),
+        ("guard add tell when health < 40 as low", "guardrails add tell when health < 40 as low"),
+        ("help open", "help replies"),
+        ("help guard", "help guardrails"),
+    ],
+)
+def test_an_alias_means_the_same_as_the_name(old: str, new: str) -> None:
+    assert parse(old).arguments == parse(new).arguments
+    assert parse(old).command is parse(new).command
+
+
+def test_an_alias_is_no_second_command() -> None:
+    for alias, name in ALIASES.items():
+        assert alias not in COMMANDS
+        assert find_command(alias) is COMMANDS[name]
+        assert any(fact.value == alias for fact in help_card(name).facts)
+
+
+def test_a_misspelled_alias_is_answered_with_the_name() -> None:
+    with pytest.raises(UsageError) as refused:
+        parse("gaurd list")
+    assert refused.value.card.text == ("Did you mean guardrails?",)
+
+
+@pytest.mark.parametrize(
+    ("typed", "kinds"),
+    [
+        ("bounces", ("lead.bounced",)),
+        ("Bounces, opt-outs", ("lead.bounced", "lead.unsubscribed")),
+        ("opt outs", ("lead.unsubscribed",)),
+        ("interested", ("reply.interested",)),
+        ("interested replies", ("reply.interested",)),
+        ("interested, replies", ("reply.interested", "lead.replied")),
+        ("replies interested", ("lead.replied", "reply.interested")),
+        ("out of office replies", ("reply.ooo",)),
+        ('"paused domains" bounces', ("domain.paused", "lead.bounced")),
+        ("completed sequences", ("sequence.completed",)),
+        ("lead.bounced bounced bounces", ("lead.bounced",)),
+        ("all", tuple(EVENTS)),
+    ],
+)
+def test_events_have_plain_words(typed: str, kinds: tuple[str, ...]) -> None:
+    arguments = parse(f"subscribe {typed} here").arguments
+    assert arguments == Subscribe(events=kinds)
+    assert parse(arguments.line).arguments == arguments
+
+
+def test_each_kind_of_event_has_a_word_of_its_own() -> None:
+    words = [word for kind in EVENTS.values() for word in kind.words]
+    assert len(words) == len(set(words))
+    assert all(NAME_OF[word_of(name)] == name for name in EVENTS)
+
+
+def test_an_unknown_event_is_refused_with_the_nearest_plain_word() -> None:
+    with pytest.raises(UsageError) as refused:
+        parse("subscribe bonces here")
+    assert refused.value.card.title == "“bonces” isn't an event"
+    assert refused.value.card.text == ("Did you mean bounces?",)
+
+
+def test_a_filter_by_domain_is_written_as_such() -> None:
+    arguments = parse("subscribe bounces domain=mail.acme.com here").arguments
+    assert arguments == parse("subscribe bounces inbox=mail.acme.com here").arguments
+    assert arguments.line == "subscribe bounces domain=mail.acme.com"
+    one = parse("subscribe bounces inbox=ann@mail.acme.com here").arguments
+    assert one.line == "subscribe bounces inbox=ann@mail.acme.com"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("subscribe bounces domain=ann@acme.com", "“ann@acme.com” isn't a domain"),
+        ("subscribe bounces domain=acme.com inbox=globex.com", "Filter by a domain or by an inbox"),
+    ],
+)
+def test_a_filter_that_is_no_domain_is_refused(line: str, why: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(line)
+    assert why in refused.value.card.title
+
+
+def test_each_task_of_help_names_commands_of_every_face() -> None:
+    for syntaxes in TASKS.values():
+        for syntax in syntaxes:
+            assert COMMANDS[command_of(syntax)].faces == frozenset(Face)
