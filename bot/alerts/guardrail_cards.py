@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from bot.alerts.wording import show_time
-from bot.blockkit.actions import Confirm
-from shared.commands.arguments import clip
+from bot.blockkit import actions
+from shared.commands.arguments import Inboxes, clip
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Button, Card, Confirm, Fact, Tone
 from shared.domain.records import Incident
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import WORKSPACE_KEY
 from shared.guardrails.rule import Rule, Scope
+from shared.guardrails.sentence import Misunderstood, parse
 from shared.text.formats import show_number
 
 MOST_NAMES = 5
@@ -71,8 +73,8 @@ def paused(
         text=tuple(text),
         facts=(*facts, Fact(label="Rule", value=incident.sentence)),
         buttons=(
-            *((Button(label="Undo", action=Confirm(nonce=undo, undo=True)),) if names else ()),
-            Button(label="Test the rule", action=Guard(act="test", name=incident.rule)),
+            *((Button(label="Undo", action=actions.Confirm(nonce=undo, undo=True)),) if names else ()),
+            *_about(incident.rule, _scope_of(incident), incident.label),
         ),
         footer=" · ".join(filter(None, (UNDO_HINT if names else "", footer))),
     )
@@ -85,7 +87,7 @@ def not_paused(incident: Incident, why: str, *, footer: str = "") -> Card:
         tone=Tone.BAD,
         text=(_sentence(incident.note), why),
         facts=(Fact(label="Rule", value=incident.sentence),),
-        buttons=_show(incident.rule),
+        buttons=_about(incident.rule, _scope_of(incident), incident.label),
         footer=footer,
     )
 
@@ -102,7 +104,7 @@ def suggestion(
         tone=Tone.WARN,
         text=(_sentence(note), *filter(None, [why])),
         facts=(Fact(label="Rule", value=str(rule)),),
-        buttons=(button,),
+        buttons=(button, *_about(name, rule.scope, label)),
         footer=footer,
     )
 
@@ -115,7 +117,7 @@ def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") ->
         tone=Tone.WARN,
         text=(_sentence(note),),
         facts=(Fact(label="Rule", value=str(rule)),),
-        buttons=_show(name),
+        buttons=_about(name, rule.scope, label),
         footer=footer,
     )
 
@@ -144,8 +146,28 @@ def target_of(rule: Rule, label: str) -> str:
     return {Scope.DOMAIN: f"domain:{label.casefold()}", Scope.WORKSPACE: "all"}.get(rule.scope, label)
 
 
-def _show(name: str) -> tuple[Button, ...]:
-    return (Button(label="Test the rule", action=Guard(act="test", name=name)),)
+def _about(name: str, scope: Scope | None, label: str) -> tuple[Button, ...]:
+    """What a person looks at, and what keeps the rule quiet."""
+    inboxes = Inboxes(filter=label.casefold() if scope in {Scope.DOMAIN, Scope.INBOX} else "unhealthy")
+    sure = Confirm(
+        title=f"Turn {name} off?",
+        text="It does nothing until someone turns it on. Sequences that are paused stay paused.",
+        yes="Turn off",
+    )
+    return (
+        Button(label="Show inboxes", action=inboxes),
+        Button(label="Snooze 24 h", action=Guard(act="snooze", name=name, duration=timedelta(days=1))),
+        Button(label="Turn rule off", action=Guard(act="off", name=name), confirm=sure),
+        Button(label="Test the rule", action=Guard(act="test", name=name), menu=True),
+    )
+
+
+def _scope_of(incident: Incident) -> Scope | None:
+    """What the rule was about when it fired; None where a newer version wrote it."""
+    try:
+        return parse(incident.sentence).scope
+    except Misunderstood:
+        return None
 
 
 def _listed(names: Sequence[str]) -> str:

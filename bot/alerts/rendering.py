@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from bot.alerts import answers, kinds
@@ -19,7 +20,7 @@ from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
 from shared.api.event_kinds import kind_of
 from shared.commands.arguments import Replies, Status
-from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone
+from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.wall_clock import moment
 from shared.text.formats import show_number
 from shared.text.links import lead_link
@@ -198,7 +199,9 @@ def write_note(card: Card) -> str:
         {"title": one.title, "labels": one.labels, "series": one.series, "bars": one.bars}
         for one in card.charts
     ]
-    buttons = [[button.label, button.line, button.tone, button.url] for button in card.buttons]
+    buttons = [
+        [button.label, button.line, button.tone, button.url, _extra(button)] for button in card.buttons
+    ]
     words = {
         "title": card.title,
         "tone": card.tone,
@@ -210,6 +213,20 @@ def write_note(card: Card) -> str:
         "details": _fact_rows(card.details),
     }
     return json.dumps({**words, "buttons": buttons, "table": table, "charts": charts})
+
+
+def _extra(button: Button) -> dict[str, Any]:
+    """What few buttons have: a confirmation, a place in the menu."""
+    sure = button.confirm
+    asked = {"confirm": [sure.title, sure.text, sure.yes, sure.no]} if sure else {}
+    return asked | ({"menu": True} if button.menu else {})
+
+
+def _button(label: str, line: str, tone: str, url: str = "", extra: dict[str, Any] | None = None) -> Button:
+    title, text, yes, no = (extra or {}).get("confirm") or [""] * 4
+    sure = Confirm(title=title, text=text, yes=yes, no=no) if title else None
+    found = read_button(label, line, tone=Tone(tone), url=url)
+    return replace(found, confirm=sure, menu=bool((extra or {}).get("menu")))
 
 
 def _fact_rows(facts: Sequence[Fact]) -> list[list[Any]]:
@@ -236,10 +253,7 @@ def read_note(note: str) -> Card:
         quote=given.get("quote", ""),
         table=_table(given.get("table")),
         charts=tuple(_chart(one) for one in given.get("charts", ())),
-        buttons=tuple(
-            read_button(label, line, tone=Tone(tone), url="".join(url))
-            for label, line, tone, *url in given.get("buttons", ())
-        ),
+        buttons=tuple(_button(*one) for one in given.get("buttons", ())),
         footer=given.get("footer", ""),
     )
 

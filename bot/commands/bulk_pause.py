@@ -79,6 +79,7 @@ class BulkPause:
             effect=result.effect,
             sequences=result.sequences,
             reason=result.reason,
+            undoable=result.undoable,
         )
         await need_records(context).record(entry)
         if result.undo is None:

@@ -1,4 +1,4 @@
-"""Posts the channels' digests at their time and time zone, daily or weekly."""
+"""Posts the channels' digests at their time and time zone, on their days."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Digests:
             if one.workspace not in self._contexts.clients:
                 continue
             try:
-                card = await self._card(one.workspace, every=one.every)
+                card = await self._card(one.workspace, days=one.days)
             except OutreachError as error:
                 log.warning("digest postponed", workspace=one.workspace, error=type(error).__name__)
                 continue
             if await self._store.digests.give(one, rendering.write_note(card)):
                 self._planned()
 
-    async def _card(self, workspace: str, *, every: str) -> Card:
+    async def _card(self, workspace: str, *, days: int) -> Card:
         context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
-        card = await digest_card(context, every=every)
+        card = await digest_card(context, length=days)
         return with_workspace(card, workspace=workspace) if len(self._contexts.clients) > 1 else card

@@ -122,15 +122,16 @@ async def _sequence_names(options: Namespace) -> list[str]:
         return [sequence.label for sequence in await client.list_sequences(priority=Priority.INTERACTIVE)]
 
 
+_EVENTS = (*map(word_of, EVENTS), *EVENTS)
 _BY_PLACEHOLDER: Mapping[str, Completer] = {
     "SEQUENCE": _sequences,
-    "EVENT": lambda **_: map(word_of, EVENTS),
+    "EVENT": lambda **_: _EVENTS,
     "STATUS": lambda **_: LEAD_STATUSES,
 }
 _BY_OPTION: Mapping[str, Completer] = {
     "to": _sequences,
     "sequence": _sequences,
-    "events": lambda **_: map(word_of, EVENTS),
+    "events": lambda **_: _EVENTS,
     "workspace": _workspaces,
     **dict.fromkeys(("config", "file", "report", "svg"), FilesCompleter()),
 }

@@ -19,8 +19,10 @@ _OPTIONS = (
     ("--yes", "skip confirmations"),
     ("--help, --version", "also `outreach COMMAND --help`, with examples"),
 )
-_NAME_WIDTH = 15
+_NAME_WIDTH = 18
 _TASK_WIDTH = 27
+_BESIDE = 72
+"""Columns from which on the commands of a task stand beside it."""
 
 
 def text(*, width: int | None = None) -> str:
@@ -42,6 +44,9 @@ def text(*, width: int | None = None) -> str:
 def _tasks(width: int) -> list[str]:
     lines = ["", "Start here"]
     for task, syntaxes in TASKS.items():
+        if width < _BESIDE:
+            lines += [f"  {task}", *(f"    {line}" for line in _filled(syntaxes, width - 4))]
+            continue
         first, *more = _filled(syntaxes, width - _TASK_WIDTH - 2)
         lines.append(f"  {task:<{_TASK_WIDTH}}{first}")
         lines += [" " * (_TASK_WIDTH + 2) + line for line in more]

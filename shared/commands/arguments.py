@@ -357,6 +357,27 @@ class Replies(Arguments):
         return ("mine",) if self.mine else (str(self.page),) if self.page else ()
 
 
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Undo(Confirmable):
+    """`undo`."""
+
+    verb = "undo"
+    change: int = 0
+    """The number of the change in the audit; 0: the person's last one. The question names it, people don't."""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        none_left(words[1:])
+        if not words:
+            return cls()
+        if not re.fullmatch(r"[1-9][0-9]{0,17}", words[0].text):
+            none_left(words)
+        return cls(change=int(words[0].text))
+
+    def write(self) -> Iterable[str]:
+        return (str(self.change),) if self.change else ()
+
+
 class Audit(Arguments):
     """`audit`."""
 

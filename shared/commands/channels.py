@@ -149,7 +149,7 @@ def _write_channel(channel: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Digest(InChannel):
-    """`digest now|today|[mondays] at 09:00 [ZONE]|off [here|#channel]`."""
+    """`digest now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]`."""
 
     verb = "digest"
     action: Literal["show", "now", "today", "off", "at"] = "show"
@@ -163,6 +163,8 @@ class Digest(InChannel):
             channel, words = found, words[:-1]
         if not words:
             return cls(channel=channel)
+        if len(words) == 2 and {word.text.lower() for word in words} == {"today", "now"}:
+            words = (next(word for word in words if word.is_one_of("today")),)
         for action in ("now", "today", "off"):
             if words[0].is_one_of(action):
                 none_left(words[1:])
@@ -179,13 +181,13 @@ def _recurrence(words: Words) -> Recurrence:
     typed = [word.text for word in words]
     if typed[-1].lower() in {"am", "pm"}:
         typed[-2:] = ["".join(typed[-2:])]
-    hint = "Use now, today (the day so far), at 09:00, mondays at 09:00 Europe/Berlin, or off."
+    hint = "Use now, today (the day so far), at 09:00, weekdays at 09:00, mon,thu at 09:00 Europe/Berlin, or off."
     if typed == ["at"]:
         raise ArgumentError("At what time?", hint=hint)
     found = parse_recurrence(typed)
     if isinstance(found, str):
         kind = "time of day" if found[:1].isdigit() else "weekday or time zone"
-        near = did_you_mean(found, ("now", "today", "off", "at", *times.DAYS))
+        near = did_you_mean(found, ("now", "today", "off", "at", "weekdays", *times.DAYS))
         hint = f"{near} {hint}" if near.startswith("Did") else hint
         raise ArgumentError(f"“{clip(found)}” isn't a {kind}.", hint=hint)
     return found

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal, Self, get_args
 
-from shared.commands.arguments import ArgumentError, Confirmable, Words, clip, did_you_mean
-from shared.text.tokenize import quote
+from shared.commands.arguments import ArgumentError, Confirmable, Words, clip, did_you_mean, none_left
+from shared.text.formats import short_duration
+from shared.text.tokenize import parse_duration, quote
 
-Act = Literal["list", "add", "test", "remove", "off", "on"]
+Act = Literal["list", "add", "test", "remove", "snooze", "off", "on"]
 ACTS: tuple[Act, ...] = get_args(Act)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Guard(Confirmable):
-    """`guardrails [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
+    """`guardrails [list|add RULE [as NAME]|test RULE|NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]`."""
 
     verb = "guardrails"
     act: Act = "list"
     rule: str = ""
     """The sentence as it was understood."""
     name: str = ""
+    duration: timedelta | None = None
+    """Of `snooze`; None: as long as is usual."""
 
     @classmethod
     def read(cls, words: Words) -> Self:
@@ -42,6 +46,8 @@ class Guard(Confirmable):
             raise ArgumentError(f"“{clip(rest[0].text)}” isn't expected here.")
         if act == "list" or (act in {"off", "on"} and not rest):
             return cls(act=act)
+        if act == "snooze":
+            return cls(act=act, name=_name(rest[:1]), duration=_length(rest[1:]))
         if act in {"remove", "off", "on"} or (act == "test" and _is_name(rest)):
             return cls(act=act, name=_name(rest))
         if act == "add" and len(rest) >= 2 and rest[-2].is_one_of("as"):
@@ -54,6 +60,8 @@ class Guard(Confirmable):
             yield quote(self.rule)
         if self.name:
             yield from ("as", self.name) if self.act == "add" else (self.name,)
+        if self.duration:
+            yield from ("for", short_duration(self.duration))
 
     @property
     def asks_first(self) -> bool:
@@ -81,6 +89,19 @@ def _name(words: Words) -> str:
         hint = "A name has up to 40 letters, digits, dots and dashes. `guardrails list` shows all names."
         raise ArgumentError(f"“{clip(_text(words))}” isn't the name of a rule.", hint=hint)
     return words[0].text.lower()
+
+
+def _length(words: Words) -> timedelta | None:
+    """How long a snooze lasts: `for 24h`."""
+    if not words:
+        return None
+    rest = words[1:] if words[0].is_one_of("for") else words
+    none_left(rest[1:])
+    length = parse_duration(rest[0].text) if rest else None
+    if length is None:
+        typed = f"“{clip(rest[0].text)}” isn't a duration." if rest else "For how long?"
+        raise ArgumentError(typed, hint="For example: for 24h")
+    return length
 
 
 def _rule(words: Words) -> str:

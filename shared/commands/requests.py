@@ -301,7 +301,7 @@ def _posts(said: _Said) -> Iterable[str]:
     if said.any("subscriptions", "quiet") or said.channel:
         yield f"subscriptions {said.channel}".rstrip()
     if said.any("digest"):
-        yield "digest now"
+        yield "digest today" if said.period == "today" else "digest now"
     if said.any("report"):
         yield f"report {said.period}" if said.period not in {"", "today"} else "report"
 

@@ -40,6 +40,8 @@ class Result:
     """What a yes carries out."""
     undo: OnSequences | None = None
     """What takes the change back."""
+    undoable: tuple[str, ...] = ()
+    """The ids of those that `undo` takes back."""
     problem: Problem | None = None
     """What was asked was not done, and no error either: several fit, none fits. A shell exits with 1."""
 

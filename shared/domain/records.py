@@ -357,6 +357,21 @@ class AuditEntry:
     """The ids of those that it paused or resumed."""
     reason: str = ""
     """Of a pause."""
+    undoable: tuple[str, ...] = ()
+    """Those of `sequences` that it changed from active to paused or back: what an undo takes back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undoable:
+    """A person's own change that can be taken back."""
+
+    number: int
+    """Of its entry in the audit."""
+    entry: AuditEntry
+    moved: Mapping[str, AuditEntry]
+    """Those of its sequences that were changed since, with the last change of each."""
+    revisions: Mapping[str, int]
+    """How often each sequence has been changed, where that is certain."""
 
 
 TIMER_KINDS = frozenset({"resume"})
@@ -430,6 +445,12 @@ class Records(Protocol):
     async def set_digest(self, workspace: str, channel: str, at: str | None) -> None: ...
     async def give_up_channel(self, channel: str) -> None: ...
     async def audit(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]: ...
+    async def last_undoable(
+        self, workspace: str, actor: Actor, since: datetime, *, number: int = 0
+    ) -> Undoable | None:
+        """The newest change of this person that an undo takes back, or the one of this number; None: there is none."""
+        ...
+
     async def record(self, entry: AuditEntry) -> None: ...
     async def set_timer(self, workspace: str, timer: Timer) -> None: ...
     async def cancel_timer(self, workspace: str, kind: str, key: str) -> bool: ...

@@ -9,7 +9,7 @@ Instants are in UTC: datetimes of one zone are compared by their wall times, wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import overload
@@ -66,25 +66,43 @@ def _end_of_gap(wall: datetime, zone: tzinfo) -> datetime:
 
 WEEKDAYS = ("mondays", "tuesdays", "wednesdays", "thursdays", "fridays", "saturdays", "sundays")
 MORNING = time(9)
-_FILLERS = {"at", "on", "every", "day", "daily", "week", "weekly"}
+_FILLERS = {"at", "on", "and", "every", "day", "daily", "week", "weekly"}
+_SETS = {"weekday": range(5), "workday": range(5), "weekend": range(5, 7)}
+"""Several days of the week by one word, in the singular."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recurrence:
-    """A time of day in a zone, every day or on one day of the week (0: Monday)."""
+    """A time of day in a zone, every day or on some days of the week (0: Monday)."""
 
     at: time
     zone: str = ""
     """Empty: none was named, which counts as UTC."""
-    weekday: int | None = None
+    days: tuple[int, ...] = ()
+    """In order; empty: every day."""
 
     def __str__(self) -> str:
-        day = "" if self.weekday is None else WEEKDAYS[self.weekday]
-        return " ".join(filter(None, (day, f"{self.at:%H:%M}", self.zone)))
+        return " ".join(filter(None, (self._named_days, f"{self.at:%H:%M}", self.zone)))
+
+    @property
+    def _named_days(self) -> str:
+        """`mondays`, `weekdays`, `mon,thu`."""
+        if len(self.days) == 1:
+            return WEEKDAYS[self.days[0]]
+        if self.days == tuple(_SETS["weekday"]):
+            return "weekdays"
+        return ",".join(WEEKDAYS[day][:3] for day in self.days)
 
     @property
     def every(self) -> str:
-        return "day" if self.weekday is None else "week"
+        """Which of a channel's two digests it is: a weekly one stands beside one of several days."""
+        return "week" if len(self.days) == 1 else "day"
+
+    def days_since_last(self, at: datetime) -> int:
+        """How many days, by the zone's calendar, lie between a moment when it is due and the one before it; at most 7."""
+        zone = find_zone(self.zone) or UTC
+        before = self.last_before(at - _SECOND)
+        return min(7, (at.astimezone(zone).date() - before.astimezone(zone).date()).days)
 
     def last_before(self, now: datetime) -> datetime:
         """The newest moment, not after `now`, at which it was due; in UTC."""
@@ -99,7 +117,7 @@ class Recurrence:
         zone = find_zone(self.zone) or UTC
         today = now.astimezone(zone).date()
         days = (today + timedelta(days=offset) for offset in offsets)
-        on = (day for day in days if self.weekday is None or day.weekday() == self.weekday)
+        on = (day for day in days if not self.days or day.weekday() in self.days)
         return (instant(day, self.at, zone) for day in on)
 
 
@@ -129,18 +147,35 @@ def parse_weekday(text: str) -> int | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
+def parse_days(text: str) -> Collection[int]:
+    """`monday`, `mon,thu`, `mon-fri`, `weekdays`; empty: it names no days, or one of them is none."""
+    found: set[int] = set()
+    for part in filter(None, text.lower().split(",")):
+        first, dash, last = part.partition("-")
+        ends = (parse_weekday(first), parse_weekday(last if dash else first))
+        if part.rstrip("s") in _SETS:
+            found.update(_SETS[part.rstrip("s")])
+        elif ends[0] is None or ends[1] is None:
+            return ()
+        else:  # over the end of the week, too: `fri-mon`
+            found.update((ends[0] + n) % 7 for n in range((ends[1] - ends[0]) % 7 + 1))
+    return found
+
+
 def parse_recurrence(words: Sequence[str]) -> Recurrence | str:
     """The rhythm that the words tell, or the word that is none."""
-    found: dict[str, time | str | int] = {}
+    at, zone, days, is_weekly = MORNING, "", set[int](), False
     for word in words:
         if word.lower() in _FILLERS:
-            found |= {"weekday": 0} if word.lower() in {"week", "weekly"} and "weekday" not in found else {}
-        elif (at := parse_time(word)) is not None:
-            found["at"] = at
-        elif (weekday := parse_weekday(word)) is not None:
-            found["weekday"] = weekday
+            is_weekly = is_weekly or word.lower() in {"week", "weekly"}
+        elif (time_of_day := parse_time(word)) is not None:
+            at = time_of_day
+        elif named := parse_days(word):
+            days.update(named)
         elif find_zone(word) is not None:
-            found["zone"] = word
+            zone = word
         else:
             return word
-    return Recurrence(**{"at": MORNING, **found})  # type: ignore[arg-type] # each under its own name
+    if is_weekly and not days:
+        days = {0}
+    return Recurrence(at=at, zone=zone, days=tuple(sorted(days)) if len(days) < 7 else ())

@@ -17,7 +17,7 @@ from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
-from shared.operations import bulk, guard, inboxes, leads, replies, sequences, subscriptions
+from shared.operations import bulk, guard, inboxes, leads, replies, sequences, subscriptions, undo
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
 from shared.operations.outcome import failure, write_audit
@@ -65,6 +65,7 @@ OPERATIONS: Mapping[type, Operation] = dict(
         _of(channels.Digest, subscriptions.digest),
         _of(Guard, guard.guard),
         _of(Report, report.report),
+        _of(given.Undo, undo.undo),
         _of(given.Audit, replies.audit),
         _of(given.Whoami, replies.whoami),
         _of(given.Doctor, _doctor),

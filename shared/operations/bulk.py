@@ -334,6 +334,7 @@ def result_of(arguments: OnSequences, tally: Tally, *, context: CommandContext) 
         until=tally.until,
         reason=reason,
         undo=(Resume(target=(ALL,)) if pauses else Pause(target=(ALL,))) if tally.changed else None,
+        undoable=tally.ids,
     )
 
 

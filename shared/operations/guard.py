@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 from shared.commands import COMMANDS
 from shared.commands.guard_arguments import Guard
@@ -27,6 +28,7 @@ DOES = {
     Action.SUGGEST: "It posts a message with a button that pauses.",
     Action.ACT: "It pauses without asking.",
 }
+SNOOZED = timedelta(days=1)
 IDLE = {"off", "snoozed", "waits"}
 TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "notifies": Tone.INFO, "waits": Tone.WARN}
 RULE_COLUMNS = (
@@ -36,20 +38,11 @@ RULE_COLUMNS = (
 
 
 async def guard(arguments: Guard, context: CommandContext) -> Result:
-    """`guardrails [list|add RULE [as NAME]|test RULE|NAME|remove NAME|off [NAME]|on [NAME]]`."""
-    match arguments.act:
-        case "list":
-            return await list_rules(context)
-        case "add":
-            return await _add(arguments, context)
-        case "test":
-            return await _test(arguments, context)
-        case "remove":
-            return await _remove(arguments.name, context)
-        case "off":
-            return await _off(arguments.name, context)
-        case "on":
-            return await _on(arguments.name, context)
+    """`guardrails [list|add RULE [as NAME]|test RULE|NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]`."""
+    if arguments.act == "list":
+        return await list_rules(context)
+    acts = {"add": _add, "test": _test, "remove": _remove, "snooze": _snooze, "off": _off, "on": _on}
+    return await acts[arguments.act](arguments, context)
 
 
 async def list_rules(context: CommandContext) -> Result:
@@ -197,7 +190,8 @@ def _unknown(name: str, known: Mapping[str, NamedRule]) -> Result:
     )
 
 
-async def _remove(name: str, context: CommandContext) -> Result:
+async def _remove(arguments: Guard, context: CommandContext) -> Result:
+    name = arguments.name
     known = await _rules(context)
     if name not in known:
         return _unknown(name, known)
@@ -219,7 +213,34 @@ async def _remove(name: str, context: CommandContext) -> Result:
     return Result(card=card, audit=f"guardrail {name} removed")
 
 
-async def _off(name: str, context: CommandContext) -> Result:
+async def _snooze(arguments: Guard, context: CommandContext) -> Result:
+    name = arguments.name
+    if name not in (known := await _rules(context)):
+        return _unknown(name, known)
+    records, workspace = need_records(context).guardrails, context.workspace.name
+    on = Button(label="Turn on", action=Guard(act="on", name=name), tone=Tone.GOOD)
+    # What a person turned off stays off: a snooze would turn it on again at its end.
+    if any(one.rule == name and one.until is None for one in await records.switches(workspace)):
+        return Result(
+            card=Card(title=f"Guardrail {name} is off", text=("Nothing was changed.",), buttons=(on,))
+        )
+    end = context.now() + (arguments.duration or SNOOZED)
+    at = context.now().timestamp()
+    await records.switch_off(
+        workspace, Switch(rule=name, by=context.actor.name, at=at, until=end.timestamp())
+    )
+    until = show_time(end, now=context.now(), zone=context.zone)
+    card = Card(
+        title=f"Guardrail {name} is snoozed until {until}",
+        tone=Tone.GOOD,
+        text=("Then it works again. Sequences that are paused stay paused.",),
+        buttons=(replace(on, label="Turn on now"),),
+    )
+    return Result(card=card, audit=f"guardrail {name} snoozed until {until}")
+
+
+async def _off(arguments: Guard, context: CommandContext) -> Result:
+    name = arguments.name
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
     if not (name or _sees_all(context)):
@@ -242,7 +263,8 @@ async def _off(name: str, context: CommandContext) -> Result:
     return Result(card=card, audit=f"{what} off".lower())
 
 
-async def _on(name: str, context: CommandContext) -> Result:
+async def _on(arguments: Guard, context: CommandContext) -> Result:
+    name = arguments.name
     records = need_records(context).guardrails
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)

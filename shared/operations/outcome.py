@@ -62,6 +62,7 @@ async def write_audit(result: Result, *, invocation: Invocation, context: Comman
         effect=result.effect,
         sequences=result.sequences,
         reason=result.reason,
+        undoable=result.undoable,
     )
     try:
         await need_records(context).record(entry)

@@ -297,6 +297,7 @@ def _done(
         sequences=(sequence.id,),
         until=until,
         undo=undo,
+        undoable=(sequence.id,) if undo else (),
     )
 
 

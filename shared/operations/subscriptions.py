@@ -179,7 +179,7 @@ def _mention_channel(channel: str) -> str:
 
 
 async def digest(arguments: Digest, context: CommandContext) -> Result:
-    """`digest now|at 09:00|off`; alone, it shows the schedule."""
+    """`digest now|today|at 09:00|off`; alone, it shows the schedule."""
     action = arguments.action
     if action in {"now", "today"}:
         return Result(card=await digest_card(context, so_far=action == "today"))
@@ -223,11 +223,19 @@ def _with_zone(at: str, context: CommandContext) -> str:
 
 def _times(at: str) -> str:
     """`every day at 09:00 UTC and every Monday at 09:00 Europe/Berlin`."""
-    times = []
-    for one in _recurrences(at):
-        day = "day" if one.weekday is None else WEEKDAYS[one.weekday].removesuffix("s").capitalize()
-        times.append(f"every {day} at {one.at:%H:%M} {one.zone or 'UTC'}")
-    return " and ".join(times)
+    return " and ".join(
+        f"every {_named_days(one)} at {one.at:%H:%M} {one.zone or 'UTC'}" for one in _recurrences(at)
+    )
+
+
+def _named_days(one: Recurrence) -> str:
+    """`day`, `weekday`, `Monday and Thursday`."""
+    if not one.days:
+        return "day"
+    if one.days == (0, 1, 2, 3, 4):
+        return "weekday"
+    *others, last = (WEEKDAYS[day].removesuffix("s").capitalize() for day in one.days)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _next(at: str, context: CommandContext) -> str:
@@ -235,11 +243,15 @@ def _next(at: str, context: CommandContext) -> str:
     return show_time(min(one.next_after(now) for one in _recurrences(at)), now=now, zone=context.zone)
 
 
+_SHOW = (
+    Button(label="Show now", action=Digest(action="now")),
+    Button(label="Today so far", action=Digest(action="today")),
+)
+
+
 def _digest_times(at: str | None, *, channel: str, context: CommandContext) -> Card:
     where = _mention_channel(channel)
     title = f"Digest in {where}: {_times(at)}" if at else f"No digest is scheduled in {where}"
     text = (f"The next one is posted at {_next(at, context)}.",) if at else ()
     after = (Button(label="Turn off", action=Digest(action="off", channel=channel)),) if at else ()
-    return Card(
-        title=title, text=text, buttons=(Button(label="Show now", action=Digest(action="now")), *after)
-    )
+    return Card(title=title, text=text, buttons=(*_SHOW, *after))

@@ -38,6 +38,7 @@ from shared.domain.records import (
     Subscription,
     Timer,
     UnclaimedReplies,
+    Undoable,
     Waits,
 )
 from shared.operations import run
@@ -322,6 +323,24 @@ class MemoryRecords:
     async def audit(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
         self.look()
         return self.entries[::-1][:limit]
+
+    async def last_undoable(
+        self, workspace: str, actor: Actor, since: datetime, *, number: int = 0
+    ) -> Undoable | None:
+        self.look()
+        for index, entry in reversed(list(enumerate(self.entries, start=1))):
+            if (
+                entry.actor.name == actor.name
+                and entry.at >= since
+                and entry.undoable
+                and number in {0, index}
+            ):
+                later = {name: one for one in self.entries[index:] for name in one.sequences}
+                moved = {name: later[name] for name in entry.undoable if name in later}
+                counts = self.changes.counts
+                revisions = {name: counts[name] for name in entry.undoable}
+                return Undoable(number=index, entry=entry, moved=moved, revisions=revisions)
+        return None
 
     async def record(self, entry: AuditEntry) -> None:
         self.look()

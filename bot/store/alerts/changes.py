@@ -29,6 +29,7 @@ def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
         effect=row.effect,
         sequences=tuple(json.loads(row.sequences or "[]")),
         reason=row.reason,
+        undoable=tuple(json.loads(row.undoable or "[]")),
     )
 
 
@@ -45,6 +46,7 @@ def audit_row(entry: AuditEntry) -> dict[str, Any]:
         "effect": entry.effect,
         "sequences": json.dumps(entry.sequences) if entry.sequences else "",
         "reason": entry.reason,
+        "undoable": json.dumps(entry.undoable) if entry.undoable else "",
     }
 
 

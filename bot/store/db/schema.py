@@ -382,6 +382,7 @@ audit = sa.Table(
     text("effect"),
     text("sequences"),  # JSON: the ids of those that it paused or resumed
     text("reason"),  # of a pause
+    text("undoable"),  # JSON: the ids of those that an undo takes back
 )
 partial_index("ix_audit_changes", audit.c.workspace, audit.c.at, where=audit.c.sequences != "")
 

@@ -21,12 +21,14 @@ LATEST = 6 * 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueDigest:
-    """A channel's digest of a day or a week, due at a moment."""
+    """A channel's digest, due at a moment."""
 
     workspace: str
     channel: str
     every: str
     due_at: float
+    days: int
+    """How many it is about: those since the one before."""
 
 
 _DUE = sa.select(digests).where(digests.c.due_at <= NOW)
@@ -40,8 +42,12 @@ class Digests(Repository):
         """Those whose time has come since they were given last."""
         found = []
         for row in tx.execute(_DUE, {"now": tx.now}).all():
-            at = recurrence_of(row.at).last_before(moment(tx.now)).timestamp()
-            one = DueDigest(workspace=row.workspace, channel=row.channel, every=row.every, due_at=at)
+            recurrence = recurrence_of(row.at)
+            due = recurrence.last_before(moment(tx.now))
+            at, days = due.timestamp(), recurrence.days_since_last(due)
+            one = DueDigest(
+                workspace=row.workspace, channel=row.channel, every=row.every, due_at=at, days=days
+            )
             if row.done_until < at and tx.now - at < LATEST:
                 found.append(one)
             else:

@@ -35,6 +35,8 @@ from shared.api.event_kinds import PAUSED
 from shared.commands.arguments import clip
 from shared.domain.records import (
     MOST_OPEN,
+    UNDER_WAY,
+    Actor,
     AlertsSummary,
     AuditEntry,
     DomainIncident,
@@ -47,6 +49,7 @@ from shared.domain.records import (
     Subscription,
     Timer,
     UnclaimedReplies,
+    Undoable,
     Waits,
 )
 from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
@@ -419,6 +422,29 @@ class CommandRecords(Repository):
             sa.select(audit).where(audit.c.workspace == workspace).order_by(audit.c.id.desc()).limit(limit)
         )
         return [changes.read_audit_entry(row) for row in tx.execute(query)]
+
+    @reads
+    def last_undoable(
+        self, tx: Transaction, workspace: str, actor: Actor, since: datetime, *, number: int = 0
+    ) -> Undoable | None:
+        """The newest change of this person that an undo takes back, or the one of this number."""
+        c = audit.c
+        who = c.actor_id == actor.id if actor.id else (c.actor_id == "") & (c.actor_name == actor.name)
+        recent = (c.workspace == workspace) & (c.at >= since.timestamp())
+        paused_or_resumed = c.sequences != sa.literal("", literal_execute=True)
+        mine = sa.select(audit).where(recent, paused_or_resumed, who, c.undoable != "")
+        mine = mine.where(c.id == number) if number else mine
+        row = tx.execute(mine.order_by(c.id.desc()).limit(1)).one_or_none()
+        if row is None:
+            return None
+        entry = changes.read_audit_entry(row)
+        known = timer_rows.revisions_of(tx, workspace, entry.undoable)
+        return Undoable(
+            number=row.id,
+            entry=entry,
+            moved=changes.last_changes(tx, workspace, entry.undoable, after=row.id),
+            revisions={name: revision for name, revision in known.items() if revision != UNDER_WAY},
+        )
 
     @writes
     def record(self, tx: Transaction, entry: AuditEntry) -> None:

@@ -12,6 +12,7 @@ from shared.api.event_kinds import EVENTS
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
 from shared.commands.arguments import Inboxes, Replies
+from shared.commands.channels import Digest
 from shared.commands.periods import Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
@@ -28,7 +29,6 @@ from shared.operations.reports.stats import group_names, label_of, total_facts
 from shared.settings import DEFAULT
 from shared.text.formats import show_days, show_number, show_span
 
-DAYS = {"day": 1, "week": 7}
 CLAIM_DAYS = 30
 """An older claim that isn't done is forgotten rather than open."""
 NAMED = 8
@@ -72,10 +72,10 @@ class Claims:
     by_sequence: Sequence[Waits]
 
 
-async def digest_card(context: CommandContext, *, every: str = "day", so_far: bool = False) -> Card:
-    """The period that ended yesterday, or today so far, against the one before: rates, who claimed, what waits."""
+async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool = False) -> Card:
+    """The days that ended yesterday, at most seven, or today so far, against the one before: rates, who claimed, what waits."""
     today = service_day(context.client, now=context.now())
-    period = Period(last=today if so_far else today - timedelta(days=1), length=DAYS[every])
+    period = Period(last=today if so_far else today - timedelta(days=1), length=length)
     days, sequences, inboxes, came, replies, claims = await asyncio.gather(
         read_part(_days(context, last=period.last)),
         read_part(_by_sequence(context, period)),
@@ -104,7 +104,7 @@ async def digest_card(context: CommandContext, *, every: str = "day", so_far: bo
         ),
         table=people.speed_table(speeds),
         charts=(*_charts(days, last=period.last), *people.speed_charts(speeds)),
-        buttons=_BUTTONS,
+        buttons=_BUTTONS if so_far else (*_BUTTONS, _TODAY),
     )
 
 
@@ -121,6 +121,9 @@ _BUTTONS = (
     Button(label="Stats", action=Stats()),
     Button(label="Unhealthy inboxes", action=Inboxes(filter="unhealthy")),
 )
+
+
+_TODAY = Button(label="Today so far", action=Digest(action="today"))
 
 
 async def _days(context: CommandContext, *, last: date) -> tuple[StatsRow, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,7 +66,7 @@ RULE = (
 BEFORE: tuple[tuple[str, Action | Arguments, str | None], ...] = (
     (
         "claim al_01jd > open 1",
-        OnAlert(verb="claim", alert="al_01jd", then=invocation(Replies(page=1))),
+        OnAlert(verb="claim", alert="al_01jd", then=replace(invocation(Replies(page=1)), line="open 1")),
         None,
     ),
     ("claim al_01jd", OnAlert(verb="claim", alert="al_01jd"), None),

@@ -69,4 +69,4 @@ def test_where_none_fits_the_nearest_is_named() -> None:
     assert card.title == "No unclaimed reply matches “Ada Lovelice”"
     assert card.text == ("Did you mean Ada Lovelace at Acme?",)
     card = named_replies.not_found(NamedReply(verb="done", name="zoe"), ())
-    assert [button.line for button in card.buttons] == ["open mine"]
+    assert [button.line for button in card.buttons] == ["replies mine"]

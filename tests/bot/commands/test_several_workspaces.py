@@ -158,9 +158,9 @@ async def test_subscriptions_lists_every_workspace_of_a_channel(agency: Agency) 
     (answer,) = await agency.bot.say("subscriptions")
     text = shown(answer)
     for words in (
-        "unsubscribe lead.bounced @globex",
+        "unsubscribe bounces @globex",
         "alert_channel of the workspace",
-        "Unsubscribe lead.bounced",
+        "Unsubscribe bounces",
     ):
         assert words in text
 

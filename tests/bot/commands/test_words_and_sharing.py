@@ -112,7 +112,7 @@ async def test_open_is_paged_and_shows_the_page_again_after_a_claim(bot: BotHarn
     assert "Previous" in shown(second)
     claims = [block for block in second["blocks"] if "Claim" in json.dumps(block)]
     button = claims[0]["elements"][0]
-    assert line_of(button["value"]).endswith(" > open 2")
+    assert line_of(button["value"]).endswith(" > replies 2")
     await press(bot, second, "Claim")
 
     async def repainted() -> dict[str, Any] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bot.alerts.guardrail_cards import UNDO_HINT, paused, suggestion
+from bot.alerts.guardrail_cards import UNDO_HINT, notice, paused, suggestion
 from bot.alerts.rendering import write_note
 from bot.commands.answer import Answer
 from bot.interactions.form_input import FormInput, read_form
@@ -29,7 +29,7 @@ CONDITIONS = [text for text, _ in GUARD_CONDITIONS]
 
 def answered(**given: str) -> FormInput:
     """The form filled in with what is given, everything else as it is offered."""
-    view = form_view("guard", FormRequest(channel="C1"))
+    view = form_view("guardrails", FormRequest(channel="C1"))
     values: dict[str, Any] = {}
     for block in view["blocks"]:
         name, element = block["block_id"], block["element"]
@@ -92,7 +92,7 @@ async def test_a_taken_name_is_an_error_at_its_field_and_the_form_stays(bot: Bot
     assert list(refused["errors"]) == ["name"]
     form = bot.slack.workspace.people.views.top(seed.BEN.id)
     assert form
-    assert form["callback_id"] == "form:guard"
+    assert form["callback_id"] == "form:guardrails"
     values["name"]["text"] = "other"
     accepted = await bot.control("view/submit", values=values, user=seed.BEN.id)
     assert accepted["errors"] == {}
@@ -102,7 +102,7 @@ BLAMED = {
     "pause": {"target": "sequence:acme", "duration": "length", "until": "length"},
     "add": {"email": "email", "target": "sequence:acme", "fields": "more"},
     "subscribe": {"events": "events", "channel": "channel", "sequence": "sequence:acme", "inbox": "inbox"},
-    "guard": {"name": "name"},
+    "guardrails": {"name": "name"},
 }
 
 
@@ -185,3 +185,34 @@ async def test_the_button_of_a_suggestion_asks_for_the_permission_of_who_clicks(
     tried = await bot.control("click", user=seed.BEN.id, **at)
     assert "permission" not in json.dumps(tried["answers"])
     assert tried["answers"]
+
+
+async def test_a_guardrails_card_snoozes_its_rule_and_turns_it_off_after_confirmation(
+    bot: BotHarness,
+) -> None:
+    await bot.say("guardrails add notify about inbox when health &lt; 40 as mine", user=seed.BEN.id)
+    rule = parse_rule("notify about inbox when health < 40")
+    card = notice("mine", rule, "ann@mail.example", "health 31")
+    assert card.buttons[0].line == "inboxes ann@mail.example"
+    assert bot.running
+    note = PlannedPost(dedupe="guard:1", channel=CHANNEL, kind="note", note=write_note(card))
+    await bot.running.store.outbox.plan("default", note)
+    message = await bot.public_message("Guardrail mine: inbox ann@mail.example")
+    at = {"channel": message["channel"], "ts": message["ts"], "wait": 5}
+    refused = await bot.control("click", user=seed.GUS.id, text="Snooze 24 h", **at)
+    assert "don't have permission" in json.dumps(refused["answers"])
+    await bot.control("click", user=seed.BEN.id, text="Snooze 24 h", **at)
+    await bot.public_message("Guardrail mine is snoozed until")
+    (off,) = (one for one in _elements(message) if one["text"]["text"] == "Turn rule off")
+    assert off["confirm"]["title"]["text"] == "Turn mine off?"
+    await bot.control("click", user=seed.BEN.id, text="Turn rule off", **at)
+    await bot.public_message("Guardrail mine is off")
+    (still,) = await bot.say("guardrails snooze mine for 1h", user=seed.BEN.id)
+    assert "Guardrail mine is off" in still["text"]
+    assert [one.until for one in await bot.running.store.guardrails.switches("default")] == [None]
+
+
+def _elements(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        one for block in message["blocks"] for one in block.get("elements", ()) if one["type"] == "button"
+    ]

@@ -32,7 +32,13 @@ async def test_a_rule_pauses_once_and_posts_once_with_an_undo(guarded: GuardedWo
     (entry,) = await guarded.audit()
     assert (entry.actor.name, entry.actor.face) == ("guardrail bounces-5-acts", "bot")
     assert entry.result == f"Q3 founders ({guarded.sequence}) paused"
-    assert [button.label for button in card.buttons] == ["Undo", "Test the rule"]
+    assert [button.label for button in card.buttons] == [
+        "Undo",
+        "Show inboxes",
+        "Snooze 24 h",
+        "Turn rule off",
+        "Test the rule",
+    ]
 
 
 async def test_its_undo_resumes_what_it_paused_and_snoozes_the_rule(guarded: GuardedWorkspace) -> None:
@@ -261,7 +267,11 @@ async def test_a_suggestion_is_one_card_and_pauses_nothing(guarded: GuardedWorks
     await guarded.bounce(6)
     (card,) = await guarded.advance(30 * MINUTE)
     assert [button.line for button in card.buttons] == [
-        'pause domain:mail.example for 4h reason "guardrail rule"'
+        'pause domain:mail.example for 4h reason "guardrail rule"',
+        "inboxes mail.example",
+        "guardrails snooze rule for 1d",
+        "guardrails off rule",
+        "guardrails test rule",
     ]
     assert guarded.remote.patched == []
 

@@ -396,7 +396,7 @@ RECORDS: Mapping[str, Case] = {
     "Digests.due": flat(lambda one: one.store.digests.due()),
     "Digests.give": flat(
         lambda one: one.store.digests.give(
-            DueDigest(workspace=one.workspace, channel="C101", every="day", due_at=one.now + 1.0), "{}"
+            DueDigest(workspace=one.workspace, channel="C101", every="day", due_at=one.now + 1.0, days=1), "{}"
         )
     ),
     "Erasure.find": lists("it reads every row with text", lambda one: one.store.erasure.find(EMAIL)),
@@ -438,6 +438,11 @@ RECORDS: Mapping[str, Case] = {
     "CommandRecords.domain_sequences": lists(
         "it counts what the domain had",
         lambda one: one.store.records.domain_sequences(one.workspace, "d0.example", moment(one.now) - timedelta(days=30)),
+    ),
+    "CommandRecords.last_undoable": flat(
+        lambda one: one.store.records.last_undoable(
+            one.workspace, ANN, moment(one.now)
+        )
     ),
     "CommandRecords.last_changes": lists(
         "it reads the audit of the workspace", lambda one: one.store.records.last_changes(one.workspace, ["sq1"])

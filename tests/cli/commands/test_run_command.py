@@ -142,7 +142,7 @@ def test_what_only_reads_of_a_changing_command_has_data_too(shell: Shell) -> Non
     assert shell.run("guard", "test", "bounces-5", "--json").data == []
     refused = shell.run("guard", "off", "bounces-5", "--csv")
     assert refused.code == 2
-    assert "guard list" in refused.err
+    assert "guardrails list" in refused.err
     assert {one["state"] for one in shell.run("guard", "--json").data} <= {"suggests", "notifies"}
 
 

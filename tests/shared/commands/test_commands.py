@@ -61,6 +61,7 @@ def test_the_table_has_every_documented_command() -> None:
         "digest",
         "guardrails",
         "report",
+        "undo",
         "audit",
         "whoami",
         "doctor",

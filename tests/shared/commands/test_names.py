@@ -39,7 +39,7 @@ def test_an_alias_is_no_second_command() -> None:
 def test_a_misspelled_alias_is_answered_with_the_name() -> None:
     with pytest.raises(UsageError) as refused:
         parse("gaurd list")
-    assert refused.value.card.text == ("Did you mean guardrails?",)
+    assert refused.value.card.text == ("Did you mean guardrails or audit?",)
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_pause_takes_a_moment_and_a_reason() -> None:
         ("stats last wek", "Did you mean last week?"),
         ("stats by persn", "Did you mean person?"),
         ("digest noww", "Did you mean now?"),
-        ("open two", "open 2"),
+        ("open two", "replies 2"),
     ],
 )
 def test_an_unknown_word_is_refused_with_the_nearest(line: str, says: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from shared.commands.times import DAYS, Moment
 from shared.domain.alert_settings import QuietHours
-from shared.domain.wall_clock import Recurrence, instant, last_instant, occurrences
+from shared.domain.wall_clock import Recurrence, instant, last_instant, occurrences, parse_recurrence
 from tests.shared.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
 from tui.app.replay_control import parse_moment
 from tui.system.self_restart import is_due
@@ -67,9 +67,9 @@ def check_instants(change: ClockChange) -> None:
 def check_digests(change: ClockChange) -> None:
     zone = change.zone.key
     for at in change.times:
-        for weekday in (None, shown(change.at - SECOND, change.zone).weekday()):
-            recurrence = Recurrence(at=at, zone=zone, weekday=weekday)
-            days = AROUND if (at, weekday) == (change.times[2], None) else 9
+        for on in ((), (shown(change.at - SECOND, change.zone).weekday(),)):
+            recurrence = Recurrence(at=at, zone=zone, days=on)
+            days = AROUND if (at, on) == (change.times[2], ()) else 9
             due = recurrence.next_after(change.at - days * DAY)
             dates = set[date]()
             while due < change.at + days * DAY:
@@ -79,7 +79,7 @@ def check_digests(change: ClockChange) -> None:
                 assert recurrence.next_after(following - SECOND) == following
                 dates.add(due.astimezone(change.zone).date())
                 gap = following - due
-                length = 1 if weekday is None else 7
+                length = 7 if on else 1
                 assert timedelta(days=length - 1) <= gap < timedelta(days=length + 1, hours=3)
                 due = following
             # 24 hours were skipped twice, and with them one date
@@ -216,3 +216,41 @@ def test_it_happens_once_and_never_early_around_each_kind_of_change(
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_it_happens_once_and_never_early_around_every_change(check: Callable[[ClockChange], None]) -> None:
     assert failing(check, every_change()) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("weekdays at 8:30", "weekdays 08:30"),
+        ("mon,thu at 9 Europe/Berlin", "mon,thu 09:00 Europe/Berlin"),
+        ("every monday and thursday", "mon,thu 09:00"),
+        ("thu mon 9am", "mon,thu 09:00"),
+        ("mon-fri 09:00", "weekdays 09:00"),
+        ("fri-mon", "mon,fri,sat,sun 09:00"),
+        ("weekends 10:00", "sat,sun 10:00"),
+        ("weekends weekdays 10:00", "10:00"),
+        ("fridays", "fridays 09:00"),
+        ("weekly", "mondays 09:00"),
+        ("daily", "09:00"),
+    ],
+)
+def test_a_rhythm_of_chosen_days_is_read_and_written(typed: str, text: str) -> None:
+    found = parse_recurrence(typed.split())
+    assert str(found) == text
+    assert parse_recurrence(text.split()) == found
+
+
+@pytest.mark.parametrize("typed", ["mon,noday", "mon-", "-fri", "weekdays,x"])
+def test_days_that_are_none_are_named(typed: str) -> None:
+    assert parse_recurrence([typed]) == typed
+
+
+def test_each_digest_is_about_the_days_since_the_one_before() -> None:
+    recurrence = parse_recurrence(["weekdays", "09:00", "Europe/Berlin"])
+    assert isinstance(recurrence, Recurrence)
+    friday = datetime(2026, 11, 20, 8, tzinfo=UTC)
+    monday = recurrence.next_after(friday)
+    assert monday == datetime(2026, 11, 23, 8, tzinfo=UTC)
+    assert [recurrence.days_since_last(at) for at in (friday, monday)] == [1, 3]
+    weekly = Recurrence(at=time(9), zone="Europe/Berlin", days=(0,))
+    assert weekly.days_since_last(datetime(2026, 10, 26, 8, tzinfo=UTC)) == 7  # over the change of clocks

@@ -190,7 +190,7 @@ async def test_remove_takes_away_what_was_added_and_says_where_other_rules_are(
     assert (await harness.say("guard remove low")).title == "Guardrail low was removed"
     refused = await harness.say("guard remove bounces-5")
     assert refused.refused
-    assert "guard off bounces-5" in text(refused)
+    assert "guardrails off bounces-5" in text(refused)
     assert "No rule is named nonsense" in (await harness.say("guard remove nonsense")).title
 
 

@@ -66,8 +66,8 @@ async def test_subscribe_takes_exactly_what_is_listed_and_shows_the_whole_set(
     await harness.say("subscribe lead.bounced")
     card = await harness.say("subscribe reply.ooo sequence=spr condensed")
     assert card.text == (
-        "lead.bounced: full. To remove: unsubscribe lead.bounced",
-        "reply.ooo: only for Spring, condensed. To remove: unsubscribe reply.ooo sequence=Spring",
+        "bounces: full. To remove: unsubscribe bounces",
+        "out-of-office: only for Spring, condensed. To remove: unsubscribe out-of-office sequence=Spring",
         UNCHECKED,
     )
     assert records(harness).routes == {
@@ -99,7 +99,7 @@ async def test_unsubscribe_all_ends_every_one_and_a_plain_kind_no_filtered_one(
 ) -> None:
     await harness.say("subscribe lead.bounced sequence=Spring")
     card = await harness.say("unsubscribe lead.bounced")
-    assert (card.tone, card.text[0][:13]) == (Tone.WARN, "lead.bounced:")
+    assert (card.tone, card.text[0][:8]) == (Tone.WARN, "bounces:")
     card = await harness.say("unsubscribe all")
     assert card.title.startswith("Removed 1 subscription.")
     assert records(harness).routes == set()
@@ -118,7 +118,8 @@ async def test_a_digest_is_set_shown_and_ended(harness: CommandHarness) -> None:
     card = await harness.say("digest")
     assert "every day at 09:00" in card.title
     assert "Digest: every day at 09:00" in text(await harness.say("subscriptions"))
-    await harness.say(card.buttons[1].line)
+    assert card.buttons[1].line == "digest today"
+    await harness.say(card.buttons[2].line)
     assert records(harness).digests == {}
     assert [entry.result for entry in records(harness).entries] == [
         "C1: digest at 09:00 UTC",
@@ -183,17 +184,17 @@ async def test_events_of_a_digest_are_compared_only_with_days_of_which_all_are_k
 
 async def test_a_digest_of_a_young_account_is_not_compared(harness: CommandHarness) -> None:
     harness.service.first_day = "2026-02-26"
-    card = await digest_card(harness.context, every="week")
+    card = await digest_card(harness.context, length=7)
     assert card.text == ("Not compared: the counts of 24 February to 2 March are incomplete.",)
     assert not re.search("change|▲|▼", facts(card)["Sends"])
     harness.service.first_day = "2026-02-24"
-    assert (await digest_card(harness.context, every="week")).text[0].startswith("Compared with")
+    assert (await digest_card(harness.context, length=7)).text[0].startswith("Compared with")
 
 
 async def test_the_weeks_digest_is_about_seven_days_and_the_seven_before(harness: CommandHarness) -> None:
     day = NOW.date()
     records(harness).came = {day - timedelta(days=n): {"reply.ooo": 10} for n in range(12)}
-    card = await digest_card(harness.context, every="week")
+    card = await digest_card(harness.context, length=7)
     assert card.title == "Digest, 3 to 9 March"
     assert card.text == ("Compared with 24 February to 2 March (same weekdays).",)
     assert facts(card)["New events"] == "70 out-of-office replies (▲ 75%)"
@@ -314,6 +315,7 @@ async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarn
             result="Q3 Founders (sq_1) is paused",
             effect="paused",
             sequences=("sq_1",),
+            undoable=("sq_1",),
         )
     ]
 

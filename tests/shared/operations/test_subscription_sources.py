@@ -61,13 +61,13 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
 ) -> None:
     said(await run(parse("subscribe lead.replied lead.bounced inbox=good.com @acme"), context))
     file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
-    ended = "unsubscribe lead.bounced lead.replied inbox=good.com"
+    ended = "unsubscribe bounces, replies domain=good.com"
     assert (said(await run(parse("subscriptions"), context))).text[:5] == (
-        f"lead.bounced, lead.replied: only for good.com, in acme, full. To remove: {ended} @acme",
-        f"reply.ooo: only for Q3 founders, full. To remove: {file} no. 1",
-        "reply.interested, domain.paused: in acme, full. To remove: the setting alert_channel of the workspace",
-        f"lead.bounced, lead.replied: only for good.com, in globex, full. To remove: {ended} @globex",
-        f"reply.interested, lead.bounced: in globex, condensed, mentions {ann}. To remove: {file} no. 2",
+        f"bounces, replies: only for good.com, in acme, full. To remove: {ended} @acme",
+        f"out-of-office: only for Q3 founders, full. To remove: {file} no. 1",
+        "interested, paused-domains: in acme, full. To remove: the setting alert_channel of the workspace",
+        f"bounces, replies: only for good.com, in globex, full. To remove: {ended} @globex",
+        f"interested, bounces: in globex, condensed, mentions {ann}. To remove: {file} no. 2",
     )
 
 
@@ -97,9 +97,7 @@ async def test_quiet_hours_mentions_and_the_fallback_are_shown(context: CommandC
     assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in found
     assert "mention S0SALESAES" in found
     assert "This is the fallback channel" in found
-    assert (
-        "reply.interested, domain.paused: in globex, full. To remove: the setting [routes] fallback" in found
-    )
+    assert "interested, paused-domains: in globex, full. To remove: the setting [routes] fallback" in found
 
 
 async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(
