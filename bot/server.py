@@ -101,6 +101,7 @@ async def serve(
         await stack.enter_async_context(_stopping(server))
         await stack.enter_async_context(_details_served(settings, gate))
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload_asked.set)
+        tune_runtime()
         serving: asyncio.Task[None] | None = None
         replaced, lost = False, dict[str, tuple[str, ...]]()
         while serving is None or not serving.done():
@@ -108,7 +109,6 @@ async def serve(
                 gate.open(bot.web)
                 if replaced:
                     await report_replaced(settings, bot.store)
-                tune_runtime()
                 if serving is None:
                     serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
                     # Not before: while the bot starts, nobody waits for its loop.
@@ -122,7 +122,7 @@ async def serve(
             if replaced := bot.store.database.replaced.is_set():
                 lost = dict(bot.secrets.stored)
             if changed and not serving.done():
-                gc.unfreeze()
+                gc.collect()  # what the bot before has left
                 settings = await _when_usable(changed, gate, serving)
                 log.info("settings reloaded", workspaces=list(settings.workspaces))
         await serving
@@ -241,6 +241,10 @@ async def _wait_for_database(settings: Settings, listener: socket.socket) -> boo
 
 
 def tune_runtime() -> None:
+    """Keep the objects of all modules out of garbage collections, which would block the loop for a tenth of a second.
+
+    Only these: a bot that was frozen would stay in memory after a reload, with all that it has come to know.
+    """
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_SECONDS)

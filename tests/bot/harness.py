@@ -32,6 +32,7 @@ from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
 from shared import settings as shared_settings
 from tests.bot.migrated import migrated_file
+from tests.event_loop import blocks_logged
 from tests.processes import running_async
 from tests.waiting import BOUND, until
 
@@ -254,12 +255,24 @@ async def bot_inside(
 async def bot_process(
     bot: BotHarness, *, pace: LeaseTimings | None = HASTE, before: str = "", stderr: int | None = None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """The bot as its own process, killed at the end if it still lives; `before` is run in it first."""
+    """The bot as its own process, killed at the end if it still lives; `before` is run in it first.
+
+    Fails if its event loop was blocked for long, unless the test takes the log that says so (`stderr`).
+    """
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
     program = before + RUN.format(pace=pace)
-    async with running_async(sys.executable, "-c", program, env=environ, stderr=stderr) as process:
-        await until(lambda: _answers(bot), seconds=START_BOUND)
-        yield process
+    log = Path(bot.environ["XDG_STATE_HOME"]) / f"bot-{next(_numbers)}.log"
+    try:
+        with log.open("wb") as file:
+            async with running_async(
+                sys.executable, "-c", program, env=environ, stderr=file if stderr is None else stderr
+            ) as process:
+                await until(lambda: _answers(bot), seconds=START_BOUND)
+                yield process
+    finally:
+        logged = log.read_text(errors="replace")
+        sys.stderr.write(logged)
+    assert blocks_logged(logged) == [], "the event loop was blocked for so many seconds"
 
 
 async def _answers(bot: BotHarness) -> bool:
