@@ -83,6 +83,7 @@ class DatabaseWork:
     each: dict[str, int] = field(default_factory=dict)
     """The most `rows` of each statement at once."""
     _open: dict[int, int] = field(default_factory=dict)
+    _changes: dict[int, int] = field(default_factory=dict)
     _looking: bool = False
     _before: int = 0
 
@@ -110,6 +111,7 @@ class DatabaseWork:
         first = statement.lstrip().upper()
         reads = not many and first.startswith(("SELECT", "WITH"))
         if connection.dialect.name == "sqlite":
+            self._changes.setdefault(id(_driver(connection)), _driver(connection).total_changes)
             _driver(connection).set_progress_handler(self.step, STEPS)
             if reads:
                 # Read to the end: the program's own cursor makes one step, and the others when rows are fetched.
@@ -133,11 +135,23 @@ class DatabaseWork:
         self.most_read = max(self.most_read, (read, statement))
         self.each[statement] = max(read, self.each.get(statement, 0))
         self.statements += len(values) if many else 1
-        if statement.lstrip().upper().startswith(("INSERT", "UPDATE", "DELETE")):
-            written = max(cursor.rowcount, 0)
-            self.written += written
-            self._open[id(connection)] = self._open.get(id(connection), 0) + written
-            self.most_written = max(self.most_written, self._open[id(connection)])
+        if connection.dialect.name == "sqlite":
+            self.wrote(connection)
+        elif statement.lstrip().upper().startswith(("INSERT", "UPDATE", "DELETE")):
+            self._write(connection, max(cursor.rowcount, 0))
+
+    def wrote(self, connection: sa.Connection) -> None:
+        """Count by the connection: a cursor of SQLite knows nothing of a statement that returns rows."""
+        if connection.dialect.name == "sqlite":
+            driver = _driver(connection)
+            before = self._changes[id(driver)]
+            self._changes[id(driver)] = driver.total_changes
+            self._write(connection, driver.total_changes - before)
+
+    def _write(self, connection: sa.Connection, rows: int) -> None:
+        self.written += rows
+        self._open[id(connection)] = self._open.get(id(connection), 0) + rows
+        self.most_written = max(self.most_written, self._open[id(connection)])
 
     def begun(self, connection: sa.Connection) -> None:
         self._open.pop(id(connection), None)
@@ -160,6 +174,7 @@ def database_work(engine: sa.Engine, *, analyzed: bool = False) -> Iterator[Data
         ("before_cursor_execute", work.before),
         ("after_cursor_execute", work.after),
         ("begin", work.begun),
+        ("commit", work.wrote),
     ]
     for name, listener in listeners:
         sa.event.listen(engine, name, listener)

@@ -255,10 +255,8 @@ REMINDED_AT_ONCE = 200
 class Reminders(Repository):
     """Reminders that are due."""
 
-    @writes
-    def sweep(
+    async def sweep(
         self,
-        tx: Transaction,
         plan: Callable[[Sequence[Due], float], Sequence[tuple[str, PlannedPost]]],
         *,
         remind_after: float | None,
@@ -266,6 +264,24 @@ class Reminders(Repository):
         unfinished_after: float | None = None,
     ) -> int:
         """Plan the reminders that are due, and let go of what was held; returns how many there were."""
+        count = await self._plan(plan, remind_after, escalate_after, unfinished_after)
+        while released := await self._release_held():
+            count += released
+        return count
+
+    @writes
+    def _release_held(self, tx: Transaction) -> int:
+        return outbox.release_held(tx)
+
+    @writes
+    def _plan(
+        self,
+        tx: Transaction,
+        plan: Callable[[Sequence[Due], float], Sequence[tuple[str, PlannedPost]]],
+        remind_after: float | None,
+        escalate_after: float | None,
+        unfinished_after: float | None,
+    ) -> int:
         marked = {
             "back": tx.scalars(_WAKE, {"now": tx.now}).all(),
             "remind": _nudge(tx, _NUDGE, {"nudged": 0}, after=remind_after),
@@ -276,7 +292,7 @@ class Reminders(Repository):
         due = [one for what, ids in marked.items() for one in posted_cards(tx, what, ids)]
         for workspace, planned in plan(due, tx.now):
             outbox.plan(tx, planned, workspace=workspace)
-        return len(due) + outbox.release_held(tx)
+        return len(due)
 
 
 _SHOWN = sa.select(posts.c.alert_id).where(

@@ -289,7 +289,11 @@ class Repository:
         self.database = database
 
 
-def portions(values: Sequence[T], size: int = 500) -> Sequence[Sequence[T]]:
+AT_ONCE = 500
+"""Rows that one transaction changes where there may be many: a running bot waits for each."""
+
+
+def portions(values: Sequence[T], size: int = AT_ONCE) -> Sequence[Sequence[T]]:
     """Cut what a statement names into parts: engines limit its length, and a running bot waits for each."""
     return [values[at : at + size] for at in range(0, len(values), size)]
 

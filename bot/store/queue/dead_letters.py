@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Repository, Transaction, writes
+from bot.store.db.engine import Database, Repository, Transaction, portions, reads, writes
 from bot.store.db.schema import channel_leases, lookups, posts
 from bot.store.db.slack_schema import slack_bots, slack_team_workspaces
 from bot.store.queue.posts import State
@@ -67,35 +68,68 @@ KEPT = 7 * 86_400.0
 """Seconds that such a post waits."""
 
 _IS_DEAD = posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)
+_CAN_BE_RAISED = sa.not_(posts.c.keyless)
 _IS_BROKEN = channel_leases.c.trouble != sa.literal("", literal_execute=True)
 
 
 class DeadLetters(Repository):
     """What was refused."""
 
-    @writes
-    def revive(self, tx: Transaction) -> int:
+    async def revive(self) -> int:
         """Give single dead letters another try, in a broken channel only a look; returns how many."""
-        _reopen_installed(tx)
+        await self.database.write(_reopen_installed)
+        return await _raise(self.database, await self._revivable())
+
+    @reads
+    def _revivable(self, tx: Transaction) -> Sequence[int]:
         healthy = posts.c.channel.not_in(sa.select(channel_leases.c.channel).where(_IS_BROKEN))
-        channels = raise_dead(tx, sa.or_(healthy, posts.c.unsure) & sa.not_(_is_stranded(tx)))
-        for channel in set(channels):
-            _wake(tx, channel)
-        return len(channels)
+        return _ids(tx, _CAN_BE_RAISED & sa.or_(healthy, posts.c.unsure) & sa.not_(_is_stranded(tx)))
+
+    async def drop_stranded(self) -> Mapping[str, int]:
+        """Give up posts whose Slack workspace was gone for too long; how many, by channel."""
+        gone: Counter[str] = Counter()
+        for some in portions(await self._long_stranded()):
+            gone.update(await self._drop(some))
+        return gone
+
+    @reads
+    def _long_stranded(self, tx: Transaction) -> Sequence[int]:
+        return _ids(tx, (posts.c.created_at < tx.now - KEPT) & _is_stranded(tx))
 
     @writes
-    def drop_stranded(self, tx: Transaction) -> Mapping[str, int]:
-        """Give up posts whose Slack workspace was gone for too long; how many, by channel."""
-        old = _IS_DEAD & (posts.c.created_at < tx.now - KEPT) & _is_stranded(tx)
-        return Counter(tx.scalars(sa.delete(posts).where(old).returning(posts.c.channel)))
+    def _drop(self, tx: Transaction, ids: Sequence[int]) -> Sequence[str]:
+        gone = sa.delete(posts).where(posts.c.id.in_(ids), _IS_DEAD)
+        return tx.scalars(gone.returning(posts.c.channel)).all()
 
 
-def raise_dead(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[str]:
-    """Have these dead letters sent, or looked for, again; returns their channels."""
-    sure = sa.update(posts).where(which, _IS_DEAD, sa.not_(posts.c.unsure)).values(state=State.READY)
-    sent_again = tx.execute(sure.returning(posts.c.channel)).scalars().all()
-    looked_for = which & _IS_DEAD & posts.c.unsure & sa.not_(posts.c.keyless)
-    return [*sent_again, *look_for(tx, doubted(looked_for), after=0.0)]
+async def raise_dead(database: Database, channel: str) -> None:
+    """Have the dead letters of a channel that takes posts again sent, or looked for, again.
+
+    What a process that dies meanwhile leaves is revived as single ones are.
+    """
+    ids = await database.read(lambda tx: _ids(tx, _CAN_BE_RAISED & (posts.c.channel == channel)))
+    await _raise(database, ids)
+
+
+def _ids(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[int]:
+    """These of the dead letters, the oldest first."""
+    # Sorted here: for an order by id SQLite would read the whole table.
+    return sorted(tx.scalars(sa.select(posts.c.id).where(_IS_DEAD, which)))
+
+
+async def _raise(database: Database, ids: Sequence[int]) -> int:
+    """Have these sent, or looked for, again: in portions, because a storm may have been refused; returns how many."""
+    return sum([await database.write(partial(_raise_some, ids=some)) for some in portions(ids)])
+
+
+def _raise_some(tx: Transaction, ids: Sequence[int]) -> int:
+    these = posts.c.id.in_(ids) & _IS_DEAD
+    sure = sa.update(posts).where(these, sa.not_(posts.c.unsure)).values(state=State.READY)
+    channels = tx.scalars(sure.returning(posts.c.channel)).all()
+    channels = [*channels, *look_for(tx, doubted(these & posts.c.unsure), after=0.0)]
+    for channel in sorted(set(channels)):
+        _wake(tx, channel)
+    return len(channels)
 
 
 def not_allowed(tx: Transaction, known: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:

@@ -19,7 +19,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.columns import NOW, SECONDS
-from bot.store.db.engine import Database, Repository, Transaction, probes, writes
+from bot.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, reads, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.queue import dead_letters, outbox, slack_state
 from bot.store.queue.dead_letters import NOT_INSTALLED, raise_dead
@@ -458,11 +458,23 @@ class Outcomes(Repository):
         super().__init__(database)
         self._timings = timings
 
+    async def settle(self, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None) -> Settled:
+        """Record an outcome and plan its reports.
+
+        What waits in a channel that broke, or died in one that recovered, follows in portions, as much may wait there.
+        A process that dies meanwhile leaves the rest to the next try of the channel, or to what revives dead letters.
+        """
+        settled = await self._settle(turn, outcome, report)
+        if settled.held and isinstance(outcome, ChannelRefused):
+            await self._refuse_all(turn.channel)
+        if settled.recovered:
+            await raise_dead(self.database, turn.channel)
+        return settled
+
     @writes
-    def settle(
-        self, tx: Transaction, turn: ChannelLease, outcome: Outcome, *, report: Report | None = None
+    def _settle(
+        self, tx: Transaction, turn: ChannelLease, outcome: Outcome, report: Report | None
     ) -> Settled:
-        """Record an outcome and plan its reports."""
         settled = _settle(tx, turn, outcome, timings=self._timings)
         if isinstance(outcome, NotSent) and outcome.error == RATE_LIMITED:
             slack_state.throttled_post(tx, turn.channel, outcome.after)
@@ -470,19 +482,35 @@ class Outcomes(Repository):
             outbox.plan(tx, planned, workspace=turn.posts[0].workspace)
         return settled
 
-    @writes
-    def close_channel(self, tx: Transaction, channel: str, error: str, *, report: Report, used: bool) -> None:
+    async def close_channel(self, channel: str, error: str, *, report: Report, used: bool) -> None:
         """Slack says that a channel takes nothing any more, before anything was posted there.
 
         One that is not `used` by the settings matters only where something was subscribed or posted.
         """
+        if await self._close(channel, error, report, used=used):
+            await self._refuse_all(channel)
+
+    async def _refuse_all(self, channel: str) -> None:
+        while await self._refuse_some(channel) == AT_ONCE:
+            pass
+
+    @writes
+    def _refuse_some(self, tx: Transaction, channel: str) -> int:
+        """Mark a portion of what waits in a broken channel as refused; returns how many."""
+        lease = tx.execute(_lease_of(channel)).one_or_none()
+        if lease is None or not lease.trouble:  # it took a post meanwhile
+            return 0
+        return tx.execute(_REFUSED, {"of": channel, "error": lease.trouble}).rowcount
+
+    @writes
+    def _close(self, tx: Transaction, channel: str, error: str, report: Report, *, used: bool) -> bool:
+        """Whether it broke just now."""
         if not (used or _is_used(tx, channel)):
-            return
+            return False
         tx.execute(tx.insert_once(channel_leases), {"channel": channel})
         lease = tx.execute(_lease_of(channel)).one()
         if lease.trouble:
-            return
-        tx.execute(_REFUSED, {"of": channel, "error": error})
+            return False
         unsent = sa.exists().where(posts.c.channel == channel, ANY_UNSENT)
         due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(unsent)) else None
         changed = {"trouble": error, "trouble_since": tx.now, "due_at": due}
@@ -490,32 +518,49 @@ class Outcomes(Repository):
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
         if planned := report(turn, ChannelRefused(error=error), Settled(held=True, broke=True)):
             outbox.plan(tx, planned, workspace="")
+        return True
 
-    @writes
-    def forget_unused_channels(
-        self, tx: Transaction, used: Collection[str], *, errors: Collection[str]
-    ) -> None:
+    async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
         """Give up channels with one of these errors that neither the settings (`used`) nor a subscription names."""
+        for channel in await self._unused(used, errors):
+            await outbox.give_up(self.database, channel)
+
+    @reads
+    def _unused(self, tx: Transaction, used: Collection[str], errors: Collection[str]) -> Sequence[str]:
         c = channel_leases.c
         named = sa.union(sa.select(subscriptions.c.channel), sa.select(digests.c.channel))
         unused = c.trouble.in_(errors) & c.channel.not_in(named) & c.channel.not_in(used)
-        for channel in tx.scalars(sa.select(c.channel).where(unused).order_by(c.channel)).all():
-            outbox.give_up(tx, channel)
+        return tx.scalars(sa.select(c.channel).where(unused).order_by(c.channel)).all()
+
+    async def open_channel(self, channel: str, *, report: Report) -> None:
+        """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
+        for some in portions(await self._stale(channel)):
+            await self._repaint(some)
+        if await self._open(channel, report):
+            await raise_dead(self.database, channel)
+
+    @reads
+    def _stale(self, tx: Transaction, channel: str) -> Sequence[int]:
+        stale = (posts.c.channel == channel) & posts.c.repaint_at.is_not(None)
+        return tx.scalars(sa.select(posts.c.id).where(stale)).all()
 
     @writes
-    def open_channel(self, tx: Transaction, channel: str, *, report: Report) -> None:
-        """Slack says that a channel takes posts again: what was refused there is posted and repainted now."""
-        stale = (posts.c.channel == channel) & posts.c.repaint_at.is_not(None)
+    def _repaint(self, tx: Transaction, ids: Sequence[int]) -> None:
+        stale = posts.c.id.in_(ids) & posts.c.repaint_at.is_not(None)
         tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now))
+
+    @writes
+    def _open(self, tx: Transaction, channel: str, report: Report) -> bool:
+        """Whether it was broken."""
         lease = tx.execute(_lease_of(channel)).one_or_none()
         if lease is None or not lease.trouble:
-            return
+            return False
         changed = {"trouble": "", "trouble_since": None, "due_at": tx.now}
         tx.execute(LEASE, {"of": channel, **changed})
-        raise_dead(tx, posts.c.channel == channel)
         turn = ChannelLease(channel=channel, token=lease.token, posts=())
         if planned := report(turn, Sent(ts=""), Settled(held=True, recovered=True)):
             outbox.plan(tx, planned, workspace="")
+        return True
 
 
 def _is_used(tx: Transaction, channel: str) -> bool:
@@ -532,7 +577,11 @@ _HELD = (
     .where(channel_leases.c.channel == sa.bindparam("of"), channel_leases.c.token == sa.bindparam("held"))
     .with_for_update()
 )
-_REFUSED = sa.update(posts).where(READY_IN).values(state=State.DEAD)
+_REFUSED = (
+    sa.update(posts)
+    .where(posts.c.id.in_(sa.select(posts.c.id).where(READY_IN).limit(AT_ONCE)))
+    .values(state=State.DEAD)
+)
 
 
 def _settle(tx: Transaction, turn: ChannelLease, outcome: Outcome, *, timings: LeaseTimings) -> Settled:
@@ -621,7 +670,7 @@ def _go_on(
     timings: LeaseTimings,
     works: bool,
 ) -> Settled:
-    """After an answer: pace the lease, and raise its dead letters when it `works` again."""
+    """After an answer: pace the lease, and end its trouble when it `works` again."""
     tat = tx.now + timings.period
     if lease.tat is not None and lease.tat - tx.now < SET_BACK:
         tat = max(lease.tat, tx.now) + timings.period
@@ -631,7 +680,6 @@ def _go_on(
     recovered = bool(lease.trouble) and works
     if recovered:
         values |= {"trouble": "", "trouble_since": None}
-        raise_dead(tx, posts.c.channel == turn.channel)
     tx.execute(LEASE, {"of": turn.channel, **values})
     due: float | None = max(tx.now, timings.opens_at(tat))
     if lease.trouble and not recovered:
@@ -648,8 +696,7 @@ def _pause(lease: sa.Row[Any], *, now: float) -> float:
 
 
 def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: ChannelRefused) -> Settled:
-    _mark(tx, turn, state=State.READY, error=outcome.error)
-    tx.execute(_REFUSED, {"of": turn.channel, "error": outcome.error})
+    _mark(tx, turn, state=State.DEAD, error=outcome.error)
     since = lease.trouble_since if lease.trouble else tx.now
     tx.execute(LEASE, {"of": turn.channel, "trouble": outcome.error, "trouble_since": since})
     # Nothing is tried for a Slack workspace that is gone: dead_letters opens the channel when it is back.

@@ -102,12 +102,18 @@ class Lookups(Repository):
         query = sa.select(sa.func.count()).select_from(posts)
         return {name: tx.scalar(query.where(which)) or 0 for name, which in counted.items()}
 
-    @writes
-    def settle(self, tx: Transaction, lookup: Lookup, look: Look, *, report: Report | None = None) -> Settled:
+    async def settle(self, lookup: Lookup, look: Look, *, report: Report | None = None) -> Settled:
         """Record what was seen, and let the channel go on with what waited for it.
 
         A process that lost its lease meanwhile tells only what it found.
         """
+        settled = await self._settle(lookup, look, report)
+        if settled.recovered:
+            await raise_dead(self.database, lookup.channel)
+        return settled
+
+    @writes
+    def _settle(self, tx: Transaction, lookup: Lookup, look: Look, report: Report | None) -> Settled:
         found = {post.id: look.found[post.key] for post in lookup.posts if post.key in look.found}
         missing = [post.id for post in lookup.posts if post.id not in found]
         _mark_found(tx, found)
@@ -296,5 +302,4 @@ def _go_on(tx: Transaction, lookup: Lookup, found: Mapping[int, str], *, timings
         return False
     values = {"trouble": "", "trouble_since": None, "due_at": tx.now}
     tx.execute(sa.update(channel_leases).where(here).values(**values))
-    raise_dead(tx, posts.c.channel == lookup.channel)
     return True

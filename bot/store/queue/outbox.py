@@ -18,7 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.columns import NOW
-from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
 from bot.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
@@ -119,29 +119,44 @@ def repaint(tx: Transaction, names: Sequence[str], *, clicked: bool = False) -> 
         tx.execute(_REPAINT, {"names": names, "now": tx.now, "by_click": clicked})
 
 
-def give_up(tx: Transaction, channel: str) -> None:
-    """Drop what a broken channel never took, and its trouble; a channel that works keeps all."""
-    broken = channel_leases.c.trouble != sa.literal("", literal_execute=True)
+async def give_up(database: Database, channel: str) -> None:
+    """Drop what a broken channel never took, and then its trouble; a channel that works keeps all."""
+    while await database.write(lambda tx: _give_up_some(tx, channel)):
+        pass
+
+
+def _give_up_some(tx: Transaction, channel: str) -> bool:
+    """Drop a portion of it; whether more is left."""
+    c = channel_leases.c
+    broken = (c.channel == channel) & (c.trouble != sa.literal("", literal_execute=True))
+    if tx.execute(sa.select(c.channel).where(broken).with_for_update()).one_or_none() is None:
+        return False
+    some = sa.select(posts.c.id).where(posts.c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
+    if tx.execute(sa.delete(posts).where(posts.c.id.in_(some))).rowcount == AT_ONCE:
+        return True
     values = {"trouble": "", "trouble_since": None, "due_at": None, "lease_until": None, "storm": 0}
-    recovered = (
-        sa.update(channel_leases)
-        .where(channel_leases.c.channel == channel, broken)
-        .values(**values, token=channel_leases.c.token + 1)  # an attempt under way says nothing any more
-    )
-    if tx.execute(recovered).rowcount:
-        tx.execute(sa.delete(posts).where(posts.c.channel == channel, ANY_UNSENT))
+    # An attempt under way says nothing any more.
+    tx.execute(sa.update(channel_leases).where(broken).values(**values, token=c.token + 1))
+    return False
 
 
 _RELEASED = (
     sa.update(posts)
-    .where(posts.c.held_until <= NOW, posts.c.state == State.HELD)
+    .where(
+        posts.c.id.in_(
+            sa.select(posts.c.id)
+            .where(posts.c.held_until <= NOW, posts.c.state == State.HELD)
+            .order_by(posts.c.held_until, posts.c.id)
+            .limit(AT_ONCE)
+        )
+    )
     .values(state=State.READY, held_until=None)
     .returning(posts.c.channel)
 )
 
 
 def release_held(tx: Transaction) -> int:
-    """Let go of the posts whose quiet hours are over; returns how many."""
+    """Let go of a portion of the posts whose quiet hours are over; returns how many."""
     channels = tx.scalars(_RELEASED, {"now": tx.now}).all()
     wake(tx, channels)
     return len(channels)

@@ -410,10 +410,9 @@ class CommandRecords(Repository):
         values = {"workspace": workspace, "channel": channel, "every": every, "at": at, "done_until": tx.now}
         tx.execute(sa.insert(digests).values(**values, due_at=next_digest(at, tx.now)))
 
-    @writes
-    def give_up_channel(self, tx: Transaction, channel: str) -> None:
+    async def give_up_channel(self, channel: str) -> None:
         """Nothing is posted to the channel any more: messages that it rejected are dropped."""
-        give_up(tx, channel)
+        await give_up(self.database, channel)
 
     @reads
     def audit(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:

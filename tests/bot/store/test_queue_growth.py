@@ -8,8 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store import Store, open_store
+from bot.store.db.engine import AT_ONCE
 from bot.store.db.schema import alerts, channel_leases, deliveries, posts
 from bot.store.queue.leases import BUNDLE, ChannelLease, ChannelRefused, Outcome, Sent, Unknown
+from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, ANSWER, STORM
 from bot.store.queue.posts import INCIDENT
@@ -126,6 +128,94 @@ async def trials_of_a_broken_channel(store: Store, clock: ManualClock) -> None:
     for _ in range(3):
         await turns(store, clock, 1, ChannelRefused(error="is_archived"))
         clock.now += 700.0
+
+
+async def refusal(store: Store, clock: ManualClock) -> None:
+    await turns(store, clock, 1, ChannelRefused(error="is_archived"))
+    assert (await store.records.backlogs())["default"].counts["waiting"] == 0
+
+
+async def break_channel(store: Store) -> None:
+    broken = {"trouble": "is_archived", "trouble_since": 0.0, "due_at": 0.0}
+    await store.database.write(lambda tx: tx.execute(sa.update(channel_leases).values(**broken)))
+
+
+async def nothing_is_dead(store: Store) -> bool:
+    return not (await store.records.backlogs())["default"].counts["dead"]
+
+
+async def recovery(store: Store, clock: ManualClock) -> None:
+    await break_channel(store)
+    await turns(store, clock, 1, Sent(ts="1.0"))
+    assert await nothing_is_dead(store)
+
+
+async def recovery_seen_by_a_look_up(store: Store, clock: ManualClock) -> None:
+    await break_channel(store)
+    await turns(store, clock, 1, Unknown(answered=True))
+    clock.now += 30.0
+    (lookup,) = await store.lookups.claim(limit=1)
+    found = {post.key: "1.0" for post in lookup.posts}
+    assert (await store.lookups.settle(lookup, Look(found=found, complete=True))).recovered
+    assert await nothing_is_dead(store)
+
+
+async def opened(store: Store, clock: ManualClock) -> None:
+    await break_channel(store)
+    await store.outcomes.open_channel("C1", report=lambda *_: None)
+    assert await nothing_is_dead(store)
+
+
+async def closed(store: Store, clock: ManualClock) -> None:
+    await store.outcomes.close_channel("C1", "is_archived", report=lambda *_: None, used=True)
+    assert (await store.records.backlogs())["default"].counts["waiting"] == 0
+
+
+async def revived(store: Store, clock: ManualClock) -> None:
+    assert await store.dead_letters.revive() > 0
+    assert await nothing_is_dead(store)
+
+
+async def dropped(store: Store, clock: ManualClock) -> None:
+    assert sum((await store.dead_letters.drop_stranded()).values()) > 0
+    assert await nothing_is_dead(store)
+
+
+async def given_up(store: Store, clock: ManualClock) -> None:
+    await break_channel(store)
+    await store.records.give_up_channel("C1")
+    assert await store.leases.broken() == {}
+    assert await nothing_is_dead(store)
+
+
+async def end_of_quiet_hours(store: Store, clock: ManualClock) -> None:
+    await store.reminders.sweep(lambda *_: [], remind_after=None, escalate_after=None)
+    assert (await store.records.backlogs())["default"].counts["held"] == 0
+
+
+@pytest.mark.parametrize(
+    ("act", "state"),
+    [
+        (refusal, {}),
+        (closed, {}),
+        (recovery, {"state": "dead"}),
+        (recovery_seen_by_a_look_up, {"state": "dead"}),
+        (opened, {"state": "dead"}),
+        (opened, {"state": "sent", "repaint_at": 1e12}),
+        (revived, {"state": "dead"}),
+        (revived, {"state": "dead", "unsure": True}),
+        (dropped, {"state": "dead", "channel": "T9/C1", "created_at": 0.0}),
+        (given_up, {"state": "dead"}),
+        (end_of_quiet_hours, {"state": "held", "held_until": 0.0}),
+    ],
+)
+async def test_what_befalls_all_posts_of_a_channel_is_written_in_portions(
+    url: sa.URL, clock: ManualClock, act: Act, state: dict[str, object]
+) -> None:
+    few, many = [await work(url, clock, count, act, **state) for count in (FEW, MANY)]
+    assert many.growth.excess(few.growth, is_flat=False) == {}, many.most_read
+    assert many.written >= MANY
+    assert many.most_written <= AT_ONCE + 5, "the intake waits for one portion"
 
 
 @pytest.mark.parametrize(
