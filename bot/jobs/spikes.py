@@ -16,7 +16,7 @@ from bot.alerts import rendering
 from bot.alerts.spike import Figure, merged_card, over_card, spike_card
 from bot.commands.context import CommandContexts
 from bot.store import Store
-from bot.store.alerts.spikes import Origin, Spike, Subject, Tallies
+from bot.store.alerts.spikes import Spike, Subject, Tallies, WholeDays
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import INCIDENT
 from shared.api.errors import OutreachError
@@ -39,7 +39,7 @@ class Reading:
     """A workspace's bounces and opt-outs at one time."""
 
     tallies: Tallies
-    origins: Sequence[Origin]
+    days: WholeDays
     sent: Mapping[tuple[str, str], int]
     """The sends of yesterday and today by scope and casefolded name, of the days whose deliveries are known."""
 
@@ -49,7 +49,7 @@ class Reading:
         found = []
         for kind in SPIKING:
             count = self.tallies.recent.get((kind, subject), 0)
-            share = rate_of(self.tallies.today.get((kind, subject), 0), sent)
+            share = rate_of(self.days.counts.get((kind, subject), 0), sent)
             spikes = kind in open_ or is_spike(count, share=share, rule=rule)
             if count or spikes:
                 found.append(Figure(kind=kind, count=count, share=share, spikes=spikes))
@@ -58,7 +58,7 @@ class Reading:
     def incident_of(self, sequence: str, shown: Collection[str]) -> str:
         """The domain that most of a sequence's events came from, if its card shows them; empty: none does."""
         by_domain: dict[str, int] = {}
-        for one in self.origins:
+        for one in self.tallies.origins:
             if one.sequence == sequence:
                 by_domain[one.domain] = by_domain.get(one.domain, 0) + one.count
         most = max(by_domain, key=lambda name: by_domain[name], default="")
@@ -67,7 +67,7 @@ class Reading:
     def sequences(self, subject: Subject) -> Sequence[tuple[str, int]]:
         """The sequences with a domain's events, most events first."""
         counts: dict[str, int] = {}
-        for one in self.origins:
+        for one in self.tallies.origins:
             if subject == Subject(scope="domain", name=one.domain) and one.sequence:
                 counts[one.sequence] = counts.get(one.sequence, 0) + one.count
         return sorted(counts.items(), key=lambda item: -item[1])
@@ -118,11 +118,9 @@ class SpikeWatch:
                 note = rendering.write_note(card)
                 news |= await self._store.spikes.end(workspace, spike.subject, spike.dedupe, note)
         if due:
-            reading = Reading(
-                tallies=tallies,
-                origins=await self._store.spikes.origins(workspace, since=since),
-                sent=await self._sent(workspace, tallies.days_from) if tallies.days_from <= now else {},
-            )
+            days = await self._store.spikes.whole_days(workspace)
+            sent = await self._sent(workspace, days.since) if days.since <= now else {}
+            reading = Reading(tallies=tallies, days=days, sent=sent)
             news |= await self._tell(workspace, channel, due, reading, now=now)
         if news:
             self._planned()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
@@ -14,8 +15,6 @@ from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 from shared.api.event_kinds import PAUSED, SPIKING
 from shared.domain.wall_clock import DAY
-
-SCOPES = {"domain": sightings.c.domain, "sequence": sightings.c.sequence}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +55,23 @@ Counts = Mapping[tuple[str, Subject], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tallies:
-    """What came lately, what came since yesterday (UTC), and the spikes that are not over, the oldest first."""
+    """What came lately, and the spikes that are not over, the oldest first."""
 
+    origins: Sequence[Origin]
+    """The same by domain and sequence together, the most first."""
     recent: Counts
-    today: Counts
-    days_from: float
-    """When the first of these days began: yesterday, or later where not every delivery of it is known."""
     open: Sequence[Spike]
 
     def kinds(self, dedupe: str) -> Sequence[str]:
         return [spike.kind for spike in self.open if spike.dedupe == dedupe]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeDays:
+    """What came since a day began, of which every delivery is known; later than now: none is yet."""
+
+    since: float
+    counts: Counts = field(default_factory=dict)
 
 
 # Not grouped by the column as it is: SQLite would go through all sightings in its index, and not the latest ones.
@@ -89,15 +95,13 @@ class Spikes(Repository):
 
     @reads
     def tallies(self, tx: Transaction, workspace: str, *, since: float) -> Tallies:
-        """What came since then and since yesterday, and the cards that are not over."""
+        """What came since then, and the cards that are not over."""
         c = spikes.c
-        known_from = first_whole_day(heard_since(tx, workspace), since=tx.now - DAY)
-        days_from = float("inf") if known_from is None else known_from
+        origins = _origins(tx, workspace, since=since)
         query = sa.select(c.kind, c.scope, c.name, c.since, c.dedupe).where(c.workspace == workspace)
         return Tallies(
-            recent=_count(tx, workspace, since=since),
-            today=_count(tx, workspace, since=days_from) if days_from <= tx.now else {},
-            days_from=days_from,
+            origins=origins,
+            recent=_counts(origins),
             open=[
                 Spike(
                     kind=row.kind,
@@ -117,16 +121,12 @@ class Spikes(Repository):
         return frozenset(tx.scalars(sa.select(alerts.c.domain).where(open_, alerts.c.workspace == workspace)))
 
     @reads
-    def origins(self, tx: Transaction, workspace: str, *, since: float) -> Sequence[Origin]:
-        """What came since then, by domain and sequence together, the most first."""
-        by = (sightings.c.kind, sightings.c.domain, sightings.c.sequence)
-        query = (
-            sa.select(*by, sa.func.count().label("count"))
-            .where(sightings.c.workspace == workspace, sightings.c.at >= since, sightings.c.kind.in_(SPIKING))
-            .group_by(*by)
-            .order_by(sa.func.count().desc(), *by)
-        )
-        return [Origin(**row._asdict()) for row in tx.execute(query)]
+    def whole_days(self, tx: Transaction, workspace: str) -> WholeDays:
+        """What came since yesterday (UTC), or since the first day later of which every delivery is known."""
+        known_from = first_whole_day(heard_since(tx, workspace), since=tx.now - DAY)
+        if known_from is None or known_from > tx.now:
+            return WholeDays(since=float("inf") if known_from is None else known_from)
+        return WholeDays(since=known_from, counts=_counts(_origins(tx, workspace, since=known_from)))
 
     @writes
     def show(
@@ -190,15 +190,24 @@ def _repaint(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
     return tx.execute(again).rowcount == 1
 
 
-def _count(tx: Transaction, workspace: str, *, since: float) -> Counts:
-    found: dict[tuple[str, Subject], int] = {}
-    for scope, column in SCOPES.items():
-        query = (
-            sa.select(sightings.c.kind, column, sa.func.count())
-            .where(sightings.c.workspace == workspace, sightings.c.at >= since)
-            .where(sightings.c.kind.in_(SPIKING), column != "")
-            .group_by(sightings.c.kind, column)
-        )
-        for kind, name, count in tx.execute(query):
-            found[kind, Subject(scope=scope, name=name)] = count
+_BY = (sightings.c.kind, sightings.c.domain, sightings.c.sequence)
+_ORIGINS = (
+    sa.select(*_BY, sa.func.count().label("count"))
+    .where(sightings.c.workspace == sa.bindparam("of"), sightings.c.at >= sa.bindparam("since"))
+    .where(sightings.c.kind.in_(SPIKING))
+    .group_by(*_BY)
+    .order_by(sa.func.count().desc(), *_BY)
+)
+
+
+def _origins(tx: Transaction, workspace: str, *, since: float) -> Sequence[Origin]:
+    return [Origin(**row._asdict()) for row in tx.execute(_ORIGINS, {"of": workspace, "since": since})]
+
+
+def _counts(origins: Sequence[Origin]) -> Counts:
+    found: Counter[tuple[str, Subject]] = Counter()
+    for one in origins:
+        for scope, name in (("domain", one.domain), ("sequence", one.sequence)):
+            if name:
+                found[one.kind, Subject(scope=scope, name=name)] += one.count
     return found

@@ -10,7 +10,7 @@ from bot.alerts import rendering
 from bot.alerts.spike import Figure, over_card, spike_card
 from bot.jobs import spikes
 from bot.store import Store
-from bot.store.alerts.spikes import Subject
+from bot.store.alerts.spikes import Subject, WholeDays
 from bot.store.queue.outbox import PlannedPost
 from shared.api.event_kinds import SPIKING
 from shared.domain.alert_settings import SpikeRule
@@ -121,11 +121,10 @@ async def test_a_share_is_of_days_of_which_every_bounce_is_known(store: Store, c
     midnight = clock.now - clock.now % DAY
     clock.now = midnight + 8 * HOUR
     await arrive(store, bounce(0))
-    found = await store.spikes.tallies("default", since=clock.now - HOUR)
-    assert (found.days_from, found.today) == (midnight + DAY, {})
+    assert await store.spikes.whole_days("default") == WholeDays(since=midnight + DAY)
     clock.now = midnight + DAY + 8 * HOUR
     await arrive(store, bounce(1))
-    found = await store.spikes.tallies("default", since=clock.now - HOUR)
-    assert (found.days_from, [*found.today.values()]) == (midnight + DAY, [1])
+    found = await store.spikes.whole_days("default")
+    assert (found.since, [*found.counts.values()]) == (midnight + DAY, [1])
     clock.now = midnight + 4 * DAY
-    assert (await store.spikes.tallies("default", since=clock.now)).days_from == midnight + 3 * DAY
+    assert (await store.spikes.whole_days("default")).since == midnight + 3 * DAY

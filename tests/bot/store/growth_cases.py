@@ -249,7 +249,7 @@ ALERTS: Mapping[str, Case] = {
     ),
     "Spikes.tallies": lists("it counts what came lately", lambda one: one.store.spikes.tallies(one.workspace, since=one.now - HOUR)),
     "Spikes.paused_domains": lists(LISTED, lambda one: one.store.spikes.paused_domains(one.workspace)),
-    "Spikes.origins": lists("it counts what came lately", lambda one: one.store.spikes.origins(one.workspace, since=one.now - HOUR)),
+    "Spikes.whole_days": lists("it counts what came lately", lambda one: one.store.spikes.whole_days(one.workspace)),
     "Spikes.show": flat(
         lambda one: one.store.spikes.show(one.workspace, _domain("new.example"), ["lead.bounced"], NOTE)
     ),
