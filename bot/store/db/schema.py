@@ -131,7 +131,17 @@ _PAUSED = (alerts.c.kind == "domain.paused") & alerts.c.recovered_at.is_(None)
 partial_index("ix_alerts_not_recovered", alerts.c.received_at, alerts.c.workspace, where=_PAUSED)
 sa.Index("ix_alerts_kind", alerts.c.workspace, alerts.c.kind, alerts.c.received_at)
 _UNCLAIMED = (alerts.c.kind == "reply.interested") & alerts.c.waiting_since.is_not(None)
-partial_index("ix_alerts_unclaimed", alerts.c.workspace, alerts.c.received_at, alerts.c.id, where=_UNCLAIMED)
+# With all that a query names, also the kind, which is the same in all rows: SQLite takes the index of all alerts of a
+# kind if this one is not enough by itself.
+partial_index(
+    "ix_alerts_unclaimed",
+    alerts.c.workspace,
+    alerts.c.kind,
+    alerts.c.received_at,
+    alerts.c.id,
+    alerts.c.waiting_since,
+    where=_UNCLAIMED,
+)
 partial_index(
     "ix_alerts_claimed_at", alerts.c.workspace, alerts.c.claimed_at, where=alerts.c.claimed_at.is_not(None)
 )

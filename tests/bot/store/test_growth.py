@@ -16,7 +16,7 @@ from pydantic import SecretStr
 import bot.store
 from bot.store import Store
 from bot.store.db.engine import Repository
-from bot.store.db.schema import deliveries, sightings
+from bot.store.db.schema import alerts, deliveries, sightings
 from bot.store.queue.leases import LeaseTimings
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
@@ -138,6 +138,27 @@ async def test_spikes_are_looked_for_in_what_came_lately_only(store: Store, cloc
         await store.spikes.tallies(WORKSPACE, since=clock.now - HOUR)
     assert work.most_read[0] < 20, work.most_read
     assert not (await store.spikes.tallies(WORKSPACE, since=clock.now - HOUR)).recent
+
+
+async def test_unclaimed_replies_are_found_without_those_that_are_done(
+    store: Store, clock: ManualClock
+) -> None:
+    done = [
+        delivered(n, "reply.interested", b"{}", at=clock.now - 2 * DAY - n, pending=False)
+        for n in range(2_000)
+    ]
+    told = [
+        {"id": f"al_{one['id']}", "delivery_id": one["id"], "workspace": WORKSPACE, "kind": "reply.interested",
+         "received_at": one["received_at"], "handled_at": clock.now - DAY}
+        for one in done
+    ]  # fmt: skip
+    with store.database.engine.begin() as connection:
+        connection.execute(sa.insert(deliveries), done)
+        connection.execute(sa.insert(alerts), told)
+    with database_work(store.database.engine) as work:
+        await store.records.summary(WORKSPACE)
+        await store.records.open_replies(WORKSPACE)
+    assert work.most_read[0] < 20, work.most_read
 
 
 async def test_status_reads_the_deliveries_of_a_day_only(store: Store, clock: ManualClock) -> None:
