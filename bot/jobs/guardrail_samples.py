@@ -17,7 +17,9 @@ from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
 from shared.domain.records import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
 from shared.domain.snapshot import service_day
+from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
+from shared.guardrails.rule import subject_key
 from shared.history import History, HistoryUnavailable
 
 EVERY = 300.0
@@ -152,15 +154,23 @@ def _health(inbox: Inbox, *, day: date, at: float) -> CountSample:
 def _summed(
     scope: str, names: Mapping[str, str], rows: Sequence[StatsRow], *, day: date, at: float
 ) -> list[CountSample]:
-    found: dict[str, list[int]] = {}
+    """Rows by name, as deliveries have no other; a count that one of several rows doesn't have is unknown."""
+    found: dict[str, list[StatsRow]] = {}
+    written: dict[str, str] = {}
     for row in rows:
         name = names.get(row.group, row.group)
-        sums = found.setdefault(name.casefold() if scope == "inbox" else name, [0, 0, 0])
-        for place, value in enumerate((row.sends, row.replies, row.positive_replies)):
-            sums[place] += value or 0
+        key = name.casefold() if scope == "inbox" else written.setdefault(subject_key(name), name)
+        found.setdefault(key, []).append(row)
+    sums = {name: totals(some) for name, some in found.items()}
     return [
         CountSample(
-            scope=scope, key=name, day=number_of(day), at=at, sends=sends, replies=replies, positive=positive
+            scope=scope,
+            key=name,
+            day=number_of(day),
+            at=at,
+            sends=one.sends,
+            replies=one.replies,
+            positive=one.positive_replies,
         )
-        for name, (sends, replies, positive) in found.items()
+        for name, one in sums.items()
     ]

@@ -26,6 +26,7 @@ from shared.domain.alert_settings import Routing, SpikeRule
 from shared.domain.card import Card
 from shared.domain.evidence import Rate, rate_of
 from shared.domain.snapshot import service_day
+from shared.domain.totals import totals
 from shared.domain.wall_clock import moment
 
 EVERY = 10.0
@@ -197,11 +198,12 @@ class SpikeWatch:
 
 
 def _summed(scope: str, rows: Sequence[tuple[str, StatsRow]]) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
+    """The sends by name, without those of which a part is unknown."""
+    found: dict[tuple[str, str], list[StatsRow]] = {}
     for name, row in rows:
-        key = (scope, name.casefold())
-        found[key] = found.get(key, 0) + (row.sends or 0)
-    return found
+        found.setdefault((scope, name.casefold()), []).append(row)
+    sums = {key: totals(some).sends for key, some in found.items()}
+    return {key: sends for key, sends in sums.items() if sends is not None}
 
 
 def is_spike(count: int, *, share: Rate | None, rule: SpikeRule) -> bool:

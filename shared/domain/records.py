@@ -42,16 +42,19 @@ class Happening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountSample:
-    """How far the counts of one service day stood at a moment, for a sequence's name or an inbox's address."""
+    """How far the counts of one service day stood at a moment, for a sequence's name or an inbox's address.
+
+    A count is None where the service left it out.
+    """
 
     scope: str
     key: str
     day: int
     """Days since 1970-01-01."""
     at: float
-    sends: int = 0
-    replies: int = 0
-    positive: int = 0
+    sends: int | None = 0
+    replies: int | None = 0
+    positive: int | None = 0
     health: float | None = None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shared.api.models import COUNTS, StatsRow
@@ -18,10 +18,11 @@ def rate(part: float | None, whole: float | None) -> float | None:
 def totals(rows: Iterable[StatsRow], *, group: str = "total") -> StatsRow:
     """The sum of the rows; a count that one row does not know is unknown in all."""
     known = list(rows)
-    counts: dict[str, Any] = {name: _total([getattr(row, name) for row in known]) for name in COUNTS}
+    counts: dict[str, Any] = {name: total([getattr(row, name) for row in known]) for name in COUNTS}
     return StatsRow(group=group, **counts)
 
 
-def _total(values: list[int | None]) -> int | None:
+def total(values: Sequence[int | None]) -> int | None:
+    """The sum; None if one of them is unknown."""
     numbers = [value for value in values if value is not None]
     return sum(numbers) if len(numbers) == len(values) else None

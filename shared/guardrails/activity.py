@@ -24,7 +24,9 @@ COUNTED = ("sends", Metric.REPLIES, Metric.POSITIVE)
 
 NEXT_READING = 900.0
 """Seconds until the next reading of the service, at most, while it is read regularly."""
-LARGEST = 2**32 - 1
+UNKNOWN = 2**32 - 1
+"""In the place of a count that the service left out."""
+LARGEST = UNKNOWN - 1
 """The largest count that is kept."""
 
 
@@ -40,7 +42,7 @@ class Daily:
         self.days, self.at = array("I"), array("d")
         self.values = {name: array("I") for name in COUNTED}
 
-    def add(self, day: int, at: float, values: Iterable[int]) -> None:
+    def add(self, day: int, at: float, values: Iterable[int | None]) -> None:
         """Take in a reading, the counts in the order of `COUNTED`; usually it is the newest."""
         if not self.days or (day, at) > (self.days[-1], self.at[-1]):
             place = len(self.days)
@@ -56,8 +58,11 @@ class Daily:
         for column, value in zip(self.values.values(), values, strict=True):
             column.insert(place, _kept(value))
 
-    def between(self, metric: Metric | str, start: float, end: float, *, generous: bool) -> int:
-        """The count within a window; where the readings are sparse the largest that can be true, or the smallest."""
+    def between(self, metric: Metric | str, start: float, end: float, *, generous: bool) -> int | None:
+        """The count within a window; where the readings are sparse the largest that can be true, or the smallest.
+
+        None where the reading that ends a day, or the window, doesn't have it.
+        """
         days, at, values = self.days, self.at, self.values[metric]
         total = first = 0
         while first < len(days):
@@ -66,24 +71,32 @@ class Daily:
             on_its_day = day * DAY <= at[first] <= (day + 1) * DAY
             begins = day * DAY if on_its_day else at[first]  # a service in a test has its own clock
             if begins <= end and at[after - 1] > start:
-                upper = values[after - 1]
-                if at[after - 1] > end:
-                    upper = self._at(values, first, after, end, late=generous)
-                lower = self._at(values, first, after, start, late=not generous) if begins < start else 0
-                total += max(0, upper - lower)
+                last = after - 1
+                if at[last] > end:
+                    last = self._place(first, after, end, late=generous)
+                upper = values[last] if last >= first else 0
+                if upper == UNKNOWN:
+                    return None
+                place = first - 1
+                if begins < start:
+                    place = self._place(first, after, start, late=not generous)
+                # A count that is unknown when the window begins is taken for the next one that makes it so large or small.
+                while first <= place <= last and values[place] == UNKNOWN:
+                    place += -1 if generous else 1
+                total += max(0, upper - (values[place] if place >= first else 0))
             first = after
         return total
 
-    def _at(self, values: array[int], first: int, after: int, when: float, *, late: bool) -> int:
-        """The value of a day at the last reading until then, or at the first one after it."""
+    def _place(self, first: int, after: int, when: float, *, late: bool) -> int:
+        """The last reading of a day until then, or the first one after it; `first` - 1: there is none."""
         place = bisect_right(self.at, when, first, after)
         if late and not (place > first and self.at[place - 1] == when):
-            return values[min(place, after - 1)]
-        return values[place - 1] if place > first else 0
+            return min(place, after - 1)
+        return place - 1
 
 
-def _kept(value: int) -> int:
-    return min(max(value, 0), LARGEST)
+def _kept(value: int | None) -> int:
+    return UNKNOWN if value is None else min(max(value, 0), LARGEST)
 
 
 class Scores:
@@ -194,23 +207,29 @@ class Activity:
     def counted(
         self, metric: Metric | str, scope: Scope, *, start: float, end: float, generous: bool = False
     ) -> Counter:
-        """How much the stats counted in a window, by subject: `sends`, replies or positive replies."""
+        """How much the stats counted in a window, by subject: `sends`, replies or positive replies.
+
+        A subject is left out where the service left out its count, or that of one of its inboxes or sequences.
+        """
         place = ("counted", metric, scope, start, end, generous)
         if place not in self._cache:
-            self._cache[place] = self._counted(metric, scope, start=start, end=end, generous=generous)
+            counts = self._counted(metric, scope, start=start, end=end, generous=generous)
+            self._cache[place] = {key: count for key, count in counts.items() if count is not None}
         return self._cache[place]  # type: ignore[return-value] # only this method writes under this place
 
     def _counted(
         self, metric: Metric | str, scope: Scope, *, start: float, end: float, generous: bool
-    ) -> dict[str, int]:
-        if scope in {Scope.DOMAIN, Scope.WORKSPACE}:
-            finer = Scope.INBOX if scope is Scope.DOMAIN else Scope.SEQUENCE
-            summed: defaultdict[str, int] = defaultdict(int)
-            for key, count in self.counted(metric, finer, start=start, end=end, generous=generous).items():
-                summed[domain_of(key) if scope is Scope.DOMAIN else WORKSPACE_KEY] += count
-            return dict(summed)
-        known = self._counts.get(scope, {}) if metric in COUNTED else {}
-        return {key: one.between(metric, start, end, generous=generous) for key, one in known.items()}
+    ) -> Mapping[str, int | None]:
+        if scope not in {Scope.DOMAIN, Scope.WORKSPACE}:
+            known = self._counts.get(scope, {}) if metric in COUNTED else {}
+            return {key: one.between(metric, start, end, generous=generous) for key, one in known.items()}
+        finer = Scope.INBOX if scope is Scope.DOMAIN else Scope.SEQUENCE
+        summed: dict[str, int | None] = {}
+        for key, count in self._counted(metric, finer, start=start, end=end, generous=generous).items():
+            whole = domain_of(key) if scope is Scope.DOMAIN else WORKSPACE_KEY
+            so_far = summed.get(whole, 0)
+            summed[whole] = None if so_far is None or count is None else so_far + count
+        return summed
 
     def health(self, scope: Scope, *, at: float) -> Mapping[str, float]:
         """The score of each inbox, or the lowest of each domain, or of all."""

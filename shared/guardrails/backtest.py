@@ -29,7 +29,7 @@ class Firing:
     label: str
     subject: str
     note: str
-    sends: int = 0
+    sends: int | None = 0
     bounces: int = 0
     held_back: bool = False
     """A limit of the rule would have kept it from pausing: it would only have suggested."""
@@ -44,8 +44,10 @@ class Backtest:
     firings: tuple[Firing, ...] = ()
 
     @property
-    def sends(self) -> int:
-        return sum(one.sends for one in self.firings)
+    def sends(self) -> int | None:
+        """None where they are unknown for a firing."""
+        known = [one.sends for one in self.firings if one.sends is not None]
+        return sum(known) if len(known) == len(self.firings) else None
 
     @property
     def bounces(self) -> int:
@@ -83,10 +85,11 @@ def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> Bac
 def _firing(
     rule: Rule, activity: Activity, one: Finding, *, now: float, end: float, held_back: bool
 ) -> Firing:
-    sends = bounces = 0
+    sends: int | None = 0
+    bounces = 0
     if rule.action is not Action.TELL and not held_back:
         until = min(end, now + _length(rule))
-        sends = activity.counted("sends", rule.scope, start=now, end=until).get(one.subject, 0)
+        sends = activity.counted("sends", rule.scope, start=now, end=until).get(one.subject)
         kind = EVENT_OF[Metric.BOUNCES]
         bounces = activity.happened(kind, rule.scope, start=now, end=until).get(one.subject, 0)
     return Firing(
@@ -134,8 +137,8 @@ def _levels(rule: Rule, activity: Activity, day: int, result: Backtest) -> Mappi
 
 
 def _value(metric: Metric, values: Mapping[str, float], subject: str) -> float | None:
-    found = values.get(subject)
-    return found if found is not None or metric is Metric.HEALTH else 0.0
+    """Events that didn't happen are none; a score or a count of the stats that is missing is unknown."""
+    return values.get(subject, 0.0 if metric in EVENT_OF else None)
 
 
 def _foremost(metric: Metric, found: Sequence[Mapping[str, float]]) -> list[str]:

@@ -130,7 +130,9 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Ite
     sent = activity.counted("sends", rule.scope, start=start, end=end)
     answered = activity.counted(condition.metric, rule.scope, start=start, end=end, generous=True)
     for key, sends in sent.items():
-        count, enough = answered.get(key, 0), sends >= condition.sends
+        if (count := answered.get(key)) is None:
+            continue
+        enough = sends >= condition.sends
         rate = count / sends if sends else None
         value, limit = rate, condition.limit / 100
         if condition.test is Comparison.SILENCE:
@@ -150,13 +152,14 @@ def _answers(rule: Rule, activity: Activity, *, start: float, end: float) -> Ite
 
 
 def _baseline(rule: Rule, activity: Activity, key: str, *, start: float) -> float | None:
-    """The rate before the window; None: too little was sent then."""
+    """The rate before the window; None: too little was sent then, or it is unknown."""
     condition = rule.condition
     begin = start - BASELINE_WINDOWS * condition.window.total_seconds()
-    sends = activity.counted("sends", rule.scope, start=begin, end=start).get(key, 0)
-    if sends < condition.sends:
+    sends = activity.counted("sends", rule.scope, start=begin, end=start).get(key)
+    count = activity.counted(condition.metric, rule.scope, start=begin, end=start).get(key)
+    if sends is None or count is None or sends < condition.sends:
         return None
-    return activity.counted(condition.metric, rule.scope, start=begin, end=start).get(key, 0) / sends
+    return count / sends
 
 
 def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iterable[Finding]:

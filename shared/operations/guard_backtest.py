@@ -16,7 +16,7 @@ from shared.guardrails.backtest import Backtest, backtest, charts
 from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, subject_key
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
-from shared.text.formats import show_exact_span, show_number, show_time
+from shared.text.formats import show_count, show_exact_span, show_number, show_time
 
 LOOK_BACK = timedelta(days=30)
 SHOWN = 8
@@ -108,7 +108,7 @@ def _facts(rule: Rule, result: Backtest) -> tuple[Fact, ...]:
     if not result.firings or rule.action is Action.TELL:
         return ()
     return (
-        Fact(label="Sends", value=f"{result.sends:,}"),
+        Fact(label="Sends", value=show_count(result.sends)),
         Fact(label="Bounces", value=f"{result.bounces:,}"),
     )
 

@@ -11,7 +11,7 @@ from shared.commands.arguments import Inboxes, clip, did_you_mean
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
-from shared.domain.totals import rate
+from shared.domain.totals import rate, total
 from shared.domain.workspace_verdict import judge_domains
 from shared.operations.context import CommandContext
 from shared.text.formats import show_number
@@ -91,8 +91,7 @@ def _table(domains: Iterable[DomainHealth], inboxes: list[Inbox], thresholds: Th
 
 
 def _domain_row(domain: DomainHealth, members: list[Inbox]) -> Row:
-    limits = [inbox.daily_limit for inbox in members]
-    limit = None if None in limits else sum(filter(None, limits))
+    limit = total([inbox.daily_limit for inbox in members])
     word = "; ".join(domain.reasons) or "healthy"
     count = show_number(domain.inboxes, "inbox")
     cells = (domain.domain, domain.lowest, rate(domain.lowest, 100), limit, count, word)

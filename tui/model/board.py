@@ -307,10 +307,9 @@ def _days(snapshot: Snapshot, name: str) -> tuple[int | None, ...]:
 
 def _capacity(inboxes: Sequence[Inbox] | None) -> int | None:
     """Of the inboxes that may send; unknown where one limit is."""
-    limits = [inbox.daily_limit for inbox in inboxes or () if inbox.status != "resting"]
-    if inboxes is None or any(limit is None for limit in limits):
+    if inboxes is None:
         return None
-    return sum(limit for limit in limits if limit is not None)
+    return totals.total([inbox.daily_limit for inbox in inboxes if inbox.status != "resting"])
 
 
 def _stamps(snapshot: Snapshot, *, intervals: Mapping[str, float]) -> dict[str, Stamp]:

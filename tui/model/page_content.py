@@ -160,12 +160,12 @@ def _domain(name: str, board: Board) -> Page | None:
         return None
     lines = tuple(line for line in board.inboxes if line.inbox.domain == name)
     sent = tuple(line.stats for line in lines if line.stats)
-    limits = tuple(line.inbox.daily_limit for line in lines if line.inbox.daily_limit is not None)
+    limits = [line.inbox.daily_limit for line in lines]
     stood = ((word, getattr(domain, word)) for word in health.KINDS)
     facts = (
         Fact(label="Inboxes", value=", ".join(f"{n:,} {word.replace('_', ' ')}" for word, n in stood if n)),
         Fact(label="Lowest health", value=_score(domain.lowest), tone=domain.tone),
-        Fact(label="Daily limit", value=show_count(sum(limits) if limits else None)),
+        Fact(label="Daily limit", value=show_count(totals.total(limits))),
         *_counts(totals.totals(sent, group=name) if sent else None),
     )
     listing = Listing.inboxes("Its inboxes", lines)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,6 +47,8 @@ SAMPLES_AT_ONCE = 250
 """Rows that one transaction writes or deletes, so that the intake never waits long."""
 MARK = {"workspace": ALL, "day": 0, "slot": 0, "scope": "thinned", "key": ""}
 """The row whose time says until when everything is thinned; of no workspace, so that nothing counts it."""
+LEFT_OUT = -1
+"""In the place of a count that the service left out."""
 _SAMPLE = [
     samples.c[name] for name in ("scope", "key", "day", "at", "sends", "replies", "positive", "health")
 ]
@@ -160,7 +162,7 @@ class Guardrails(Repository):
     def samples(self, tx: Transaction, workspace: str, since: float) -> Sequence[CountSample]:
         which = (samples.c.workspace == workspace) & (samples.c.at >= since)
         query = sa.select(*_SAMPLE).where(which).order_by(samples.c.at)
-        return [CountSample(**row._asdict()) for row in tx.execute(query)]
+        return [_sample(row) for row in tx.execute(query)]
 
     @reads
     def sampled(
@@ -177,11 +179,8 @@ class Guardrails(Repository):
             kept = (ranked.c.rank == 1) | (ranked.c.scope == POLL)  # between readings lie outages
             query = sa.select(ranked.c.workspace, *(ranked.c[one.name] for one in _SAMPLE)).where(kept)
         return [
-            (name, CountSample(scope=scope, key=key, day=day, at=at, sends=sends, replies=replies, positive=positive, health=health))
-            for name, scope, key, day, at, sends, replies, positive, health in tx.execute(
-                query.order_by(query.selected_columns.at)
-            )
-        ]  # fmt: skip
+            (name, _sample(values)) for name, *values in tx.execute(query.order_by(query.selected_columns.at))
+        ]
 
     @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
@@ -197,11 +196,15 @@ class Guardrails(Repository):
         sends = sa.func.sum(sa.case((c.scope == "sequence", c.sends), else_=0))
         closed = sa.func.max(sa.case((c.scope == CLOSED, 1), else_=0)) == 1
         query = sa.select(c.day, sends).where(whole, c.scope.in_(["sequence", CLOSED]))
-        return {day: int(count) for day, count in tx.execute(query.group_by(c.day).having(closed))}
+        complete = closed & (sa.func.min(c.sends) > LEFT_OUT)
+        return {day: int(count) for day, count in tx.execute(query.group_by(c.day).having(complete))}
 
     async def keep(self, workspace: str, new: Sequence[CountSample]) -> None:
         """Keep counts: the newest of each slot. What comes last is written last."""
-        rows = [{"workspace": workspace, "slot": int(one.at % 86_400 // SLOT), **asdict(one)} for one in new]
+        rows = [
+            {"workspace": workspace, "slot": int(one.at % 86_400 // SLOT), **asdict(one), **_counts(one)}
+            for one in new
+        ]
         for portion in portions(rows, SAMPLES_AT_ONCE):
             await self._keep(portion)
 
@@ -275,6 +278,19 @@ class Guardrails(Repository):
     @writes
     def _mark(self, tx: Transaction, until: float) -> None:
         tx.execute(tx.upsert(samples, "at").values(at=until, **MARK))
+
+
+def _counts(one: CountSample) -> dict[str, int]:
+    counts = {"sends": one.sends, "replies": one.replies, "positive": one.positive}
+    return {name: LEFT_OUT if count is None else count for name, count in counts.items()}
+
+
+def _sample(values: Iterable[Any]) -> CountSample:
+    scope, key, day, at, sends, replies, positive, health = values
+    sends, replies, positive = (None if one == LEFT_OUT else one for one in (sends, replies, positive))
+    return CountSample(
+        scope=scope, key=key, day=day, at=at, sends=sends, replies=replies, positive=positive, health=health
+    )
 
 
 def _switch(workspace: str, rule: str) -> sa.Delete:

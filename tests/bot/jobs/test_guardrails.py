@@ -11,10 +11,11 @@ import pytest
 from bot.commands.bulk_pause import BulkPause
 from bot.jobs import guardrail_acts, guardrail_samples
 from bot.jobs.guardrails import GuardrailWatch
+from bot.store import Store
 from bot.store.alerts.confirmations import Verdict
 from shared.commands import parse
 from shared.commands.arguments import OnSequences
-from shared.domain.records import RecordsUnavailable, Switch, number_of
+from shared.domain.records import CLOSED, CountSample, RecordsUnavailable, Switch, number_of
 from shared.guardrails.activity import Activity
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
@@ -290,6 +291,32 @@ async def test_days_that_are_over_are_read_once_and_known_to_backtests(
     last = number_of(date.fromisoformat(yesterday))
     found = await guarded.store.guardrails.sends_of_days("default", [last, last - 1, last - 40])
     assert found == {last: 120, last - 1: 0}
+
+
+async def test_no_rule_misses_replies_that_the_service_left_out(guarded: GuardedWorkspace) -> None:
+    """Also not of a name that two sequences share, nor after a restart."""
+    await guarded.rule("notify about sequence when no replies after 50 sends in 24h")
+    guarded.sent(100)
+    rows = guarded.remote.stats["sequence", guarded.today]
+    del rows[0]["replies"]
+    rows.append({"group": "Q3 founders", "sends": 5, "replies": 0})
+    assert await guarded.advance() == []
+    known = [one for one in await guarded.store.guardrails.samples("default", 0.0) if one.scope == "sequence"]
+    assert {(one.sends, one.replies) for one in known} == {(105, None)}
+    rows[0]["replies"] = 0
+    assert len(await guarded.advance(10 * 60)) == 1
+
+
+async def test_the_sends_of_a_day_are_unknown_where_those_of_a_sequence_are(store: Store) -> None:
+    whole = [
+        CountSample(scope="sequence", key=f"Q{number}", day=day, at=day * 86_400.0 + 86_000, sends=sends)
+        for number, (day, sends) in enumerate([(20_000, 7), (20_000, 8), (20_001, 7), (20_001, None)])
+    ]
+    whole += [
+        CountSample(scope=CLOSED, key="", day=day, at=day * 86_400.0 + 86_000) for day in (20_000, 20_001)
+    ]
+    await store.guardrails.keep("default", whole)
+    assert await store.guardrails.sends_of_days("default", [20_000, 20_001]) == {20_000: 15}
 
 
 async def test_old_counts_are_thinned_to_one_an_hour(guarded: GuardedWorkspace) -> None:

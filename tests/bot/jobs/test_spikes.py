@@ -13,6 +13,7 @@ from bot.store import Store
 from bot.store.alerts.spikes import Subject, WholeDays
 from bot.store.queue.outbox import PlannedPost
 from shared.api.event_kinds import SPIKING
+from shared.api.models import StatsRow
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.evidence import Rate
 from shared.domain.wall_clock import DAY
@@ -45,6 +46,17 @@ def test_the_card_of_a_spike_says_how_far_its_share_can_be_trusted(share: Rate |
     figure = Figure(kind="lead.bounced", count=10, share=share)
     card = spike_card(Subject(scope="domain", name="mail.example"), [figure], rule=SpikeRule(), since=0.0)
     assert card.facts[1].value == shown
+
+
+def test_sends_of_a_name_are_unknown_where_a_part_is() -> None:
+    rows = [
+        ("Q3", StatsRow(group="1", sends=7)),
+        ("q3", StatsRow(group="2", sends=8)),
+        ("Q4", StatsRow(group="3", sends=9)),
+    ]
+    assert spikes._summed("sequence", rows) == {("sequence", "q3"): 15, ("sequence", "q4"): 9}
+    rows.append(("Q3", StatsRow(group="4", sends=None)))
+    assert spikes._summed("sequence", rows) == {("sequence", "q4"): 9}
 
 
 async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(

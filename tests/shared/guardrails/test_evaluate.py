@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -27,7 +28,7 @@ def bounces(
     ]
 
 
-def sent(count: int, *, key: str = "Q3", scope: str = "sequence", **more: int) -> list[CountSample]:
+def sent(count: int, *, key: str = "Q3", scope: str = "sequence", **more: int | None) -> list[CountSample]:
     """So many sends today before noon, and readings every five minutes since yesterday."""
     return [CountSample(scope=scope, key=key, day=TODAY, at=NOW - 7200, sends=count, **more)]
 
@@ -100,6 +101,45 @@ def test_silence_needs_enough_sends_and_not_one_reply() -> None:
     assert [one.nearness for one in evaluate(rule, activity((), sent(150, replies=1)), now=NOW)] == [None]
     assert [one.holds for one in evaluate(rule, activity((), sent(199)), now=NOW)] == [False]
     assert [one.holds for one in evaluate(rule, activity((), sent(500, replies=1)), now=NOW)] == [False]
+
+
+SILENCE = parse("notify about sequence when no replies after 50 sends in 24h")
+
+
+def test_replies_that_the_service_left_out_are_not_missing() -> None:
+    assert holding(SILENCE, activity(samples=sent(100)), now=NOW)
+    assert evaluate(SILENCE, activity(samples=sent(100, replies=None)), now=NOW) == []
+    rate = parse("notify about sequence when replies < 1% of at least 50 sends in 24h")
+    assert evaluate(rate, activity(samples=sent(100, replies=None)), now=NOW) == []
+
+
+def test_a_count_is_known_again_from_the_next_reading_that_has_it() -> None:
+    later = CountSample(scope="sequence", key="Q3", day=TODAY, at=NOW - 3600, sends=120, replies=0)
+    assert holding(SILENCE, activity(samples=[*sent(100, replies=None), later]), now=NOW)
+    left_out = replace(later, at=NOW - 1800, replies=None)
+    assert holding(SILENCE, activity(samples=[*sent(100), later, left_out]), now=NOW) == []
+
+
+@pytest.mark.parametrize(("replies", "fires"), [((3, None, 3), ["q3"]), ((None, None, 3), [])])
+def test_replies_since_a_reading_that_left_them_out_are_counted_from_the_one_before(
+    replies: tuple[int | None, ...], fires: list[str]
+) -> None:
+    """Rather too many than too few: from nothing, where none was before."""
+    at = (NOW - 8 * 3600, NOW - 7 * 3600, NOW - 3600)
+    known = [
+        CountSample(scope="sequence", key="Q3", day=TODAY, at=when, sends=100 * number, replies=count)
+        for number, (when, count) in enumerate(zip(at, replies, strict=True))
+    ]
+    rule = parse("notify about sequence when no replies after 50 sends in 7h")
+    assert [one.subject for one in holding(rule, activity(samples=known), now=NOW)] == fires
+
+
+def test_a_domain_is_unknown_where_one_of_its_inboxes_is() -> None:
+    whole = parse("pause domain when bounces > 5% of at least 50 sends in 24h")
+    inboxes = sent(60, key="a@acme.com", scope="inbox")
+    assert holding(whole, activity(bounces(8), inboxes), now=NOW)
+    left_out = CountSample(scope="inbox", key="b@acme.com", day=TODAY, at=NOW - 7200, sends=None)
+    assert evaluate(whole, activity(bounces(8), [*inboxes, left_out]), now=NOW) == []
 
 
 def test_a_rate_is_below_its_baseline_only_where_chance_is_unlikely() -> None:
