@@ -69,7 +69,8 @@ def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | No
         return kinds.turned(alert)
     if kind.draws == "again":
         return kinds.again(alert, at=moment(post.created_at))
-    return kinds.condensed(alert) if post.condensed else kinds.card(alert)
+    drawn = kinds.condensed(alert) if post.condensed else kinds.card(alert)
+    return settled_card(drawn, post) if kind.draws == "direct" and is_settled(post) else drawn
 
 
 def is_settled(post: Post) -> bool:
@@ -119,7 +120,9 @@ def message(
 
 
 def _calls(post: Post) -> bool:
-    """Whether the post calls whom it mentions: only while it is needed, in the Slack workspace where they are."""
+    """Whether the post calls whom it mentions: only while it is needed, in the Slack workspace where they are, as they chose."""
+    if post.is_hushed:
+        return False
     if post.mention != "here" and split_id(post.mention)[0] != split_id(post.channel)[0]:
         return False
     if post.kind == ALERT:

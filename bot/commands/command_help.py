@@ -14,7 +14,7 @@ from shared.commands.tasks import IN_TASKS, TASKS, command_of
 from shared.domain.card import Button, Card, Tone
 from shared.operations.context import CommandContext
 
-FORMS = ("pause", "subscribe", "add", "guardrails")
+FORMS = ("pause", "subscribe", "add", "guardrails", "preferences")
 """The commands with a form."""
 _BUTTONS = (
     Button(label="Status", action=Status(), tone=Tone.GOOD),

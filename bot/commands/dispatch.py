@@ -25,6 +25,7 @@ from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
 from bot.commands.named_replies import NamedReply, read_named
+from bot.commands.own_preferences import OwnPreferences
 from bot.commands.plain_words import ask, is_another, name_command, offer_nearest
 from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
@@ -32,6 +33,7 @@ from bot.slack.permissions import Person, role_of
 from shared import commands, operations
 from shared.commands import COMMANDS, Invocation, Role, UsageError, find_command, invocation
 from shared.commands.arguments import Doctor, Replies
+from shared.commands.preferences import Preferences
 from shared.commands.requests import understand
 from shared.commands.table import Help
 from shared.domain.card import Action, Card
@@ -63,6 +65,7 @@ class CommandDispatcher:
         directory: UserDirectory,
         *,
         bot_commands: Mapping[str, BotCommand],
+        channel_of: Callable[[str], str],
         alert_changed: Callable[[], None],
         account_changed: Callable[[], None],
     ) -> None:
@@ -70,6 +73,7 @@ class CommandDispatcher:
         self._directory = directory
         self._several = len(contexts.settings.workspaces) > 1
         self._access = Access(contexts, directory)
+        self._preferences = OwnPreferences(contexts.store, channel_of=channel_of)
         self._runner = CommandRunner(contexts.store, self._access, account_changed=account_changed)
         self._alert_actions = AlertActions(
             contexts.store,
@@ -289,6 +293,8 @@ class CommandDispatcher:
                 return await self._bot_commands["replies"](
                     replace(context, page=page or 1, mine=mine), person
                 )
+            case Preferences():
+                return await self._preferences.run(readable.arguments, context, person)
             case Help(command=None) | Doctor():
                 return await self._bot_commands[readable.command.name](context, person)
         return await self._runner.run(readable, person, context=context)

@@ -91,6 +91,7 @@ class SlackApps:
                 "replies": OpenReplies(links=modals.links),
                 "doctor": SelfTest(slack=slack, socket_mode=socket_mode),
             },
+            channel_of=modals.home.channel_of,
             alert_changed=self.alert_changed,
             account_changed=self.account_changed,
         )

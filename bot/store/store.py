@@ -26,6 +26,7 @@ from bot.store.queue.routing import Deliveries
 from bot.store.queue.slack_state import SlackEvents
 from bot.store.records.digests import Digests
 from bot.store.records.erasure import Erasure
+from bot.store.records.people import People
 from bot.store.records.records import CommandRecords
 
 
@@ -51,6 +52,7 @@ class Store:
         self.lookups = Lookups(database, timings)
         self.outbox = Outbox(database)
         self.outcomes = Outcomes(database, timings)
+        self.people = People(database)
         self.records = CommandRecords(database)
         self.reminders = Reminders(database)
         self.repaints = Repaints(database)

@@ -15,6 +15,7 @@ from shared.commands.arguments import Arguments, Words, one_of
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.commands.periods import Report, Stats
+from shared.commands.preferences import Preferences
 
 
 class Role(StrEnum):
@@ -266,6 +267,18 @@ _TABLE = (
         summary="Recent changes: who, what, when and where",
         newest_only=True,
         examples=("audit",),
+    ),
+    Command(
+        arguments=Preferences,
+        usage="[mention|message|nothing] [quiet 20:00-08:00|off] [digest weekdays at 09:00|off] | forget",
+        summary="How the bot calls you: mentions or direct messages, quiet hours, a digest of your replies",
+        examples=(
+            "preferences",
+            "preferences message quiet 20:00-08:00",
+            "preferences digest weekdays at 09:00",
+            "preferences forget",
+        ),
+        faces=frozenset({Face.SLACK}),  # they are about messages in Slack
     ),
     Command(arguments=arguments.Whoami, summary="Your role and permissions", examples=("whoami",)),
     Command(

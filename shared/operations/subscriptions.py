@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, tzinfo
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import EVENT_KINDS
@@ -52,7 +53,7 @@ async def _digests(context: CommandContext, channel: str) -> str:
     names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
     times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
     texts = [
-        f"{_times(at)}{f' for {name}' if len(names) > 1 else ''}, next {_next(at, context)}"
+        f"{show_times(at)}{f' for {name}' if len(names) > 1 else ''}, next {_next(at, context)}"
         for name, at in times
         if at
     ]
@@ -221,11 +222,14 @@ def _with_zone(at: str, context: CommandContext) -> str:
     return " and ".join(str(replace(one, zone=one.zone or zone)) for one in _recurrences(at))
 
 
-def _times(at: str) -> str:
+def show_times(at: str) -> str:
     """`every day at 09:00 UTC and every Monday at 09:00 Europe/Berlin`."""
-    return " and ".join(
-        f"every {_named_days(one)} at {one.at:%H:%M} {one.zone or 'UTC'}" for one in _recurrences(at)
-    )
+    return " and ".join(map(show_recurrence, _recurrences(at)))
+
+
+def show_recurrence(one: Recurrence) -> str:
+    """`every Monday and Thursday at 09:00 Europe/Berlin`."""
+    return f"every {_named_days(one)} at {one.at:%H:%M} {one.zone or 'UTC'}"
 
 
 def _named_days(one: Recurrence) -> str:
@@ -239,8 +243,12 @@ def _named_days(one: Recurrence) -> str:
 
 
 def _next(at: str, context: CommandContext) -> str:
-    now = context.now()
-    return show_time(min(one.next_after(now) for one in _recurrences(at)), now=now, zone=context.zone)
+    return show_next(at, now=context.now(), zone=context.zone)
+
+
+def show_next(at: str, *, now: datetime, zone: tzinfo) -> str:
+    """When the next of these digests comes."""
+    return show_time(min(one.next_after(now) for one in _recurrences(at)), now=now, zone=zone)
 
 
 _SHOW = (
@@ -251,7 +259,7 @@ _SHOW = (
 
 def _digest_times(at: str | None, *, channel: str, context: CommandContext) -> Card:
     where = _mention_channel(channel)
-    title = f"Digest in {where}: {_times(at)}" if at else f"No digest is scheduled in {where}"
+    title = f"Digest in {where}: {show_times(at)}" if at else f"No digest is scheduled in {where}"
     text = (f"The next one is posted at {_next(at, context)}.",) if at else ()
     after = (Button(label="Turn off", action=Digest(action="off", channel=channel)),) if at else ()
     return Card(title=title, text=text, buttons=(*_SHOW, *after))

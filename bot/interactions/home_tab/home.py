@@ -23,7 +23,7 @@ from bot.interactions.home_tab.home_state import (
     viewed_workspace,
 )
 from bot.slack import permissions
-from bot.slack.directory import UserDirectory
+from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
 from bot.slack.web_api import SlackError, WebApi
 from bot.store.queue.alert_row import AlertRow
@@ -32,10 +32,11 @@ from shared.api.errors import OutreachError
 from shared.commands import COMMANDS
 from shared.commands.arguments import clip
 from shared.domain.records import OpenReply, RecordsUnavailable
-from shared.domain.wall_clock import moment
+from shared.domain.wall_clock import find_zone, moment
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
+from shared.text.slack_ids import split_id
 
 MOST_VISITORS = 2_000
 
@@ -60,6 +61,23 @@ class HomeTab:
         self._store, self._page = contexts.store, contexts.settings.links.lead
         self._chosen: dict[str, str] = {}
         """The workspace that each visitor has selected; empty: all."""
+        self._channels: dict[str, str] = {}
+
+    def channel_of(self, user: str) -> str:
+        """The person's direct messages with the bot, where this process knows them."""
+        return self._channels.get(user, "")
+
+    async def meet(self, user: str, channel: str) -> None:
+        """A person opened Home, in these direct messages."""
+        if not channel:
+            return
+        if len(self._channels) >= MOST_VISITORS:
+            self._channels.clear()
+        self._channels[user] = channel
+        try:
+            await self._store.people.meet(user, channel)
+        except RecordsUnavailable as error:  # their next visit says so again
+            log.info("direct messages not kept", error=str(error)[:200])
 
     async def show(
         self, user: str, *, view: Mapping[str, Any] | None = None, workspace: str | None = None
@@ -116,6 +134,8 @@ class HomeTab:
             self._each(shown, self._cache.domains, problem),
             self._each(shown, self._cache.sequences, problem),
         )
+        own = await _attempt(self._store.people.find(person.id), problem)
+        digests = await _attempt(self._digests(one, person), problem)
         return HomeState(
             now=datetime.now(UTC),
             workspaces=tuple(workspace.name for workspace in known),
@@ -126,9 +146,22 @@ class HomeTab:
             paused=paused or (),
             domains=domains,
             sequences=sequences,
+            own=own,
+            digests=digests or (),
+            zone=find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC,
             may_change=self._may_change(person),
             problem=_describe(problem),
         )
+
+    async def _digests(self, one: Workspace | None, person: Person) -> Sequence[tuple[str, str]]:
+        """The digests of the workspace in channels that this person may know, by their names."""
+        if one is None:
+            return ()
+        viewer, found = Viewer(user=person.id), []
+        for channel, at in await self._store.digests.scheduled(one.name, most=home_view.DIGESTS):
+            if split_id(channel)[0] == self._slack.team and await self._directory.sees(channel, viewer):
+                found.append((await self._directory.shown_name(channel, viewer), at))
+        return found
 
     def _may_change(self, person: Person) -> bool:
         rules = self._contexts.settings.roles

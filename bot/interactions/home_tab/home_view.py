@@ -16,6 +16,7 @@ from bot.blockkit import card_blocks, elements
 from bot.blockkit.actions import OnAlert, OpenForm, ShowHome, write_value
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.blockkit.tables import MARKS
+from bot.commands.own_preferences import EDIT, facts_of
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import DOMAIN, Inboxes, Resume, Sequences, Status
@@ -23,11 +24,12 @@ from shared.commands.pauses import Pause
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 from shared.domain.health import WORST_FIRST, worst
+from shared.operations.subscriptions import show_next, show_times
 from shared.text.formats import show_number, show_span
 from shared.text.sanitize import visible
 
 BLOCKS = 100
-WAITING, DOMAINS, SEQUENCES, CLAIMS, WORKSPACES = 8, 6, 14, 6, 40
+WAITING, DOMAINS, SEQUENCES, CLAIMS, WORKSPACES, DIGESTS = 8, 6, 14, 6, 40, 5
 OPTIONS, LONGEST = 100, 140
 NAME = 100
 
@@ -43,7 +45,11 @@ def view(standing: HomeState) -> dict[str, Any]:
         *_waiting("Yours", claims, standing, count=len(claims), most=CLAIMS, mine=True),
         *_paused(standing),
         *whole,
+        *_digests(standing),
     ]
+    # At the end, and never cut off.
+    own = _own(standing)
+    parts = [*parts[: BLOCKS - len(own)], *own]
     return {
         "type": "home",
         "callback_id": "home",
@@ -260,6 +266,30 @@ def _sequence(campaign: Campaign, standing: HomeState, one: str) -> Block:
         button = Button(label=kind.verb.capitalize(), action=action, workspace=standing.named(one))
         block["accessory"] = draw_button(button, 0).to_dict()
     return block
+
+
+def _digests(standing: HomeState) -> list[Block]:
+    if not standing.digests:
+        return []
+    drawn: list[Block] = [_divider(), _header("Digests")]
+    for channel, at in standing.digests:
+        text = f"{show_times(at)}, next {show_next(at, now=standing.now, zone=standing.zone)}"
+        drawn.append(_entry(visible(channel), text[:1].upper() + text[1:], bold=True))
+    return drawn
+
+
+def _own(standing: HomeState) -> list[Block]:
+    """What the person chose for themselves, and the form to change it."""
+    if standing.own is None:
+        return []
+    facts = facts_of(standing.own, now=standing.now, zone=standing.zone)
+    text = "\n".join(f"{fact.label}: {fact.value}" for fact in facts)
+    return [
+        _divider(),
+        _header("Your preferences"),
+        {"type": "section", "text": plain(text)},
+        _dispatcher("preferences", [EDIT]),
+    ]
 
 
 def _entry(title: str, text: str, *, bold: bool = False) -> Block:

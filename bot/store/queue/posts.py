@@ -11,10 +11,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import alerts, deliveries, posts, questions
+from bot.store.db.schema import alerts, deliveries, people, posts, questions
 from bot.store.queue import alert_row
 from bot.store.queue.alert_row import AlertRow
+from bot.store.queue.personal import read_settings
 from bot.store.queue.post_kinds import names
+from shared.domain.wall_clock import moment
 
 
 class State(StrEnum):
@@ -85,6 +87,8 @@ class Post:
     undone_by: str = ""
     overtaken_by: str = ""
     """Who used its Undo, or changed since what that would take back."""
+    is_hushed: bool = False
+    """Whom it mentions doesn't want that now."""
     alert: AlertRow | None = None
     """None where it belongs to none."""
 
@@ -100,14 +104,19 @@ class Post:
 
 _OWN = tuple(posts.c[field.name] for field in fields(Post) if field.name in posts.c)
 _NAMES = (*(column.name for column in _OWN), "undone_by", "overtaken_by")
+_CHOSEN = tuple(
+    sa.func.coalesce(people.c[name], "").label(name) for name in ("notify", "quiet", "zone", "digest")
+)
+"""What the person chose whom it mentions."""
 
 
 def drawable() -> sa.Select[Any]:
     source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
     source = source.outerjoin(questions, questions.c.id == posts.c.undo)
+    source = source.outerjoin(people, (people.c.person == posts.c.mention) & (posts.c.mention != ""))
     undo = (sa.func.coalesce(questions.c[name], "") for name in ("given_name", "overtaken_by"))
-    return sa.select(*_OWN, *undo, *alert_row.COLUMNS).select_from(source)
+    return sa.select(*_OWN, *undo, *_CHOSEN, *alert_row.COLUMNS).select_from(source)
 
 
 def read_posts(
@@ -115,7 +124,11 @@ def read_posts(
 ) -> tuple[Post, ...]:
     """The rows of a query on `drawable`."""
     return tuple(
-        Post(**dict(zip(_NAMES, row, strict=False)), alert=alert_row.alert_of(row[len(_NAMES) :]))
+        Post(
+            **dict(zip(_NAMES, row, strict=False)),
+            is_hushed=not read_settings(row).mentioned(moment(tx.now)),
+            alert=alert_row.alert_of(row[len(_NAMES) + len(_CHOSEN) :]),
+        )
         for row in tx.execute(query, values)
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from bot.store.db.columns import NOW
-from bot.store.db.engine import Repository, Transaction, writes
+from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import digests
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
@@ -54,6 +54,12 @@ class Digests(Repository):
                 later = next_digest(row.at, tx.now)
                 tx.execute(sa.update(digests).where(_is(one)).values(due_at=later))
         return found
+
+    @reads
+    def scheduled(self, tx: Transaction, workspace: str, *, most: int) -> Sequence[tuple[str, str]]:
+        """The channels of a workspace with a digest, and when it comes; the next one first."""
+        which = sa.select(digests.c.channel, digests.c.at).where(digests.c.workspace == workspace)
+        return [(row.channel, row.at) for row in tx.execute(which.order_by(digests.c.due_at).limit(most))]
 
     @writes
     def give(self, tx: Transaction, one: DueDigest, note: str) -> bool:

@@ -152,6 +152,7 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "ChannelIds.read": lambda at: ChannelIds.read(at.contexts.settings, at.skewed.store),
     "ChannelIds.look": _look,
     "Digests.send_due": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_due(),
+    "Digests.send_own": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_own(),
     "GuardrailActs.act": _act,
     "GuardrailActs.release_timers": lambda at: _acts(at).release_timers(
         {WORKSPACE: (10.0**10, frozenset({"sq1"}))}

@@ -42,6 +42,7 @@ IMPERSONAL = {
         "bot_processes",
         "channel_leases",
         "digests",
+        "people",
     ),
     *(
         "guardrails",

@@ -63,6 +63,7 @@ def test_the_table_has_every_documented_command() -> None:
         "report",
         "undo",
         "audit",
+        "preferences",
         "whoami",
         "doctor",
     ]
