@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import ROOT
+from tests.event_loop import blocks_logged
 from tests.processes import left_of
 from tests.waiting import wait_until
 
@@ -29,6 +30,7 @@ class Terminal:
     """A tmux session of its own with one program in it."""
 
     def __init__(self, command: str, *, folder: Path) -> None:
+        self.folder = folder
         self._socket = str(folder / "tmux")
         settings = folder / "tmux.conf"
         settings.write_text("set-option -g remain-on-exit on\n")  # what it said at its end can be read
@@ -42,6 +44,7 @@ class Terminal:
     def tmux(self, *words: str) -> str:
         # The snapshot plugin fixes the size of every terminal by these two.
         env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        env["TMPDIR"] = str(self.folder)  # a demo keeps its logs there
         done = subprocess.run(
             ["tmux", "-S", self._socket, *words], env=env, capture_output=True, text=True, check=True
         )
@@ -119,6 +122,11 @@ def test_an_interested_reply_is_claimed_with_one_click(page: Page) -> None:
     expect(card).to_be_visible(timeout=60_000)
     card.get_by_test_id("button").filter(has_text="Claim").click()
     expect(card).to_contain_text("Claimed by", timeout=10_000)
+
+
+def test_the_event_loop_of_the_bot_was_never_blocked(terminal: Terminal) -> None:
+    (log,) = terminal.folder.glob("outreach-demo-*/bot.log")
+    assert blocks_logged(log.read_text()) == []
 
 
 def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:

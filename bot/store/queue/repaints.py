@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.columns import NOW
-from bot.store.db.engine import Repository, Transaction, probes, reads, writes
+from bot.store.db.engine import Repository, Transaction, portions, probes, reads, writes
 from bot.store.db.schema import alerts, channel_leases, posts
 from bot.store.queue import outbox
 from bot.store.queue.post_kinds import REPLACED, STORM
@@ -92,16 +92,36 @@ class Repaints(Repository):
         close(tx, key_of(UPDATE, message[0].channel), seconds)
         _postpone(tx, message, 0.0)
 
-    @writes
-    def failed(self, tx: Transaction, message: Sequence[Post], *, channel_refuses: bool) -> None:
+    async def failed(self, message: Sequence[Post], *, channel_refuses: bool) -> None:
         """Try again later: all of a channel that refuses it, or of its Slack workspace when Slack does not answer."""
-        if channel_refuses:
-            seconds = fail(tx, _of_channel(message[0].channel))
-            later = (posts.c.channel == message[0].channel) & posts.c.repaint_at.is_not(None)
-            tx.execute(sa.update(posts).where(later).values(repaint_at=tx.now + seconds))
-        else:
-            fail(tx, key_of(UPDATE, message[0].channel), first=1.0, longest=60.0)
-            _postpone(tx, message, PAUSE)
+        if not channel_refuses:
+            await self._fail(message)
+            return
+        until = await self._refuse(message)
+        for some in portions(await self._sooner(message[0].channel, until)):
+            await self._put_off(some, until)
+
+    @writes
+    def _fail(self, tx: Transaction, message: Sequence[Post]) -> None:
+        fail(tx, key_of(UPDATE, message[0].channel), first=1.0, longest=60.0)
+        _postpone(tx, message, PAUSE)
+
+    @writes
+    def _refuse(self, tx: Transaction, message: Sequence[Post]) -> float:
+        """When the channel is tried again."""
+        seconds = fail(tx, _of_channel(message[0].channel))
+        _postpone(tx, message, seconds)
+        return tx.now + seconds
+
+    @reads
+    def _sooner(self, tx: Transaction, channel: str, until: float) -> Sequence[int]:
+        due = (posts.c.channel == channel) & (posts.c.repaint_at < until)
+        return tx.scalars(sa.select(posts.c.id).where(due)).all()
+
+    @writes
+    def _put_off(self, tx: Transaction, ids: Sequence[int], until: float) -> None:
+        due = posts.c.id.in_(ids) & (posts.c.repaint_at < until)
+        tx.execute(sa.update(posts).where(due).values(repaint_at=until))
 
     @writes
     def postpone(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:

@@ -166,6 +166,12 @@ async def opened(store: Store, clock: ManualClock) -> None:
     assert await nothing_is_dead(store)
 
 
+async def refused_repaint(store: Store, clock: ManualClock) -> None:
+    (message, *_) = await store.repaints.claim(limit=5)
+    await store.repaints.failed(message, channel_refuses=True)
+    assert (await store.repaints.next_in() or 0.0) > 0.0
+
+
 async def closed(store: Store, clock: ManualClock) -> None:
     await store.outcomes.close_channel("C1", "is_archived", report=lambda *_: None, used=True)
     assert (await store.records.backlogs())["default"].counts["waiting"] == 0
@@ -202,6 +208,7 @@ async def end_of_quiet_hours(store: Store, clock: ManualClock) -> None:
         (recovery_seen_by_a_look_up, {"state": "dead"}),
         (opened, {"state": "dead"}),
         (opened, {"state": "sent", "repaint_at": 1e12}),
+        (refused_repaint, {"state": "sent", "repaint_at": 0.0}),
         (revived, {"state": "dead"}),
         (revived, {"state": "dead", "unsure": True}),
         (dropped, {"state": "dead", "channel": "T9/C1", "created_at": 0.0}),
