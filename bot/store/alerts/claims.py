@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.columns import NOW, SECONDS
-from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.engine import Repository, Transaction, reads, reports, writes
 from bot.store.db.schema import alerts, deliveries, posts
 from bot.store.queue import alert_row, outbox
 from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertChange, AlertRow, Due, read_alerts
@@ -264,8 +264,11 @@ class Reminders(Repository):
         unfinished_after: float | None = None,
     ) -> int:
         """Plan the reminders that are due, and let go of what was held; returns how many there were."""
-        count = await self._plan(plan, remind_after, escalate_after, unfinished_after)
-        while released := await self._release_held():
+        after = {"remind": remind_after, "escalate": escalate_after, "unfinished": unfinished_after}
+        rules = {what: {"seconds": seconds} for what, seconds in after.items() if seconds is not None}
+        found, held = await self._find({"back": {}, **rules})
+        count = await self._mark(plan, found, rules) if any(found.values()) else 0
+        while held and (released := await self._release_held()):
             count += released
         return count
 
@@ -273,20 +276,32 @@ class Reminders(Repository):
     def _release_held(self, tx: Transaction) -> int:
         return outbox.release_held(tx)
 
+    @reports
+    def _find(
+        self, tx: Transaction, rules: Mapping[str, Mapping[str, float]]
+    ) -> tuple[Mapping[str, Sequence[str]], bool]:
+        """What is due, by its rule, and whether anything held is to be let go.
+
+        Beside the writer: while Slack is down, tens of thousands of replies wait that no channel shows yet.
+        """
+        found = {
+            what: tx.scalars(_FOUND[what], {**values, "now": tx.now}).all() for what, values in rules.items()
+        }
+        return found, tx.execute(outbox.ANY_HELD, {"now": tx.now}).first() is not None
+
     @writes
-    def _plan(
+    def _mark(
         self,
         tx: Transaction,
         plan: Callable[[Sequence[Due], float], Sequence[tuple[str, PlannedPost]]],
-        remind_after: float | None,
-        escalate_after: float | None,
-        unfinished_after: float | None,
+        found: Mapping[str, Sequence[str]],
+        rules: Mapping[str, Mapping[str, float]],
     ) -> int:
+        """Plan what was found and is still due."""
         marked = {
-            "back": tx.scalars(_WAKE, {"now": tx.now}).all(),
-            "remind": _nudge(tx, _NUDGE, {"nudged": 0}, after=remind_after),
-            "escalate": _nudge(tx, _NUDGE, {"nudged": 1}, after=escalate_after),
-            "unfinished": _nudge(tx, _NUDGE_CLAIMER, {}, after=unfinished_after),
+            what: tx.scalars(_MARKED[what], {**rules.get(what, {}), "now": tx.now, "ids": ids}).all()
+            for what, ids in found.items()
+            if ids
         }
         outbox.repaint(tx, [alert for ids in marked.values() for alert in ids])
         due = [one for what, ids in marked.items() for one in posted_cards(tx, what, ids)]
@@ -300,31 +315,17 @@ _SHOWN = sa.select(posts.c.alert_id).where(
 )
 
 
-def _marked(due: sa.Select[Any], values: Mapping[str, Any]) -> Any:
-    which = due.limit(REMINDED_AT_ONCE).with_for_update(skip_locked=True)
-    return sa.update(alerts).where(alerts.c.id.in_(which)).values(**values).returning(alerts.c.id)
+def _waits(nudges: sa.ColumnElement[int], times: int) -> sa.Select[Any]:
+    """Replies that were pointed out so often, and are unclaimed for so long."""
+    since, nudged = alerts.c.waiting_since, nudges == sa.literal(times, literal_execute=True)
+    return sa.select(alerts.c.id).where(since <= NOW - SECONDS, nudged, _SHOWN.exists()).order_by(since)
 
 
-_WAKE = _marked(
-    sa.select(alerts.c.id).where(alerts.c.snoozed_until <= NOW),
-    {
-        "snoozed_until": None,  # by whom it was snoozed stays written
-        "nudges": 0,
-        "waiting_since": sa.case(
-            (_CLAIMABLE & (alerts.c.claimed_by == sa.literal("", literal_execute=True)), NOW), else_=None
-        ),
-    },
-)
-_NUDGE = _marked(
-    sa.select(alerts.c.id)
-    .where(
-        alerts.c.waiting_since <= NOW - SECONDS, alerts.c.nudges == sa.bindparam("nudged"), _SHOWN.exists()
-    )
-    .order_by(alerts.c.waiting_since),
-    {"nudges": sa.bindparam("nudged", type_=sa.BigInteger) + 1},
-)
-_NUDGE_CLAIMER = _marked(
-    sa.select(alerts.c.id)
+_DUE_BY = {
+    "back": sa.select(alerts.c.id).where(alerts.c.snoozed_until <= NOW).order_by(alerts.c.snoozed_until),
+    "remind": _waits(alerts.c.nudges, 0),
+    "escalate": _waits(alerts.c.nudges, 1),
+    "unfinished": sa.select(alerts.c.id)
     .where(
         alerts.c.claimed_by != sa.literal("", literal_execute=True),
         alerts.c.handled_at.is_(None),
@@ -333,16 +334,30 @@ _NUDGE_CLAIMER = _marked(
         _SHOWN.exists(),
     )
     .order_by(alerts.c.claimed_at),
-    {"claim_nudges": 1},
-)
-
-
-def _nudge(
-    tx: Transaction, statement: Any, values: Mapping[str, Any], *, after: float | None
-) -> Sequence[str]:
-    if after is None:
-        return ()
-    return tx.scalars(statement, {**values, "now": tx.now, "seconds": after}).all()
+}
+_MARKS: Mapping[str, Mapping[str, Any]] = {
+    "back": {
+        "snoozed_until": None,  # by whom it was snoozed stays written
+        "nudges": 0,
+        "waiting_since": sa.case(
+            (_CLAIMABLE & (alerts.c.claimed_by == sa.literal("", literal_execute=True)), NOW), else_=None
+        ),
+    },
+    "remind": {"nudges": 1},
+    "escalate": {"nudges": 2},
+    "unfinished": {"claim_nudges": 1},
+}
+_FOUND = {what: due.limit(REMINDED_AT_ONCE) for what, due in _DUE_BY.items()}
+# Not by the index of what waits, which SQLite would take before that of the ids, and read all of it.
+_STILL_DUE = {**_DUE_BY, "remind": _waits(alerts.c.nudges + 0, 0), "escalate": _waits(alerts.c.nudges + 0, 1)}
+_IDS = alerts.c.id.in_(sa.bindparam("ids", expanding=True))
+_MARKED = {
+    what: sa.update(alerts)
+    .where(alerts.c.id.in_(due.where(_IDS).order_by(None).with_for_update(skip_locked=True)))
+    .values(**_MARKS[what])
+    .returning(alerts.c.id)
+    for what, due in _STILL_DUE.items()
+}
 
 
 _CARDS = (

@@ -142,12 +142,15 @@ def _give_up_some(tx: Transaction, channel: str) -> bool:
     return False
 
 
+_IS_RELEASED = (posts.c.held_until <= NOW) & (posts.c.state == State.HELD)
+ANY_HELD = sa.select(posts.c.id).where(_IS_RELEASED).limit(1)
+"""Whether `release_held` has anything to let go."""
 _RELEASED = (
     sa.update(posts)
     .where(
         posts.c.id.in_(
             sa.select(posts.c.id)
-            .where(posts.c.held_until <= NOW, posts.c.state == State.HELD)
+            .where(_IS_RELEASED)
             .order_by(posts.c.held_until)  # alone, as in its index: quiet hours end for all at once
             .limit(AT_ONCE)
         )

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -307,3 +308,29 @@ async def test_an_escalation_carries_the_reply_its_sequence_and_a_link(
         assert "Q3 founders" in drawn
         assert "mailto:ada1@acme.example?subject=" in drawn
         assert "https://crm.example/c?q=ada1%40acme.example" in drawn
+
+
+async def test_replies_that_no_channel_shows_yet_cost_the_writer_nothing(
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await arrive(store, *(interested(number) for number in range(5)))
+    clock.now += HOUR
+    monkeypatch.setattr(store.database, "write", None)
+    await Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).sweep()
+
+
+async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_of(
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await arrive(store, interested())
+    (card,) = await post_all(store, clock)
+    clock.now += HOUR
+    find = store.reminders._find
+
+    async def find_and_claim(rules: Any) -> Any:
+        found = await find(rules)
+        await store.alerts.claim(card.alert_id, ANN)
+        return found
+
+    monkeypatch.setattr(store.reminders, "_find", find_and_claim)
+    assert await sweep(store, clock) == []
