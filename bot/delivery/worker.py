@@ -41,13 +41,14 @@ POLL = 1.0
 """Seconds between checks for work that other processes left."""
 MAX_LEASES = 16
 """Channels that are posted to at the same time."""
-ROUTED_AT_ONCE = 50
+ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE = 50, 10
+"""Deliveries that one transaction routes: fewer while others arrive, which wait for it to be stored."""
 OUTAGE_PAUSE = 1.0
 BURST = 500.0
 """Deliveries per second; while more arrive, intake goes first."""
 COUNTED_OVER = 0.05
 """Seconds, at least."""
-YIELD = 0.2
+YIELD = 0.04
 """Seconds left to the intake between two checks in a burst."""
 
 log = structlog.get_logger("delivery")
@@ -74,7 +75,9 @@ class DeliveryWorker:
         self._signals, self._draw, self._stored_count = signals, draw, stored_count
         self._may_see = may_see
         self._stopping = False
-        self._counted = 0, time.monotonic()
+        self._counted, self._in_burst = (0, time.monotonic()), False
+        self._stored_before = 0
+        """As many were stored when it routed last."""
         self._posting: dict[str, asyncio.Task[None]] = {}
         """The posting tasks, by channel."""
         self.slack_error = ""
@@ -103,10 +106,9 @@ class DeliveryWorker:
     async def _give_way(self) -> None:
         """Leave the database to the intake for a while in a burst."""
         (before, since), stored, now = self._counted, self._stored_count(), time.monotonic()
-        if now - since < COUNTED_OVER:
-            return
-        self._counted = stored, now
-        if stored - before > BURST * (now - since) and not self._stopping:
+        if now - since >= COUNTED_OVER:
+            self._counted, self._in_burst = (stored, now), stored - before > BURST * (now - since)
+        if self._in_burst and not self._stopping:
             await asyncio.sleep(YIELD)
 
     async def drain(self, seconds: float) -> None:
@@ -128,12 +130,15 @@ class DeliveryWorker:
     async def _route(self) -> None:
         if self._signals.unrouted:
             self._signals.unrouted = False
-            routed = await self._store.deliveries.route(isolated(self._routes.decide), limit=ROUTED_AT_ONCE)
+            stored, before = self._stored_count(), self._stored_before
+            self._stored_before = stored
+            limit = ROUTED_AT_ONCE if stored == before else ROUTED_BESIDE_INTAKE
+            routed = await self._store.deliveries.route(isolated(self._routes.decide), limit=limit)
             for pending, decision in routed:
                 _count_delivery(pending, decision)
             if routed:
                 self._signals.repaints.set()
-            if len(routed) == ROUTED_AT_ONCE:
+            if sum(pending.arrivals for pending, _ in routed) == limit:
                 self._signals.stored()
 
     async def _start_posting(self) -> float:

@@ -51,6 +51,8 @@ class PendingDelivery:
     """Whether the sender got 200 for the arrival before this one."""
     batch: int = 0
     batch_before: int = 0
+    arrivals: int = 1
+    """How many of its arrivals were taken together."""
     alert: str | None = None
     """The alert that shows it already."""
     subscriptions: Sequence[Subscription] = ()
@@ -87,7 +89,7 @@ def gather(tx: Transaction, *, limit: int) -> Sequence[PendingDelivery]:
     answered_batches = _answered(tx, {one.moments[-2][1] for one in found if one.later})
     erased = {row.dkey for row in known.values() if row.problem == ERASED}
     return [
-        _merged(one, by_key[one.first.dkey][-1].body, answered_batches)
+        _merged(one, by_key[one.first.dkey], answered_batches)
         for one in found
         if (one.later or not one.there) and one.first.dkey not in erased
     ]
@@ -140,14 +142,14 @@ def _answered(tx: Transaction, batches: Collection[int]) -> Collection[int]:
     return set(tx.scalars(_ANSWERED, {"batches": [*batches]}))
 
 
-def _merged(one: _Same, body: bytes, answered: Collection[int]) -> PendingDelivery:
+def _merged(one: _Same, arrived: Sequence[sa.Row[Any]], answered: Collection[int]) -> PendingDelivery:
     row = one.first
     (before_at, batch_before), (last_at, batch) = one.moments[-2:]
     return PendingDelivery(
         id=row.id,
         alert_id=alert_id(row.dkey),
         workspace=row.workspace,
-        body=body,
+        body=arrived[-1].body,
         found=row.found,
         received_at=row.received_at,
         last_at=last_at,
@@ -157,6 +159,7 @@ def _merged(one: _Same, body: bytes, answered: Collection[int]) -> PendingDelive
         acknowledged_before=batch_before in answered,
         batch=batch,
         batch_before=batch_before,
+        arrivals=len(arrived),
         alert=row.known,
     )
 

@@ -1,0 +1,61 @@
+"""How much the worker routes at a time: little while deliveries arrive, and everything that came, also repeats."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import sqlalchemy as sa
+
+from bot.alerts.routing import Routes
+from bot.delivery.worker import ROUTED_AT_ONCE, ROUTED_BESIDE_INTAKE, DeliveryWorker
+from bot.runtime.wakeup import DeliverySignals
+from bot.store import Store
+from bot.store.db.schema import deliveries
+from bot.store.queue.intake import Arrival
+from tests.bot.harness import interested
+
+
+class Router:
+    """A worker that has nothing to post, beside an intake that has stored so many deliveries."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.stored = store, 0
+        nothing = cast("Any", None)  # no channel gets anything
+        self.worker = DeliveryWorker(
+            store,
+            nothing,
+            signals=DeliverySignals(),
+            draw=nothing,
+            routes=Routes(alert_channels={}),
+            stored_count=lambda: self.stored,
+            report=nothing,
+            before_report=nothing,
+        )
+
+    async def arrive(self, *bodies: bytes) -> None:
+        at = self.store.database.clock()
+        batch = [Arrival(workspace="default", body=body, at=at) for body in bodies]
+        self.stored += len(batch)
+        await self.store.arrivals.append(batch, number=self.stored)
+        self.worker._signals.stored()
+
+    async def left_after_a_round(self) -> int:
+        await self.worker._round()
+        unrouted = sa.select(sa.func.count()).where(deliveries.c.pending)
+        return int(await self.store.database.read(lambda tx: tx.scalar(unrouted) or 0))
+
+
+async def test_few_deliveries_are_routed_at_a_time_while_others_arrive(store: Store) -> None:
+    router, count = Router(store), 3 * ROUTED_AT_ONCE
+    await router.arrive(*map(interested, range(count)))
+    assert await router.left_after_a_round() == count - ROUTED_BESIDE_INTAKE
+    await router.arrive(interested(count))
+    assert await router.left_after_a_round() == count + 1 - 2 * ROUTED_BESIDE_INTAKE
+    assert await router.left_after_a_round() == count + 1 - 2 * ROUTED_BESIDE_INTAKE - ROUTED_AT_ONCE
+
+
+async def test_repeats_are_routed_without_a_pause_between_portions(store: Store) -> None:
+    router = Router(store)
+    await router.arrive(*(interested(number % 4) for number in range(2 * ROUTED_BESIDE_INTAKE)))
+    assert await router.left_after_a_round() == ROUTED_BESIDE_INTAKE
+    assert await router.left_after_a_round() == 0
