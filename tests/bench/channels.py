@@ -1,11 +1,17 @@
-"""Forty channels full of alerts on PostgreSQL, carried by one bot process, by two, and by one after the other's death."""
+"""Forty channels full of alerts on PostgreSQL, carried by one bot process, by two, and by one after the other's death.
+
+Beside the two, a bare loop of Slack calls posts a message of theirs as often as one of them, to channels of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import itertools
+import json
+import os
 import signal
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
@@ -22,6 +28,7 @@ from shared.domain.records import Subscription
 from shared.storage.database import parse_url
 from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
 from tests.clock import moment
+from tests.processes import running_async
 
 CHANNELS = 40
 PER_CHANNEL = 50
@@ -38,7 +45,15 @@ class Shared:
     one_core: float
     two: float
     two_cores: tuple[float, float]
+    bare: float
+    """Messages a second of the bare loop."""
+    bare_core: float
     gap: float
+
+    @property
+    def multiple(self) -> float:
+        """What a message costs the two, as a multiple of what it costs the bare loop."""
+        return (sum(self.two_cores) / self.two) / (self.bare_core / self.bare)
 
 
 async def measure() -> Shared:
@@ -53,30 +68,62 @@ async def measure() -> Shared:
 
 
 async def _measure(bot: BotHarness) -> Shared:
-    names = await _channels(bot)
+    names, apart = await _channels(bot), _add_channels(bot, "C0BARE", CHANNELS // 2)
     await bot.control("settings", workspace_messages_per_minute=0)  # what counts here is each channel's own
     async with bot_process(bot, pace=None) as first:
         await asyncio.gather(*(bot.deliver(interested(number)) for number in range(PER_CHANNEL)))
         await _under_way(bot, names)
-        one, (one_core,) = await _window(bot, names, [first.pid])
+        (one,), (one_core,) = await _window(bot, [names], [first.pid])
         async with _second(bot) as second:
-            two, cores = await _window(bot, names, [first.pid, second.pid])
+            async with _bare_loop(bot, apart, like=names[0]) as bare_loop:
+                pids = [first.pid, second.pid, bare_loop.pid]
+                (two, bare), (*cores, bare_core) = await _window(bot, [names, apart], pids)
             first.send_signal(signal.SIGKILL)
             killed = moment().timestamp()
             await asyncio.sleep(PACE.lease + 3.0)
             gap = max(_longest_silence(times, since=killed) for times in _posted(bot, names).values())
-    return Shared(one=one, one_core=one_core, two=two, two_cores=(cores[0], cores[1]), gap=gap)
+    return Shared(
+        one=one,
+        one_core=one_core,
+        two=two,
+        two_cores=(cores[0], cores[1]),
+        bare=bare,
+        bare_core=bare_core,
+        gap=gap,
+    )
 
 
 async def _channels(bot: BotHarness) -> Sequence[str]:
-    names = [f"C0LANE{number:04d}" for number in range(CHANNELS)]
-    for name in names:
-        channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
-        bot.slack.workspace.world.channels[name] = channel
+    names = _add_channels(bot, "C0LANE", CHANNELS)
     async with open_store(parse_url(bot.environ["OUTREACH_DATABASE_URL"])) as store:
         wanted = [Subscription(channel=name, event="reply.interested") for name in names]
         await store.records.subscribe("default", wanted)
     return names
+
+
+def _add_channels(bot: BotHarness, prefix: str, count: int) -> Sequence[str]:
+    names = [f"{prefix}{number:04d}" for number in range(count)]
+    for name in names:
+        channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
+        bot.slack.workspace.world.channels[name] = channel
+    return names
+
+
+@contextlib.asynccontextmanager
+async def _bare_loop(
+    bot: BotHarness, channels: Sequence[str], *, like: str
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A bare loop under way that posts the first message of a channel."""
+    message = next(iter(bot.slack.workspace.world.channels[like].messages.values()))
+    body = {"text": message.text, "blocks": message.blocks, "metadata": message.metadata}
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
+    command = (sys.executable, "-m", "tests.bench.slack_calls", *channels)
+    async with running_async(*command, env=environ, stdin=asyncio.subprocess.PIPE) as process:
+        assert process.stdin
+        process.stdin.write(json.dumps(body).encode())
+        process.stdin.close()
+        await _under_way(bot, channels, messages=2)
+        yield process
 
 
 @contextlib.asynccontextmanager
@@ -87,23 +134,28 @@ async def _second(bot: BotHarness) -> AsyncIterator[asyncio.subprocess.Process]:
         yield process
 
 
-async def _under_way(bot: BotHarness, names: Sequence[str]) -> None:
+async def _under_way(bot: BotHarness, names: Sequence[str], *, messages: int = 5) -> None:
     """Until every channel has had its burst and goes at its own pace."""
     feed = bot.slack.feed
     assert await feed.until(
-        lambda: all(len(times) > 4 for times in _posted(bot, names).values()), timeout=15.0
+        lambda: all(len(times) >= messages for times in _posted(bot, names).values()), timeout=15.0
     )
 
 
-async def _window(bot: BotHarness, names: Sequence[str], pids: Sequence[int]) -> tuple[float, list[float]]:
-    """Messages a second over all channels, and each process's share of a core."""
+async def _window(
+    bot: BotHarness, groups: Sequence[Sequence[str]], pids: Sequence[int]
+) -> tuple[list[float], list[float]]:
+    """Messages a second over all channels of each group, and each process's share of a core."""
     processes = [psutil.Process(pid) for pid in pids]
     before, began = [_cpu(process) for process in processes], moment().timestamp()
     await asyncio.sleep(WINDOW)
     took = moment().timestamp() - began
     cores = [(_cpu(process) - used) / took for process, used in zip(processes, before, strict=True)]
-    times = itertools.chain.from_iterable(_posted(bot, names).values())
-    return sum(began < at <= began + took for at in times) / took, cores
+    rates = []
+    for names in groups:
+        times = itertools.chain.from_iterable(_posted(bot, names).values())
+        rates.append(sum(began < at <= began + took for at in times) / took)
+    return rates, cores
 
 
 def _cpu(process: psutil.Process) -> float:
