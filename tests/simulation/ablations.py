@@ -13,7 +13,7 @@ from bot.store.alerts import sequence_changes
 from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import timers as timer_rows
-from bot.store.queue import leases
+from bot.store.queue import leases, outbox
 from bot.store.queue.intake import Arrival
 from bot.store.queue.lookups import Look
 from shared.api.http.rate_wait import Turns
@@ -64,6 +64,11 @@ def _without_budget() -> None:
     Turns.reserve = reserve  # type: ignore[method-assign]
 
 
+def _without_renewal() -> None:
+    """What Slack refuses to change stays as it is."""
+    outbox._renew = lambda *_: False
+
+
 ABLATIONS: Mapping[str, Callable[[], None]] = {
     "read-back": _without_read_back,
     "lease": _without_lease,
@@ -71,4 +76,5 @@ ABLATIONS: Mapping[str, Callable[[], None]] = {
     "timer-token": _without_timer_token,
     "sequence-lock": _without_sequence_lock,
     "budget": _without_budget,
+    "renewal": _without_renewal,
 }

@@ -30,6 +30,15 @@ class Shown:
             if isinstance(mark, str) and counts[mark] > 1:
                 self.violated(f"{mark} is {counts[mark]} times in {channel}")
 
+    def refused(self, channel: str, message: Mapping[str, Any]) -> None:
+        """It stays as it is, so that what it shows may come once more."""
+        marks, place = self._marks[channel, message["ts"]], (channel, message["ts"])
+        self._marks[place] = Counter(
+            {mark: count for mark, count in marks.items() if not isinstance(mark, str)}
+        )
+        self._counts[channel].subtract(marks)
+        self._counts[channel].update(self._marks[place])
+
     def has(self, channel: str, alert: str, subject: str) -> bool:
         """Whether a message there is about an alert, and says what it should."""
         return self._counts[channel][alert, subject] > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,14 +21,25 @@ from tests.simulation.virtual_time import VirtualClock
 BOT = {"ok": True, "user_id": "UBOT", "bot_id": "BBOT", "team_id": "T1", "user": "outreach", "team": "sim"}
 AHEAD = 2.5
 """Seconds of messages that a channel takes beyond one a second."""
+REFUSALS = ("edit_window_closed", "cant_update_message", "message_not_found")
 GARBAGE = "<html>gateway</html>"
 
 
 class SimulatedSlack:
     """The channels and what is in them; `methods` carry calls out at the moment when they arrive."""
 
-    def __init__(self, loop: SimulatedLoop, clock: VirtualClock, network: Network, log: Log) -> None:
+    def __init__(
+        self,
+        loop: SimulatedLoop,
+        clock: VirtualClock,
+        network: Network,
+        log: Log,
+        *,
+        refused: float,
+        dice: random.Random,
+    ) -> None:
         self._loop, self._clock, self._network, self._log = loop, clock, network, log
+        self.refused, self._dice = refused, dice
         self.messages: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
         self.shown = Shown()
         self.violated: Callable[[str], None] = lambda _what: None
@@ -99,6 +111,7 @@ class SimulatedSlack:
         self._due[channel] = max(self._due[channel], now) + 1.0
         self._last_ts = max(self._clock.wall, self._last_ts + 0.000_001)
         message = {**arguments, "ts": f"{self._last_ts:.6f}", "all": _all(arguments)}
+        message["refuses"] = self._dice.choice(REFUSALS) if self._dice.random() < self.refused else ""
         self.messages[channel].append(message)
         self.shown.put(channel, message)
         self.posted_at[channel] = now
@@ -109,6 +122,10 @@ class SimulatedSlack:
     def _chat_update(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         for message in self.messages[arguments["channel"]]:
             if message["ts"] == arguments["ts"]:
+                if message["refuses"]:
+                    self._log(f"slack refuses an edit in {arguments['channel']}: {message['refuses']}")
+                    self.shown.refused(arguments["channel"], message)
+                    return {"ok": False, "error": message["refuses"]}
                 message.update({**arguments, "all": _all(arguments)})
                 self.shown.put(arguments["channel"], message)
                 self._log(

@@ -46,6 +46,10 @@ CONFIG = f"""
 [[routes.rules]]
 channel = "{BOUNCES}"
 events = ["lead.bounced"]
+
+[[routes.rules]]
+channel = "{ALERTS}"
+events = ["lead.replied"]
 """
 RETRY = (0.5, 4.0)
 """Seconds until a sender repeats what was not answered 200."""
@@ -69,6 +73,8 @@ class Plan:
     """A second, on average."""
     repeated: float = 0.2
     """The share of deliveries that are sent again after their 200."""
+    told_twice: float = 0.3
+    """The share of interested replies that the service also tells as plain ones, before or after."""
     kills: float = 0.4
     """A second, on average."""
     changes: float = 0.6
@@ -77,6 +83,8 @@ class Plan:
     """A second, on average."""
     bounces: float = 2.0
     """How many bounces come beside six interested replies, on average."""
+    refused_edits: float = 0.2
+    """The share of messages that Slack lets nobody change."""
     guardrail: str = ""
     """A rule that the bots keep to."""
     remind_after: str = "3s"
@@ -160,7 +168,14 @@ class World:
         self.loop = SimulatedLoop(CLOCK, random.Random(f"{seed} of the loop"), killed=self._died)
         self.log = Log(self.loop)
         self.network = Network(self.loop, random.Random(f"{seed} of the network"))
-        self.slack = SimulatedSlack(self.loop, CLOCK, self.network, self.log)
+        self.slack = SimulatedSlack(
+            self.loop,
+            CLOCK,
+            self.network,
+            self.log,
+            refused=plan.refused_edits,
+            dice=random.Random(f"{seed} of Slack"),
+        )
         self.service = SimulatedService(self.loop, CLOCK, self.network, self.log, sequences=plan.sequences)
         self.machines = [Machine(f"bot{n}") for n in range(1, plan.bots + 1)]
         self.deliveries: list[Delivery] = []
@@ -282,11 +297,13 @@ class World:
         return self.slack.shown.has(channel, delivery.alert, delivery.words)
 
     def unfinished(self) -> list[str]:
-        """What the store still has to post."""
+        """What the store still has to post, or to turn into the card of a more specific event."""
         query = (
             "SELECT id, channel, kind, state, error, attempts, lookups FROM posts WHERE state NOT IN ('sent')"
         )
         left = [f"post {row}" for row in self.rows(query)]
+        turned = "SELECT id, channel FROM posts WHERE turned AND repaint_at IS NOT NULL"
+        left += [f"card {row}" for row in self.rows(turned)]
         left += [f"delivery {row}" for row in self.rows("SELECT id FROM deliveries WHERE pending")]
         return left + [f"timer {row}" for row in self.rows("SELECT id, key, due_at, attempts FROM timers")]
 
@@ -385,14 +402,33 @@ class World:
     async def _send_all(self) -> None:
         while self.has_faults():
             delivery = self._next_delivery()
-            self.deliveries.append(delivery)
-            self.unseen.append(delivery)
-            task = asyncio.create_task(self._send(delivery))
-            self._senders.add(task)
+            told = [delivery]
+            if delivery.kind == "reply.interested" and self.dice.random() < self.plan.told_twice:
+                told.insert(self.dice.choice((0, 1)), self._as_plain(delivery))
+            for one in told:
+                self._tell(one)
+                await asyncio.sleep(self.dice.expovariate(1.0) if one is not told[-1] else 0.0)
             await asyncio.sleep(self.dice.expovariate(self.plan.deliveries))
 
+    def _tell(self, delivery: Delivery) -> None:
+        self.deliveries.append(delivery)
+        self.unseen.append(delivery)
+        self._senders.add(asyncio.create_task(self._send(delivery)))
+
+    def _as_plain(self, other: Delivery) -> Delivery:
+        """The same reply as a less specific event, in whose place the more specific one must stand."""
+        body = interested(other.number, event="lead.replied", sequence="Sequence 1")
+        return Delivery(
+            number=other.number + 1,
+            kind="lead.replied",
+            body=body,
+            alert=_alert(body),
+            words=other.words,
+            channels=(),
+        )
+
     def _next_delivery(self) -> Delivery:
-        number = len(self.deliveries) + 1
+        number = self.deliveries[-1].number + 2 if self.deliveries else 1
         kind = self.dice.choices(
             ["reply.interested", "lead.bounced", "domain.paused", "lead.unsubscribed"],
             [6, self.plan.bounces, 0.4, 1],
