@@ -48,6 +48,7 @@ from bot.runtime.wakeup import DeliverySignals, Wakeup
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.pause_rights import PauseRights
+from bot.slack.presence import Presence
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi, open_web_api
@@ -125,6 +126,7 @@ async def open_bot(
         intake = DeliveryIntake(store, stored=signals.stored)
         messages = MessageSender(slack, timeout=store.leases.timings.patience)
         directory = UserDirectory(slack, groups=settings.roles.groups)
+        presence = Presence(slack, (one for rota in settings.routes.rotas.values() for one in rota.everybody))
         report = ChannelHealth(settings, name=directory.known_name)
         draw = partial(draw_posts, store, several=len(settings.workspaces) > 1, link=settings.links.lead)
         repainter = Repainter(
@@ -144,6 +146,7 @@ async def open_bot(
                 alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
                 routing=settings.routes,
                 remind_after=settings.alert_policy.remind_after,
+                people=presence,
             ),
             stored_count=lambda: intake.count,
             report=report,
@@ -172,7 +175,6 @@ async def open_bot(
                 lost_token=worker.note_lost_token,
             )
 
-        lifecycle = lifecycle_of(directory)
         apps = SlackApps(
             settings=settings,
             contexts=contexts,
@@ -221,11 +223,12 @@ async def open_bot(
             histories=histories,
             signals=signals,
             permitted=PauseRights(slack, settings.roles),
+            presence=presence,
         )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
         scheduler.every(LOOK_SECONDS, channel_ids.look, name="channel ids")
         scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
-        scheduler.every(CHECK_SECONDS, lifecycle.check_channels, name="channels", at_once=True)
+        scheduler.every(CHECK_SECONDS, lifecycle_of(directory).check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
         tasks = {
             "intake": intake.run,

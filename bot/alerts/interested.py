@@ -79,9 +79,10 @@ def _status_line(alert: Alert) -> tuple[str, ...]:
         return (f"✓ {did or f'Claimed by @{alert.claim.name}'} after {_time_taken(alert, alert.claim.at)}",)
     if alert.snooze:
         return (f"Snoozed by @{alert.snooze.name}",)
-    if alert.nudges:
-        return (("Still unclaimed: a reminder was sent", "Still unclaimed: escalated")[alert.nudges > 1],)
-    return ()
+    if alert.nudges > 1 or (alert.nudges and not alert.turn):
+        sent = ("Still unclaimed: a reminder was sent", "Still unclaimed: escalated")[alert.nudges > 1]
+        return tuple(filter(None, (sent, alert.turn)))
+    return (alert.turn,) if alert.turn else ()
 
 
 def _time_taken(alert: Alert, at: datetime) -> str:

@@ -31,6 +31,8 @@ class Alert:
     claim: Mark | None = None
     assigned_by: str = ""
     """Who assigned it to the person that has it; empty: they claimed it."""
+    turn: str = ""
+    """Whose turn it is, where it follows a rota and nobody has it."""
     handled: Mark | None = None
     closed_reason: str = ""
     """Why it was closed as not interested."""

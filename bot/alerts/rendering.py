@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from bot.alerts import answers, kinds
+from bot.alerts import answers, kinds, turns
 from bot.alerts.model import Alert, Mark
 from bot.alerts.wording import facts_of, show_counts
 from bot.blockkit import card_blocks, card_list
@@ -24,7 +24,7 @@ from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, 
 from shared.domain.wall_clock import moment
 from shared.text.formats import show_number
 from shared.text.links import lead_link
-from shared.text.slack_ids import bare, split_id
+from shared.text.slack_ids import bare, is_user, split_id
 
 
 def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
@@ -38,6 +38,7 @@ def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
         found=row.found,
         claim=_mark(row.claimed_name, row.claimed_at),
         assigned_by=row.assigned_name,
+        turn=turns.status_line(row),
         handled=_mark(row.handled_name, row.handled_at),
         closed_reason=row.closed_reason,
         snooze=_mark(row.snoozed_name, row.snoozed_until),
@@ -82,6 +83,9 @@ def is_settled(post: Post) -> bool:
             return alert.acked_at is not None or alert.recovered_at is not None
         case "finish":
             return alert.handled_at is not None or alert.claimed_by != post.mention
+        case "turn":
+            passed_on = is_user(post.mention) and alert.owner != post.mention
+            return alert.waiting_since is None or passed_on
         case "claim":
             return alert.waiting_since is None
     return False
@@ -100,6 +104,9 @@ def settled_card(card: Card, post: Post) -> Card:
     elif alert.claimed_at is not None:
         by = f" by @{alert.assigned_name}" if alert.assigned_name else ""
         text = f"✓ Assigned to @{alert.claimed_name}{by}." if by else f"✓ Claimed by @{alert.claimed_name}."
+    elif alert.waiting_since is not None:
+        name = alert.owner_name or alert.owner
+        text = f"Passed on to @{name}." if name else "Passed on: anyone can claim it."
     else:
         text = f"Snoozed by @{alert.snoozed_name}." if alert.snoozed_until else "No action needed."
     return Card(title=card.title, text=(text,))

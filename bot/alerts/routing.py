@@ -7,15 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from bot.alerts import kinds, model
+from bot.alerts import kinds, model, turns
+from bot.alerts.rendering import write_note
+from bot.alerts.turns import People, Unknown
 from bot.store.alerts.subjects import NAME
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.post_kinds import TURN
 from bot.store.queue.posts import INCIDENT
-from bot.store.queue.routing import Decision, PendingDelivery
+from bot.store.queue.routing import Decision, PendingDelivery, TurnPlan
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule
 from shared.domain.records import Subscription
+from shared.domain.rota import Rota
 
 AGAIN_AFTER = 1800.0
 """Seconds after an acknowledged report of a paused domain when an identical one is a new event, not a retry."""
@@ -28,6 +32,8 @@ class Target:
     channel: str
     condensed: bool = False
     mention: str = ""
+    rota: Rota | None = None
+    """Mentions whose turn it is, instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,8 @@ class Routes:
     routing: Routing = field(default_factory=Routing)
     remind_after: timedelta | None = None
     """How long a paused domain may stay unacknowledged."""
+    people: People = field(default_factory=Unknown)
+    """Who is there, of the people in rotas."""
 
     def broadcasts(self, channel: str) -> bool:
         """Whether a channel wants to see what is posted in its threads."""
@@ -48,6 +56,7 @@ class Routes:
         event = read_event(pending.body)
         if not isinstance(event, Event):
             return Decision(problem=event.reason)
+        targets = self.targets(event, workspace=pending.workspace, subscriptions=pending.subscriptions)
         known = "" if event.is_known else f"{event.kind[:80]!r} isn't a known event"
         return Decision(
             kind=event.kind[:80],
@@ -60,7 +69,32 @@ class Routes:
             remind_at=self._remind_at(pending, event),
             inbox=(event.inbox or "").casefold()[:300],
             waits=kind_of(event.kind).claimable,
-            posts=tuple(self._posts(pending, event)),
+            posts=tuple(self._posts(pending, event, targets)),
+            turn=self._turn(pending, event, targets),
+        )
+
+    def _turn(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> TurnPlan | None:
+        """One rota chooses the owner, however many channels show the reply: that of the first one that has any."""
+        rota = next((rota for one in targets if (rota := one.rota)), None)
+        if rota is None:
+            return None
+        now = pending.last_at
+        under = [one.channel for one in targets if one.rota and one.rota.name == rota.name]
+        policy = self.routing.channel_policy(under[0])
+        quiet = {one: self.routing.channel_policy(one).quiet_until(now) for one in under}
+        late = PlannedPost(
+            dedupe=f"{pending.alert_id}:{under[0]}:{TURN}",
+            channel=under[0],
+            kind=TURN,
+            urgency=2,
+            note=write_note(turns.late_card(event, pending.alert_id)),
+            condensed=True,
+            held_until=quiet[under[0]],
+        )
+        return TurnPlan(
+            candidates=turns.candidates_of(rota, event, policy=policy, people=self.people, now=now),
+            channels=quiet,
+            late=late if quiet[under[0]] else None,
         )
 
     def _remind_at(self, pending: PendingDelivery, event: Event) -> float | None:
@@ -88,13 +122,14 @@ class Routes:
 
     def _target(self, channel: str, rules: Sequence[Rule], event: Event) -> Target:
         named = next((rule.mention for rule in rules if rule.mention), "")
-        usual = self.routing.channel_policy(channel).mention if kind_of(event.kind).claimable else ""
+        policy, claimable = self.routing.channel_policy(channel), kind_of(event.kind).claimable
+        rota = policy.rota if claimable and not named else None
+        usual = policy.mention if claimable and not rota else ""
         condensed = bool(rules) and all(rule.subscription.condensed for rule in rules)
-        return Target(channel=channel, condensed=condensed, mention=named or usual)
+        return Target(channel=channel, condensed=condensed, mention=named or usual, rota=rota)
 
-    def _posts(self, pending: PendingDelivery, event: Event) -> list[PlannedPost]:
+    def _posts(self, pending: PendingDelivery, event: Event, targets: Sequence[Target]) -> list[PlannedPost]:
         kind = kind_of(event.kind)
-        targets = self.targets(event, workspace=pending.workspace, subscriptions=pending.subscriptions)
         quiet = {
             one.channel: self.routing.channel_policy(one.channel).quiet_until(pending.last_at)
             for one in targets

@@ -20,6 +20,7 @@ from bot.jobs import (
     reconcile,
     reminders,
     spikes,
+    turns,
     unacknowledged,
 )
 from bot.jobs.auto_resume import AutoResume
@@ -32,8 +33,10 @@ from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
 from bot.jobs.spikes import SpikeWatch
+from bot.jobs.turns import PassingTurns
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import DeliverySignals
+from bot.slack.presence import EVERY, Presence
 from bot.store import Store
 from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
@@ -54,6 +57,7 @@ def add_jobs(
     histories: Mapping[str, History],
     signals: DeliverySignals,
     permitted: Permitted,
+    presence: Presence,
 ) -> None:
     """Schedule every job."""
     settings, planned = contexts.settings, signals.changed
@@ -67,6 +71,10 @@ def add_jobs(
         store, settings.alert_policy, settings.routes, planned=planned, link=settings.links.lead
     )
     scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
+    passing = PassingTurns(store, settings.routes, presence, planned=planned)
+    scheduler.every(turns.EVERY, passing.sweep, name="turns")
+    if settings.routes.rotas:
+        scheduler.every(EVERY, presence.refresh, name="presence", at_once=True)
     paused_domains = UnacknowledgedDomains(store, settings.alert_policy, settings.routes, planned=planned)
     scheduler.every(unacknowledged.EVERY, paused_domains.sweep, name="unacknowledged")
     watch = SpikeWatch(store, contexts, settings.alert_policy.spike, settings.routes, planned=planned)

@@ -96,6 +96,12 @@ class UserDirectory:
         near = [handles[one] for one in difflib.get_close_matches(wanted, handles, n=3, cutoff=0.5)]
         return "", [(user, known[user][0]) for user in found[:3] or near]
 
+    async def nearest(self, user: str) -> str:
+        """The person with an id like this one: `U0ANN00001 (@ann)`; empty if none has."""
+        known = await self._cached_call("people", "", self._people) or {}
+        near = difflib.get_close_matches(user, known, n=1, cutoff=0.7)
+        return f"{near[0]} (@{known[near[0]][0]})" if near else ""
+
     async def _people(self) -> dict[str, tuple[str, ...]]:
         """The names of each person here who can do something: the one that is shown first."""
         found = {}

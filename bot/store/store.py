@@ -13,6 +13,7 @@ from bot.store.alerts.guardrails import Guardrails, Incidents
 from bot.store.alerts.sequence_changes import SequenceChanges, Timers
 from bot.store.alerts.spikes import Spikes
 from bot.store.alerts.subjects import Subjects
+from bot.store.alerts.turns import Turns
 from bot.store.db.engine import Database
 from bot.store.instance import Instance
 from bot.store.queue.dead_letters import DeadLetters
@@ -61,6 +62,7 @@ class Store:
         self.spikes = Spikes(database)
         self.subjects = Subjects(database)
         self.timers = Timers(database)
+        self.turns = Turns(database)
 
 
 @asynccontextmanager

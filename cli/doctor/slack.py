@@ -14,6 +14,7 @@ import aiohttp
 from slack_sdk.errors import SlackApiError, SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from cli.doctor import rotas
 from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
 from shared.domain.card import Tone
 from shared.domain.records import RecordsUnavailable
@@ -59,7 +60,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     if slack.config_token is not None:
         yield await slack_checks.app_manifest(client, slack.config_token.get_secret_value())
     async with open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "") as api:
-        for place in await _channels(api, settings):
+        for place in (*await _channels(api, settings), *await rotas.people(api, settings)):
             yield place
     yield await _way_in(slack)
     if slack.app_token is not None:
@@ -140,7 +141,8 @@ async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
     found = [good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)]
     drawn = [replace(one, check=f"{one.check} in {name}") async for one in slack_checks.drawings(client)]
     async with team_api(team, settings.slack) as api:
-        return [*found, *drawn, *await _channels(api, settings), *_unseen(team, settings)]
+        places = [*await _channels(api, settings), *await rotas.people(api, settings)]
+        return [*found, *drawn, *places, *_unseen(team, settings)]
 
 
 def _unseen(team: SlackTeam, settings: Settings) -> Iterator[Finding]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import ClassVar, Self
 
 from shared.api.models import LEAD_STATUSES, SEQUENCE_STATUSES, LeadStatus
-from shared.text.tokenize import Word, quote
+from shared.commands import times
+from shared.text.formats import short_duration
+from shared.text.tokenize import Word, parse_duration, quote
 
 Words = tuple[Word, ...]
 ALL, DOMAIN = "all", "domain:"
@@ -376,6 +379,47 @@ class Undo(Confirmable):
 
     def write(self) -> Iterable[str]:
         return (str(self.change),) if self.change else ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Away(Arguments):
+    """`away [for 2h|until monday]`."""
+
+    verb = "away"
+    duration: timedelta | None = None
+    until: times.Moment | None = None
+    """Where no duration is given."""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        given = list(texts(words))
+        if not given:
+            return cls()
+        rest = " ".join(given[1:])
+        if words[0].is_one_of("for") and (length := parse_duration(rest.replace(" ", ""))):
+            return cls(duration=length)
+        if words[0].is_one_of("until", "till"):
+            found = times.read_moment(given[1:])
+            if found and found[1] == len(given) - 1:
+                return cls(until=found[0])
+            near = times.nearest_moment(rest.partition(" ")[0])
+            hint = f"Did you mean until {near}?" if near else _AWAY
+            raise ArgumentError(f"“{clip(rest)}” isn't a day or time.", hint=hint)
+        raise ArgumentError(f"“{clip(' '.join(given))}” isn't an end.", hint=_AWAY)
+
+    def write(self) -> Iterable[str]:
+        if self.duration:
+            return ("for", short_duration(self.duration))
+        return ("until", *str(self.until).split()) if self.until else ()
+
+
+_AWAY = "Use for 2h, until monday, until tomorrow 14:00, or nothing: until you type `back`."
+
+
+class Back(Arguments):
+    """`back`."""
+
+    verb = "back"
 
 
 class Audit(Arguments):

@@ -263,6 +263,23 @@ _TABLE = (
         examples=("undo",),
     ),
     Command(
+        arguments=arguments.Away,
+        usage="[for 2h|until monday]",
+        summary="Get no turns in a rota while you are away",
+        changes=True,
+        role=Role.OPERATOR,
+        examples=("away until monday", "away for 2h", "away"),
+        faces=frozenset({Face.SLACK}),  # elsewhere nobody knows who you are in Slack
+    ),
+    Command(
+        arguments=arguments.Back,
+        summary="Get turns in a rota again",
+        changes=True,
+        role=Role.OPERATOR,
+        examples=("back",),
+        faces=frozenset({Face.SLACK}),
+    ),
+    Command(
         arguments=arguments.Audit,
         summary="Recent changes: who, what, when and where",
         newest_only=True,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 
 from shared.domain.records import Subscription
+from shared.domain.rota import Rota
 from shared.domain.wall_clock import find_zone, instant, last_instant, moment
 
 
@@ -56,6 +57,8 @@ class ChannelPolicy:
     quiet: QuietHours | None = None
     broadcast: bool = False
     """Escalations, recoveries and the like are also shown in the channel."""
+    rota: Rota | None = None
+    """Whose turn its interested replies are."""
 
     def quiet_until(self, now: float) -> float | None:
         """The end of the quiet hours that `now` falls into; None outside of them. Unix seconds."""
@@ -73,12 +76,21 @@ class Routing:
     quiet: QuietHours | None = None
     zone: str = "UTC"
     broadcast: bool = False
+    rota: Rota | None = None
     rules: Sequence[Rule] = ()
     channels: Mapping[str, ChannelPolicy] = field(default_factory=dict)
     """Those that differ."""
 
+    @property
+    def rotas(self) -> Mapping[str, Rota]:
+        """All of them by name."""
+        every = (self.rota, *(one.rota for one in self.channels.values()))
+        return {one.name: one for one in every if one}
+
     def channel_policy(self, channel: str) -> ChannelPolicy:
-        usual = ChannelPolicy(mention=self.mention, quiet=self.quiet, broadcast=self.broadcast)
+        usual = ChannelPolicy(
+            mention=self.mention, quiet=self.quiet, broadcast=self.broadcast, rota=self.rota
+        )
         return self.channels.get(channel) or usual
 
 

@@ -122,6 +122,26 @@ class GuardRecords(Protocol):
     async def sends_of_days(self, workspace: str, days: Sequence[int]) -> Mapping[int, int]: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absence:
+    """A person who said that they are away; `until` None: until they say that they are back."""
+
+    person: str
+    name: str
+    until: datetime | None = None
+
+
+class Absences(Protocol):
+    """Who is away from the rotas. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def leave(self, person: Actor, *, until: float | None) -> None: ...
+    async def come_back(self, person: str) -> bool:
+        """False: they weren't away."""
+        ...
+
+    async def absences(self) -> Sequence[Absence]: ...
+
+
 Status = Literal["paused", "active"]
 LOCK_SECONDS = 15.0
 """How long a dead process delays the next change at most; a living one renews its lock."""
@@ -398,6 +418,8 @@ class Records(Protocol):
     def guardrails(self) -> GuardRecords: ...
     @property
     def changes(self) -> SequenceChanges: ...
+    @property
+    def turns(self) -> Absences: ...
     async def bot_is_running(self) -> bool: ...
     async def summary(self, workspace: str) -> AlertsSummary: ...
     async def open_replies(

@@ -18,7 +18,17 @@ from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Card
 from shared.domain.records import RecordsUnavailable
-from shared.operations import bulk, guard, inboxes, leads, replies, sequences, subscriptions, undo
+from shared.operations import (
+    absences,
+    bulk,
+    guard,
+    inboxes,
+    leads,
+    replies,
+    sequences,
+    subscriptions,
+    undo,
+)
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
 from shared.operations.outcome import failure, write_audit
@@ -72,6 +82,8 @@ OPERATIONS: Mapping[type, Operation] = dict(
         _of(Guard, guard.guard),
         _of(Report, report.report),
         _of(given.Undo, undo.undo),
+        _of(given.Away, absences.away),
+        _of(given.Back, absences.back),
         _of(given.Audit, replies.audit),
         _of(given.Whoami, replies.whoami),
         _of(given.Doctor, _doctor),

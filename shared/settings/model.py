@@ -269,8 +269,9 @@ class Settings(WorkspaceSection):
             quiet=quiet_hours(section.quiet, zone=section.timezone),
             zone=section.timezone,
             broadcast=section.broadcast,
+            rota=section.own_rota,
             rules=tuple(replace(rule, workspace=self.own_name(rule.workspace)) for rule in rules),
-            channels={name: section.channel_policy(own) for name, own in section.channels.items()},
+            channels={name: section.channel_policy(name, own) for name, own in section.channels.items()},
         )
 
     @cached_property

@@ -25,10 +25,14 @@ from shared.domain.alert_settings import ChannelPolicy, QuietHours, Rule
 from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.domain.health import Thresholds
 from shared.domain.records import Subscription
+from shared.domain.rota import AWAY_STATUS, By, Rota, WorkHours
 from shared.domain.themes import THEMES
 from shared.domain.wall_clock import parse_time
 from shared.settings import value_types as of
 from shared.text.slack_ids import bare
+
+ROTA = "routes"
+"""The name of `[routes.rota]`, beside those of channels."""
 
 
 def setting(default: Any, meaning: str = "", *, example: Any = None, variable: str = "", **rest: Any) -> Any:
@@ -205,6 +209,74 @@ class RuleSection(Section):
         ]
 
 
+class RotaSection(Section):
+    """`[routes.rota]`, and `[routes.channels.ID.rota]`."""
+
+    people: Annotated[tuple[of.User, ...], Field(min_length=1, max_length=50)] = setting(
+        ...,
+        "Who takes turns with interested replies, in this order (ids of users).",
+        example=["U0123456789", "U0987654321"],
+    )
+    by: By = setting(
+        "turns", "How the owner of a reply is chosen: turns, sequence or territory.", example="sequence"
+    )
+    lead_field: of.LeadField = setting(
+        "", "By territory: the field of the lead that names it.", alias="field", example="country"
+    )
+    owners: Mapping[str, tuple[of.User, ...]] = setting(
+        {},
+        "By sequence or territory: who gets the replies of each, by turns. The people above get the others, and those whose owners are away.",
+        example={"Q3 founders": ["U0123456789"]},
+    )
+    pass_after: of.Duration = setting(
+        timedelta(minutes=10),
+        "When an unclaimed reply passes to the next person (off: never).",
+        example="10m",
+    )
+    passes: Annotated[int, Field(ge=0, le=50)] = setting(
+        1, "How often a reply passes to another person before the group is mentioned.", example=1
+    )
+    group: of.Mention = setting(
+        "",
+        "Who is mentioned when all are away, or nobody claimed it. Default: mention.",
+        example="S0123456789",
+    )
+    hours: of.WorkHours = setting(
+        "off", "People get turns only in these hours of their own time zone.", example="09:00-18:00"
+    )
+    away_status: tuple[of.StatusEmoji, ...] = setting(
+        AWAY_STATUS, "The emoji of a Slack status that says that a person is away.", example=[":palm_tree:"]
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.by == "territory" and not self.lead_field.strip():
+            raise of.wrong("has no field that names the territory.", 'Add one, like field = "country".')
+        if self.by != "turns" and not self.owners:
+            what = "sequence" if self.by == "sequence" else "territory"
+            raise of.wrong(f"has no owner of any {what}.", 'Add a table: owners = { "…" = ["U0123456789"] }.')
+        if self.by == "turns" and (self.owners or self.lead_field):
+            raise of.wrong("has owners that nothing chooses.", 'Set by = "sequence" or by = "territory".')
+        if empty := next((name for name, people in self.owners.items() if not people), None):
+            raise of.wrong("has an owner's list that is empty.", f"Add people for {empty}, or remove it.")
+        return self
+
+    def rota(self, name: str) -> Rota:
+        start, _, end = (parse_time(part.strip()) for part in self.hours.partition("-"))
+        return Rota(
+            name=name,
+            people=tuple(dict.fromkeys(self.people)),
+            by=self.by,
+            lead_field=self.lead_field,
+            owners={part: tuple(dict.fromkeys(people)) for part, people in self.owners.items()},
+            pass_after=self.pass_after,
+            passes=self.passes,
+            group=self.group,
+            hours=None if start is None or end is None else WorkHours(start=start, end=end),
+            away_status=frozenset(self.away_status),
+        )
+
+
 class ChannelSection(Section):
     """`[routes.channels.ID]`; what is not set is as in `[routes]`."""
 
@@ -212,6 +284,7 @@ class ChannelSection(Section):
     quiet: of.Hours | None = setting(None, example="18:00-09:00")
     timezone: of.Zone | None = setting(None, example="America/New_York")
     broadcast: bool | None = setting(None, example=True)
+    rota: RotaSection | None = None
 
 
 class RoutesSection(Section):
@@ -226,20 +299,29 @@ class RoutesSection(Section):
         "Whether escalations, ended snoozes, recoveries and repeated pauses, which are posted in the thread of a card, are shown in the channel too.",
         example=True,
     )
+    rota: RotaSection | None = setting(
+        None,
+        "Whose turn an interested reply is: its card mentions one person, and passes on while nobody claims it.",
+    )
     rules: tuple[RuleSection, ...] = ()
     channels: dict[of.Channel, ChannelSection] = setting(
         {},
-        "Overrides for one channel: whom alerts mention, the quiet hours (or off) and their time zone.",
+        "Overrides for one channel: whom alerts mention, the quiet hours (or off) and their time zone, and a rota of its own, with the same keys.",
         example="C0123456789",
     )
 
-    def channel_policy(self, own: ChannelSection) -> ChannelPolicy:
+    @property
+    def own_rota(self) -> Rota | None:
+        return self.rota.rota(ROTA) if self.rota else None
+
+    def channel_policy(self, name: str, own: ChannelSection) -> ChannelPolicy:
         mention = self.mention if own.mention is None else own.mention
         hours = self.quiet if own.quiet is None else own.quiet
         return ChannelPolicy(
             mention=mention,
             quiet=quiet_hours(hours, zone=own.timezone or self.timezone),
             broadcast=self.broadcast if own.broadcast is None else own.broadcast,
+            rota=own.rota.rota(name) if own.rota else self.own_rota,
         )
 
 

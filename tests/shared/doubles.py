@@ -22,6 +22,7 @@ from shared.domain.card import Card
 from shared.domain.records import (
     MOST_OPEN,
     UNDER_WAY,
+    Absence,
     Actor,
     AlertsSummary,
     AuditEntry,
@@ -186,6 +187,23 @@ class MemoryChanges:
 
 
 @dataclass
+class MemoryAbsences:
+    """Who is away, in memory."""
+
+    away: dict[str, Absence] = field(default_factory=dict)
+
+    async def leave(self, person: Actor, *, until: float | None) -> None:
+        end = None if until is None else datetime.fromtimestamp(until, UTC)
+        self.away[person.id] = Absence(person=person.id, name=person.name, until=end)
+
+    async def come_back(self, person: str) -> bool:
+        return self.away.pop(person, None) is not None
+
+    async def absences(self) -> Sequence[Absence]:
+        return list(self.away.values())
+
+
+@dataclass
 class MemoryRecords:
     """The bot's records, in memory; `broken` makes every act raise."""
 
@@ -209,6 +227,7 @@ class MemoryRecords:
     bot_runs: bool = True
     broken: bool = False
     guardrails: MemoryGuardrails = field(default_factory=MemoryGuardrails)
+    turns: MemoryAbsences = field(default_factory=MemoryAbsences)
 
     def __post_init__(self) -> None:
         self.changes = MemoryChanges(self)

@@ -34,6 +34,7 @@ from shared.commands.arguments import clip
 from shared.domain.records import OpenReply, RecordsUnavailable
 from shared.domain.wall_clock import find_zone, moment
 from shared.settings import UnknownWorkspace, Workspace
+from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
 from shared.text.slack_ids import split_id
@@ -127,9 +128,10 @@ class HomeTab:
         for workspace in shown if refresh or one else ():
             self._cache.forget(workspace)
         problem: list[BaseException] = []
-        waiting, claims, paused, domains, sequences = await asyncio.gather(
+        waiting, claims, absence, paused, domains, sequences = await asyncio.gather(
             _attempt(self._waiting(shown), problem),
             _attempt(self._claims(person), problem),
+            _attempt(self._absence(person), problem),
             _attempt(self._paused_domains(shown), problem),
             self._each(shown, self._cache.domains, problem),
             self._each(shown, self._cache.sequences, problem),
@@ -149,6 +151,7 @@ class HomeTab:
             own=own,
             digests=digests or (),
             zone=find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC,
+            absence=absence or "",
             may_change=self._may_change(person),
             problem=_describe(problem),
         )
@@ -210,6 +213,12 @@ class HomeTab:
                     paused = Paused(domain=one.domain, since=one.received, workspace=workspace.name)
                     found.setdefault((workspace.name, one.domain), paused)
         return sorted(found.values(), key=lambda one: one.since)
+
+    async def _absence(self, person: Person) -> str:
+        away = [one for one in await self._store.turns.absences() if one.person == person.id]
+        now, zone = self._contexts.now(), find_zone(person.zone) or UTC
+        until = away[0].until if away else None
+        return f"until {show_time(until, now=now, zone=zone)}" if until else "until you are back" * bool(away)
 
     async def _claims(self, person: Person) -> Sequence[Waiting]:
         held = await self._store.alerts.claimed_by(person.id)

@@ -62,6 +62,8 @@ class HomeState:
     """Of the workspace shown in full: channels that the person may know, and when their digests come."""
     zone: tzinfo = UTC
     """In which the person reads times of day."""
+    absence: str = ""
+    """Until when the person is away, where they said so."""
     may_change: bool = True
     problem: str = ""
 

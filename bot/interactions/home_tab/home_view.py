@@ -19,7 +19,7 @@ from bot.blockkit.tables import MARKS
 from bot.commands.own_preferences import EDIT, facts_of
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from shared.api.models import Sequence as Campaign
-from shared.commands.arguments import DOMAIN, Inboxes, Resume, Sequences, Status
+from shared.commands.arguments import DOMAIN, Back, Inboxes, Resume, Sequences, Status
 from shared.commands.pauses import Pause
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
@@ -78,11 +78,14 @@ def _head(standing: HomeState) -> list[Block]:
             Button(label="Subscribe …", action=OpenForm(verb="subscribe", workspace=standing.named(one))),
         ]
     acts.append(Button(label="Help", action=Help()))
+    if standing.absence:
+        acts.insert(0, Button(label="I'm back", action=Back(), tone=Tone.GOOD))
+    away = [_context(f"You are away {standing.absence}: you get no turns.")] if standing.absence else []
     problem = [_context(f"⚠ {standing.problem}")] if standing.problem else []
     row = _dispatcher(f"head_{one}", acts)
     if standing.several:
         row["elements"].insert(0, _choice(standing))
-    return [_header("Outreach"), _moment(_summary(standing), standing.now), *problem, row]
+    return [_header("Outreach"), _moment(_summary(standing), standing.now), *away, *problem, row]
 
 
 def _choice(standing: HomeState) -> Block:

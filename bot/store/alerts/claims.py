@@ -19,7 +19,7 @@ from bot.store.db.schema import alerts, deliveries, posts
 from bot.store.queue import alert_row, outbox
 from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertChange, AlertRow, Due, read_alerts
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import ALERT, TRACE, UNACKNOWLEDGED, UNFINISHED
+from bot.store.queue.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
 from bot.store.queue.posts import State
 from shared.api.event_kinds import ACKNOWLEDGED, CLAIMABLE
 from shared.domain.records import Actor
@@ -40,6 +40,9 @@ WriteTrace = Callable[[AlertRow], Trace]
 MOST_CLAIMED = 50
 _CLAIMABLE = alerts.c.kind.in_(CLAIMABLE)
 _AWAKE: dict[str, Any] = {"snoozed_until": None, "snoozed_name": "", "nudges": 0}
+_ASLEEP: dict[str, Any] = {"waiting_since": None, "turn_ends_at": None}
+"""Nobody is to be reminded of it, and it passes to nobody."""
+_NO_TURN: dict[str, Any] = {"owner": "", "owner_name": ""}
 _BY_ID = ALERT_ROWS.where(alerts.c.id == sa.bindparam("alert"))
 CLAIMED_BY = (
     ALERT_ROWS.where(alerts.c.claimed_by == sa.bindparam("person"))
@@ -47,6 +50,11 @@ CLAIMED_BY = (
     .order_by(alerts.c.claimed_at.desc())
     .limit(MOST_CLAIMED)
 )
+
+
+def _of_rota(at: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """When a turn is looked at that begins anew; never where the alert follows no rota."""
+    return sa.case((alerts.c.rota != sa.literal("", literal_execute=True), at), else_=None)
 
 
 class Alerts(Repository):
@@ -96,6 +104,9 @@ class Alerts(Repository):
             "assigned_name": "",
             "waiting_since": waits,
             **_AWAKE,
+            # Its next turn is somebody else's, and begins at once.
+            "passed": _with(alerts.c.claimed_by),
+            **_turn_over(tx, when=waits.is_not(None)),
         }
         return _change(tx, alert, alerts.c.claimed_by != "", values, trace=trace)
 
@@ -103,7 +114,7 @@ class Alerts(Repository):
     def snooze(self, tx: Transaction, alert: str, actor: Actor, *, until: float) -> AlertChange | None:
         """Snooze an unclaimed alert; None if it doesn't exist."""
         open_ = (alerts.c.claimed_by == "") & alerts.c.handled_at.is_(None)
-        values = {"snoozed_until": until, "snoozed_name": actor.name, "waiting_since": None}
+        values = {"snoozed_until": until, "snoozed_name": actor.name, **_ASLEEP}
         return _change(tx, alert, open_, values)
 
     @writes
@@ -117,7 +128,8 @@ class Alerts(Repository):
         """End a snooze; None if the alert doesn't exist."""
         asleep = (alerts.c.id == alert) & alerts.c.snoozed_until.is_not(None)
         claimable = sa.case((_CLAIMABLE & (alerts.c.claimed_by == ""), tx.now), else_=None)
-        return _change(tx, alert, asleep, {**_AWAKE, "waiting_since": claimable})
+        values = {**_AWAKE, "waiting_since": claimable, "turn_ends_at": _of_rota(claimable)}
+        return _change(tx, alert, asleep, values)
 
     @writes
     def handle(self, tx: Transaction, alert: str, actor: Actor, *, reason: str = "") -> AlertChange | None:
@@ -127,7 +139,7 @@ class Alerts(Repository):
             "handled_name": actor.name,
             "handled_at": tx.now,
             "closed_reason": reason,
-            "waiting_since": None,
+            **_ASLEEP,
         }
         changed = _change(tx, alert, alerts.c.handled_at.is_(None), values)
         if changed and changed.changed:
@@ -145,6 +157,8 @@ class Alerts(Repository):
             "closed_reason": "",
             "waiting_since": waits,
             "nudges": 0,
+            "passed": "",
+            **_turn_over(tx, when=waits.is_not(None)),
         }
         return _change(tx, alert, alerts.c.handled_at.is_not(None), values)
 
@@ -191,6 +205,15 @@ class Alerts(Repository):
         return {row.alert_id: (row.channel, row.ts) for row in tx.execute(query)}
 
 
+def _with(person: sa.ColumnElement[str]) -> sa.ColumnElement[str]:
+    return sa.func.trim(alerts.c.passed + " " + person)
+
+
+def _turn_over(tx: Transaction, *, when: sa.ColumnElement[bool]) -> dict[str, Any]:
+    """It is nobody's turn, until it passes on with the next sweep."""
+    return {**_NO_TURN, "turn_ends_at": sa.case((when, _of_rota(sa.literal(tx.now))), else_=None)}
+
+
 def _taken(tx: Transaction, actor: Actor) -> dict[str, Any]:
     return {
         "claimed_by": actor.id or actor.name,
@@ -198,7 +221,7 @@ def _taken(tx: Transaction, actor: Actor) -> dict[str, Any]:
         "claimed_at": tx.now,
         "assigned_name": "",
         "claim_nudges": 0,
-        "waiting_since": None,
+        **_ASLEEP,
         "snoozed_until": None,
         "snoozed_name": "",
     }
@@ -220,6 +243,9 @@ def _change(
     if changed and trace and before:
         _leave(tx, before, trace(before))
     after = _read(tx, alert)
+    if changed and after and after.rota and after.waiting_since is None:
+        held = (posts.c.alert_id == alert) & (posts.c.kind == TURN) & (posts.c.state == State.HELD)
+        tx.execute(sa.delete(posts).where(held))
     return None if after is None else AlertChange(alert=after, changed=changed)
 
 
@@ -321,9 +347,11 @@ def _waits(nudges: sa.ColumnElement[int], times: int) -> sa.Select[Any]:
     return sa.select(alerts.c.id).where(since <= NOW - SECONDS, nudged, _SHOWN.exists()).order_by(since)
 
 
+_PASSES_TO_NOBODY = alerts.c.turn_ends_at.is_(None)
+"""A turn that passes on is a reminder."""
 _DUE_BY = {
     "back": sa.select(alerts.c.id).where(alerts.c.snoozed_until <= NOW).order_by(alerts.c.snoozed_until),
-    "remind": _waits(alerts.c.nudges, 0),
+    "remind": _waits(alerts.c.nudges, 0).where(_PASSES_TO_NOBODY),
     "escalate": _waits(alerts.c.nudges, 1),
     "unfinished": sa.select(alerts.c.id)
     .where(
@@ -342,6 +370,9 @@ _MARKS: Mapping[str, Mapping[str, Any]] = {
         "waiting_since": sa.case(
             (_CLAIMABLE & (alerts.c.claimed_by == sa.literal("", literal_execute=True)), NOW), else_=None
         ),
+        "turn_ends_at": _of_rota(
+            sa.case((alerts.c.claimed_by == sa.literal("", literal_execute=True), NOW), else_=None)
+        ),
     },
     "remind": {"nudges": 1},
     "escalate": {"nudges": 2},
@@ -349,7 +380,11 @@ _MARKS: Mapping[str, Mapping[str, Any]] = {
 }
 _FOUND = {what: due.limit(REMINDED_AT_ONCE) for what, due in _DUE_BY.items()}
 # Not by the index of what waits, which SQLite would take before that of the ids, and read all of it.
-_STILL_DUE = {**_DUE_BY, "remind": _waits(alerts.c.nudges + 0, 0), "escalate": _waits(alerts.c.nudges + 0, 1)}
+_STILL_DUE = {
+    **_DUE_BY,
+    "remind": _waits(alerts.c.nudges + 0, 0).where(_PASSES_TO_NOBODY),
+    "escalate": _waits(alerts.c.nudges + 0, 1),
+}
 _IDS = alerts.c.id.in_(sa.bindparam("ids", expanding=True))
 _MARKED = {
     what: sa.update(alerts)

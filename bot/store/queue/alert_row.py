@@ -45,6 +45,13 @@ class AlertRow:
     handled_name: str = ""
     handled_at: float | None = None
     closed_reason: str = ""
+    rota: str = ""
+    """The rota whose turns it follows; empty: none."""
+    owner: str = ""
+    """Whose turn it is, as long as nobody has claimed it; empty: the group's."""
+    owner_name: str = ""
+    passed: str = ""
+    """Whose turn it was before, separated by spaces."""
     standing: str = ""
     recovered_at: float | None = None
     acked_name: str = ""

@@ -22,7 +22,7 @@ class KindOfPost:
     """In a thread, it is shown in the channel too where the settings want that."""
     repainted: bool = False
     """It is updated when its alert changes."""
-    settled_by: Literal["", "claim", "finish", "acknowledgement"] = ""
+    settled_by: Literal["", "claim", "turn", "finish", "acknowledgement"] = ""
     """What people do about its alert, after which it asks for nothing."""
     of_alert: Literal["", "card", "again"] = ""
     """How its metadata names the alert: as its card, or as one that another message is the card of."""
@@ -38,6 +38,7 @@ ALERT, CURRENT, REPLACED, TURNED = "alert", "current", "replaced", "turned"
 DIRECT = "direct"
 UNFINISHED, UNACKNOWLEDGED = "unfinished", "unacknowledged"
 NOTE, ANSWER, STORM, SPIKE, TRACE = "note", "answer", "storm", "spike", "trace"
+TURN = "turn"
 
 _TABLE = (
     KindOfPost(
@@ -89,6 +90,7 @@ _TABLE = (
     KindOfPost(
         name="back", meaning="that a snooze has ended", broadcast=True, repainted=True, settled_by="claim"
     ),
+    KindOfPost(name=TURN, meaning="whose turn a reply is", repainted=True, settled_by="turn"),
     KindOfPost(
         name=UNFINISHED,
         meaning="that a claimed reply is not done",

@@ -25,6 +25,7 @@ from bot.store.queue.intake import alert_id
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, REPLACED, TURNED
 from bot.store.queue.posts import State
+from bot.store.queue.turns import Candidates, Turn, take
 from shared.api.event_kinds import ONLY_WITH_WORDS, REPLIES
 from shared.domain.records import Subscription
 
@@ -324,6 +325,17 @@ def _keep_claim(tx: Transaction, *, of: str, on: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnPlan:
+    """A rota that is to choose the owner of a new alert."""
+
+    candidates: Candidates
+    channels: Mapping[str, float | None]
+    """Those that mention the owner, with the end of their quiet hours where they are in any."""
+    late: PlannedPost | None = None
+    """What mentions the owner when the quiet hours are over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """How a pending delivery was routed. `problem` says why it isn't a known event."""
 
@@ -342,6 +354,8 @@ class Decision:
     waits: bool = False
     """It can be claimed."""
     posts: tuple[PlannedPost, ...] = ()
+    turn: TurnPlan | None = None
+    """Whose turn the reply may be, where its route has a rota."""
 
 
 Decide = Callable[[PendingDelivery], Decision]
@@ -433,7 +447,9 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     adopted, late = intake.join(tx, _leads(decided))
     shown = {row.id: row.alert or adopted.get(row.id) for row, _ in decided}
     outbox.repaint(tx, [name for name in shown.values() if name])
-    raised = [_alert(row, d) for row, d in decided if not shown[row.id] and d.posts and row.id not in late]
+    new = [(row, d) for row, d in decided if not shown[row.id] and d.posts and row.id not in late]
+    turns = {row.alert_id: take(tx, d.turn.candidates) for row, d in new if d.turn}
+    raised = [{**_alert(row, d), **_turn(d, turns.get(row.alert_id), tx.now)} for row, d in new]
     if raised:
         tx.execute(tx.insert_once(alerts), raised)
     own = [(row, d) for row, d in decided if shown[row.id] in {None, row.alert_id}]
@@ -441,10 +457,30 @@ def _settle(tx: Transaction, decided: Sequence[tuple[PendingDelivery, Decision]]
     rows = [
         outbox.post_row(p, workspace=r.workspace, alert=r.alert_id, now=tx.now)
         for r, d in news
-        for p in d.posts
+        for p in _called(d, turns.get(r.alert_id))
     ]
     replies = {row.alert_id: _reply(row, d) for row, d in news if _is_reply(d)}
     outbox.plan_rows(tx, merge(tx, rows, replies))
+
+
+def _turn(decision: Decision, turn: Turn | None, now: float) -> dict[str, Any]:
+    """What the row of a new alert says of whose turn it is."""
+    if decision.turn is None or turn is None:
+        return {"rota": "", **Turn().columns, "turn_ends_at": None}
+    candidates = decision.turn.candidates
+    ends_at = candidates.ends_at(now) if turn.owner else None
+    return {"rota": candidates.rota, **turn.columns, "turn_ends_at": ends_at}
+
+
+def _called(decision: Decision, turn: Turn | None) -> Sequence[PlannedPost]:
+    """The posts of a decision; those under a rota mention whose turn it is, outside of quiet hours."""
+    plan = decision.turn
+    if plan is None or turn is None:
+        return decision.posts
+    who = turn.owner or plan.candidates.group
+    called = {channel for channel, quiet in plan.channels.items() if quiet is None}
+    posts = [replace(one, mention=who) if one.channel in called else one for one in decision.posts]
+    return [*posts, *([replace(plan.late, mention=who)] if plan.late else [])]
 
 
 def _is_reply(decision: Decision) -> bool:

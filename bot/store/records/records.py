@@ -22,6 +22,7 @@ from bot.store.alerts.changes import changes_between
 from bot.store.alerts.claims import CLAIMED_BY
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.sequence_changes import SequenceChanges, read_timer
+from bot.store.alerts.turns import Turns
 from bot.store.db.engine import Repository, Transaction, probes, reads, reports, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, posts, sightings, subscriptions, timers
 from bot.store.instance import last_seen
@@ -171,6 +172,10 @@ class CommandRecords(Repository):
     @property
     def changes(self) -> SequenceChanges:
         return SequenceChanges(self.database)
+
+    @property
+    def turns(self) -> Turns:
+        return Turns(self.database)
 
     @reads
     def bot_is_running(self, tx: Transaction) -> bool:

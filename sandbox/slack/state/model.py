@@ -59,13 +59,37 @@ class User:
     deleted: bool = False
     """Deactivated: known by name, but unable to do anything."""
     tz: str = "Europe/Berlin"
+    status_text: str = ""
+    status_emoji: str = ""
+    status_expiration: int = 0
+    """Unix seconds after which the status is gone; 0: it stays."""
+    dnd_start: int = 1
+    dnd_end: int = 1
+    """When the person is next not to be disturbed, in Unix seconds; 1 where they never are."""
 
     @property
     def email(self) -> str:
         return f"{self.name}@example.com"
 
-    def to_slack(self, *, with_email: bool = True) -> Json:
-        """A user object as users.info returns it; `email` needs the scope `users:read.email`.
+    def dnd(self) -> Json:
+        """Their Do Not Disturb as dnd.info has it (https://docs.slack.dev/reference/methods/dnd.info)."""
+        times = {"next_dnd_start_ts": self.dnd_start, "next_dnd_end_ts": self.dnd_end}
+        return {"dnd_enabled": self.dnd_end > 1, **times}
+
+    def status(self, now: float) -> Json:
+        """Their custom status, of which nothing is left when it has expired.
+
+        https://docs.slack.dev/apis/web-api/user-presence-and-status
+        """
+        over = 0 < self.status_expiration <= now
+        return {
+            "status_text": "" if over else self.status_text,
+            "status_emoji": "" if over else self.status_emoji,
+            "status_expiration": 0 if over else self.status_expiration,
+        }
+
+    def to_slack(self, *, with_email: bool = True, now: float = 0.0) -> Json:
+        """A user object as users.info returns it at a moment; `email` needs the scope `users:read.email`.
 
         `enterprise_user` is there for everybody in an Enterprise organization, also another one
         (https://docs.slack.dev/reference/objects/user-object, https://docs.slack.dev/apis/slack-connect).
@@ -74,6 +98,7 @@ class User:
             "real_name": self.real_name,
             "display_name": self.name,
             "title": self.title,
+            **self.status(now),
             **({"email": self.email} if with_email else {}),
         }
         member = {

@@ -136,6 +136,7 @@ SCOPES = frozenset(
         "chat:write.public",
         "users:read",
         "usergroups:read",
+        "dnd:read",
         "reactions:read",
         "reactions:write",
         "files:read",

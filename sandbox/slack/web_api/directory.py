@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from sandbox.slack.state.errors import SlackError, refuse_if
-from sandbox.slack.state.model import Json
+from sandbox.slack.state.model import Json, User
 from sandbox.slack.web_api.calls import Call, method, page_of
 
+MOST_DND = 50
+"""Users of one dnd.teamInfo."""
 _EMAIL = "users:read.email"
 """Without this scope a profile has no address (https://docs.slack.dev/reference/scopes/users.read.email)."""
 
@@ -38,13 +40,17 @@ def connections_open(call: Call) -> Json:
     return {"url": f"{address}/link?ticket={call.by.sockets.ticket()}&app_id={call.app.id}"}
 
 
+def _shown(user: User, call: Call) -> Json:
+    return user.to_slack(with_email=_EMAIL in call.settings.scopes, now=call.workspace.clock.now())
+
+
 @method("users.info", scope="users:read", tier=4)
 def users_info(call: Call) -> Json:
     """One user (https://docs.slack.dev/reference/methods/users.info)."""
     user = call.world.users.get(str(call.require("user")))
     if user is None:
         raise SlackError("user_not_found")
-    return {"user": user.to_slack(with_email=_EMAIL in call.settings.scopes)}
+    return {"user": _shown(user, call)}
 
 
 @method("users.list", scope="users:read", tier=2)
@@ -52,7 +58,7 @@ def users_list(call: Call) -> Json:
     """All users."""
     page, cursor = page_of(list(call.world.users.values()), call, default=100, max_limit=1000)
     return {
-        "members": [user.to_slack(with_email=_EMAIL in call.settings.scopes) for user in page],
+        "members": [_shown(user, call) for user in page],
         "cache_ts": int(call.workspace.clock.now()),
         "response_metadata": {"next_cursor": cursor},
     }
@@ -92,7 +98,7 @@ def profile(call: Call) -> Json:
     user = call.world.users.get(str(call.args.get("user") or call.bot))
     if user is None:
         raise SlackError("user_not_found")
-    return {"profile": user.to_slack(with_email=_EMAIL in call.settings.scopes)["profile"]}
+    return {"profile": _shown(user, call)["profile"]}
 
 
 @method("users.getPresence", scope="users:read", tier=3)
@@ -100,6 +106,28 @@ def presence(call: Call) -> Json:
     """Everybody is always there."""
     refuse_if(str(call.args.get("user") or call.bot) not in call.world.users, "user_not_found")
     return {"presence": "active"}
+
+
+@method("dnd.info", scope="dnd:read", tier=3)
+def dnd_info(call: Call) -> Json:
+    """When a user is not to be disturbed; without `user`, the bot. Snoozes are shown to their own user only.
+
+    https://docs.slack.dev/reference/methods/dnd.info
+    """
+    user = call.world.users.get(str(call.args.get("user") or call.bot))
+    if user is None:
+        raise SlackError("user_not_found")
+    return user.dnd()
+
+
+@method("dnd.teamInfo", scope="dnd:read", tier=2)
+def dnd_team_info(call: Call) -> Json:
+    """The same of up to 50 users, by their ids (https://docs.slack.dev/reference/methods/dnd.teamInfo)."""
+    wanted = [one.strip() for one in str(call.args.get("users") or "").split(",") if one.strip()]
+    refuse_if(not wanted, "no_users_provided")
+    users = call.world.users
+    refuse_if(any(one not in users for one in wanted[:MOST_DND]), "user_not_visible")
+    return {"users": {one: users[one].dnd() for one in wanted[:MOST_DND]}}
 
 
 @method("bots.info", scope="users:read", tier=3)

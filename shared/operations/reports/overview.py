@@ -19,10 +19,11 @@ from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.health import DomainHealth, count_by_kind, worst
-from shared.domain.records import AlertsSummary, RecordsUnavailable, number_of
+from shared.domain.records import Absence, AlertsSummary, RecordsUnavailable, number_of
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
+from shared.operations.absences import away_facts
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.settings import DEFAULT
@@ -79,16 +80,18 @@ class Overview(NamedTuple):
 
 async def status(_: Status, context: CommandContext) -> Result:
     """Sequences, inbox health, today's numbers, alerts, the service, the request budget."""
-    seen = Overview(
-        *await asyncio.gather(
+    parts, absences = await asyncio.gather(
+        asyncio.gather(
             read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
             read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
             read_part(_total_today(context)),
             read_part(_same_weekdays(context)),
             read_part(_alerts_summary(context)),
             read_part(_bot_is_running(context)),
-        )
+        ),
+        read_part(_absences(context)),
     )
+    seen = Overview(*parts)
     verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
     domains = verdict.domains
     facts = (
@@ -98,6 +101,7 @@ async def status(_: Status, context: CommandContext) -> Result:
         *_today(seen.today, by_midnight(seen)),
         *_unclaimed(seen, context),
         *_alerts(seen.alerts, context),
+        *away_facts(absences.value or (), context),
         _budget(context, now=context.now()),
         *((Fact(label="Bot", value=NO_BOT, tone=Tone.WARN),) if seen.bot.value is False else ()),
         *(Fact(label="Bot", value=problem, tone=Tone.BAD) for problem in context.problems()),
@@ -122,6 +126,10 @@ async def status(_: Status, context: CommandContext) -> Result:
 async def _total_today(context: CommandContext) -> StatsRow:
     day = service_day(context.client, now=context.now())
     return totals(await context.client.stats(start=day, end=day, priority=Priority.INTERACTIVE))
+
+
+async def _absences(context: CommandContext) -> Sequence[Absence]:
+    return await need_records(context).turns.absences()
 
 
 async def _same_weekdays(context: CommandContext) -> tuple[int, ...]:

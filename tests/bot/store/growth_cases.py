@@ -21,6 +21,7 @@ from bot.store.queue.leases import ChannelLease, Sent
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
+from bot.store.queue.turns import Candidates
 from bot.store.records.digests import DueDigest
 from bot.store.records.erasure import Traces
 from bot.store.records.people import OwnDigest
@@ -57,6 +58,7 @@ from tests.bot.store.skewed_data import (
 )
 
 ANN, BEN = Actor(name="ann", id="U1", face="slack"), Actor(name="ben", id="U2", face="slack")
+CANDIDATES = Candidates(rota="routes", queues=(("", ("U1", "U2")),), pass_after=600.0)
 NOTE = PlannedPost(dedupe="note", channel="C9", kind="note", note="{}")
 
 
@@ -209,6 +211,13 @@ ALERTS: Mapping[str, Case] = {
     "Alerts.remind": flat(lambda one: one.store.alerts.remind("al_open1", ANN, until=one.now + HOUR)),
     "Alerts.in_message": flat(lambda one: one.store.alerts.in_message(STALE, "5.1")),
     "Alerts.messages": flat(lambda one: one.store.alerts.messages(["al_open1", "al_open2"])),
+    "Turns.are_due": flat(lambda one: one.store.turns.are_due()),
+    "Turns.pass_on": flat(
+        lambda one: one.store.turns.pass_on(lambda _alert, _now: CANDIDATES, lambda _passed, _now: [])
+    ),
+    "Turns.leave": lists("it looks at each turn that goes on", lambda one: one.store.turns.leave(ANN, until=None)),
+    "Turns.come_back": flat(lambda one: one.store.turns.come_back("U1")),
+    "Turns.absences": lists("it lists them", lambda one: one.store.turns.absences()),
     "Reminders.sweep": lists(
         DUE,
         lambda one: one.store.reminders.sweep(

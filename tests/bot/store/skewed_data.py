@@ -19,6 +19,7 @@ from bot.store.db.engine import Database, Transaction, Work
 from bot.store.db.guardrail_schema import incidents, rules, samples, switches, turns
 from bot.store.db.installation_schema import bot_processes, webhook_subscriptions
 from bot.store.db.schema import (
+    absences,
     alerts,
     answers,
     arrivals,
@@ -30,6 +31,7 @@ from bot.store.db.schema import (
     lookups,
     posts,
     questions,
+    rota_turns,
     sequence_changes,
     sightings,
     spikes,
@@ -115,6 +117,7 @@ _STATES: Mapping[str, Callable[[float, int], Row]] = {
     "open": lambda at, _: {"waiting_since": at},
     "mine": lambda at, _: {"claimed_by": "U1", "claimed_name": "ann", "claimed_at": at},
     "asleep": lambda at, _: {"snoozed_until": at, "snoozed_name": "ann"},
+    "turn": lambda at, _: {"waiting_since": at, "nudges": 2, "rota": "routes", "owner": "U2", "turn_ends_at": at + DAY},
     "domain": lambda at, n: {"kind": "domain.paused", "domain": f"d{n}.example", "ack_due_at": at},
 }  # fmt: skip
 """Alerts of one lead, half an hour old and more, by what their ids begin with after `al_`."""
@@ -154,8 +157,13 @@ def _alerts(numbers: Sequence[int], *, now: float) -> tuple[list[Row], list[Row]
 
 
 _NOT_YET: Row = {
-    **dict.fromkeys(("waiting_since", "handled_at", "claimed_at", "snoozed_until", "ack_due_at")),
-    **dict.fromkeys(("handled_name", "claimed_by", "claimed_name", "snoozed_name", "domain"), ""),
+    **dict.fromkeys(
+        ("waiting_since", "handled_at", "claimed_at", "snoozed_until", "ack_due_at", "turn_ends_at")
+    ),
+    "nudges": 0,
+    **dict.fromkeys(
+        ("handled_name", "claimed_by", "claimed_name", "snoozed_name", "domain", "rota", "owner"), ""
+    ),
 }
 
 
@@ -221,6 +229,8 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
     here = {"workspace": WORKSPACE}
     undo = json.dumps({"names": ["sq1"], "since": 1, "revisions": {}})
     return {
+        rota_turns: [{"rota": "routes", "part": f"S{n}", "last": "U1"} for n in numbers],
+        absences: [{"person": f"U9{n}", "name": f"n{n}", "since": now - DAY, "until": now - HOUR} for n in numbers],
         known_leads: [
             {**here, "lead": "" if n == 0 else f"lead{n}", "seen_at": now - 2 * DAY} for n in numbers
         ],

@@ -62,6 +62,8 @@ def test_the_table_has_every_documented_command() -> None:
         "guardrails",
         "report",
         "undo",
+        "away",
+        "back",
         "audit",
         "preferences",
         "whoami",

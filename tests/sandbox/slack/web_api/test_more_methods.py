@@ -221,3 +221,29 @@ async def test_an_assistant_streams_its_answer(client: AsyncWebClient, person: P
         await refusal(client, "chat.appendStream", channel=done["channel"], ts=done["ts"], markdown_text="!")
         == "message_not_in_streaming_state"
     )
+
+
+async def test_do_not_disturb_is_that_of_the_person(client: AsyncWebClient, person: Person) -> None:
+    await person.do("user", user=ANN, dnd_start=1_800_000_000, dnd_end=1_800_030_000)
+    mine = {"dnd_enabled": True, "next_dnd_start_ts": 1_800_000_000, "next_dnd_end_ts": 1_800_030_000}
+    none = {"dnd_enabled": False, "next_dnd_start_ts": 1, "next_dnd_end_ts": 1}
+    assert (await client.dnd_info(user=ANN)).data == {"ok": True, **mine}
+    assert (await client.dnd_teamInfo(users=f"{ANN},{BEN}"))["users"] == {ANN: mine, BEN: none}
+    assert await refusal(client, "dnd.teamInfo") == "no_users_provided"
+    assert await refusal(client, "dnd.teamInfo", users="U0NOBODY00") == "user_not_visible"
+    assert await refusal(client, "dnd.info", user="U0NOBODY00") == "user_not_found"
+
+
+async def test_a_status_is_in_the_profile_until_it_expires(client: AsyncWebClient, person: Person) -> None:
+    ends = int((await person.do("clock", advance=0))["now"]) + 3600
+    status: Json = {"status_text": "Vacationing", "status_emoji": ":palm_tree:", "status_expiration": ends}
+    await person.do("user", user=ANN, **status)
+
+    async def shown() -> Json:
+        profile = (await client.users_info(user=ANN))["user"]["profile"]
+        assert (await client.users_profile_get(user=ANN))["profile"] == profile
+        return {name: profile[name] for name in status}
+
+    assert await shown() == status
+    await person.do("clock", advance=3601)
+    assert await shown() == {"status_text": "", "status_emoji": "", "status_expiration": 0}

@@ -1,0 +1,108 @@
+"""Who may get the turn of a reply, and what is posted when it passes on. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Protocol
+
+from bot.alerts.wording import about
+from bot.blockkit.actions import OnAlert
+from bot.store.alerts.turns import Passed
+from bot.store.queue.alert_row import AlertRow
+from bot.store.queue.turns import Candidates
+from shared.api.events import Event
+from shared.commands.arguments import Replies
+from shared.domain.alert_settings import ChannelPolicy
+from shared.domain.card import Button, Card, Tone
+from shared.domain.rota import Rota
+from shared.text.formats import show_exact_span, show_number
+
+
+class People(Protocol):
+    """What is known of the people in a rota; who isn't known is there."""
+
+    def name(self, person: str) -> str: ...
+    def why_away(self, person: str, rota: Rota, now: float) -> str:
+        """Empty: they are there, as far as is known."""
+        ...
+
+
+class Unknown:
+    """Nothing is known of anybody."""
+
+    def name(self, _person: str) -> str:
+        return ""
+
+    def why_away(self, _person: str, _rota: Rota, _now: float) -> str:
+        return ""
+
+
+def candidates_of(
+    rota: Rota, event: Event, *, policy: ChannelPolicy, people: People, now: float
+) -> Candidates:
+    """Who may get the turn of this reply now."""
+    queues = tuple((part, tuple(queue)) for part, queue in rota.queues(event))
+    everybody = {person for _, queue in queues for person in queue}
+    return Candidates(
+        rota=rota.name,
+        queues=queues,
+        absent=frozenset(one for one in everybody if people.why_away(one, rota, now)),
+        names={one: people.name(one) for one in everybody},
+        group=rota.group or policy.mention,
+        pass_after=None if rota.pass_after is None else rota.pass_after.total_seconds(),
+        passes=rota.passes,
+        quiet_until=policy.quiet_until(now),
+    )
+
+
+def passed_card(passed: Passed) -> Card:
+    """Whose turn it is now, and why."""
+    before, turn = passed.before, passed.turn
+    who = "a lead" if before.is_pruned else about(before.event)
+    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=before.id), tone=Tone.GOOD)
+    title = f"@{turn.name or turn.owner}'s turn: {who}" if turn.owner else f"Nobody's turn: {who}"
+    return Card(title=title, tone=Tone.WARN, text=(_why(passed),), buttons=(claim,))
+
+
+def _why(passed: Passed) -> str:
+    before, after = passed.before, passed.candidates.pass_after or 0.0
+    if before.owner:
+        name = before.owner_name or before.owner
+        missed = f"@{name} didn't claim it in {show_exact_span(timedelta(seconds=after))}."
+    else:
+        missed = "It is unclaimed again."
+    if passed.turn.owner:
+        return missed
+    tried = passed.candidates.people & {*before.passed.split(), before.owner}
+    rest = "Nobody in the rota claimed it" if len(tried) > passed.candidates.passes else ""
+    return f"{missed} {rest or 'Nobody else in the rota is available'}: anyone can."
+
+
+def summary_card(group: Sequence[Passed]) -> Card:
+    """Several turns that passed on in one channel at once."""
+    counts = Counter(f"@{one.turn.name or one.turn.owner}" if one.turn.owner else "anyone" for one in group)
+    shown = ", ".join(f"{count} to {name}" for name, count in counts.most_common())
+    return Card(
+        title=f"{show_number(len(group), 'interested reply')} passed on",
+        tone=Tone.WARN,
+        text=(f"Nobody claimed them in time: {shown}.",),
+        buttons=(Button(label="Show unclaimed", action=Replies()),),
+    )
+
+
+def late_card(event: Event, alert: str) -> Card:
+    """What mentions whose turn it is when the quiet hours are over in which the reply came."""
+    claim = Button(label="Claim", action=OnAlert(verb="claim", alert=alert), tone=Tone.GOOD)
+    text = "It came in the quiet hours, and is unclaimed."
+    return Card(title=f"Your turn: {about(event)}", tone=Tone.WARN, text=(text,), buttons=(claim,))
+
+
+def status_line(alert: AlertRow) -> str:
+    """What a card says of whose turn it is; empty where it follows no rota, or a person has it."""
+    if not alert.rota or alert.waiting_since is None:
+        return ""
+    if alert.owner:
+        return f"@{alert.owner_name or alert.owner}'s turn"
+    return "Nobody in the rota claimed it" if alert.passed else "Everyone in the rota is away"

@@ -1,0 +1,86 @@
+"""Passes the turn of a reply that nobody claims on to the next person in its rota, and then to the group."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from bot.alerts import rendering, turns
+from bot.alerts.turns import People
+from bot.store import Store
+from bot.store.alerts.turns import Passed
+from bot.store.queue.alert_row import AlertRow
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.post_kinds import TURN
+from bot.store.queue.turns import Candidates
+from shared.domain.alert_settings import Routing
+
+EVERY = 5.0
+"""Seconds between two sweeps."""
+TOGETHER = 5
+"""More turns than this that pass on in one channel at once become one message."""
+
+
+class PassingTurns:
+    """`sweep` regularly; several processes can, and each turn passes on once."""
+
+    def __init__(
+        self, store: Store, routing: Routing, people: People, *, planned: Callable[[], None]
+    ) -> None:
+        self._store, self._routing, self._people, self._planned = store, routing, people, planned
+
+    async def sweep(self) -> None:
+        """Pass on what is due. Raises `RecordsUnavailable`."""
+        # At rest nothing is written.
+        if await self._store.turns.are_due() and await self._store.turns.pass_on(self.candidates, self.plan):
+            self._planned()
+
+    def candidates(self, alert: AlertRow, now: float) -> Candidates | None:
+        """Who may get the next turn; None where the rota isn't in the settings any more. Pure."""
+        rota = self._routing.rotas.get(alert.rota)
+        if rota is None:
+            return None
+        policy = self._routing.channel_policy(rota.name)
+        return turns.candidates_of(rota, alert.event, policy=policy, people=self._people, now=now)
+
+    def plan(self, passed: Sequence[Passed], now: float) -> list[tuple[str, PlannedPost]]:
+        """The messages to come, with their workspaces. Pure."""
+        grouped: defaultdict[tuple[str, str], list[Passed]] = defaultdict(list)
+        for one in passed:
+            grouped[one.due.alert.workspace, one.due.channel].append(one)
+        planned = []
+        for (workspace, _), group in grouped.items():
+            together = len(group) > TOGETHER or any(one.due.bundled for one in group)
+            posts = [self._many(group, now)] if together else [self._one(one, now) for one in group]
+            planned += [(workspace, post) for post in posts]
+        return planned
+
+    def _one(self, passed: Passed, now: float) -> PlannedPost:
+        due = passed.due
+        return PlannedPost(
+            dedupe=f"{due.alert.id}:{due.channel}:{TURN}:{due.round}",
+            channel=due.channel,
+            kind=TURN,
+            urgency=2,
+            note=rendering.write_note(turns.passed_card(passed)),
+            condensed=True,
+            mention=self._mention(passed, now),
+            alert_id=due.alert.id,
+        )
+
+    def _many(self, group: Sequence[Passed], now: float) -> PlannedPost:
+        first = group[0].due
+        return PlannedPost(
+            dedupe=f"{TURN}:{first.alert.workspace}:{first.channel}:{first.alert.id}:{now:.0f}",
+            channel=first.channel,
+            kind="note",
+            urgency=2,
+            note=rendering.write_note(turns.summary_card(group)),
+            mention=" ".join(dict.fromkeys(filter(None, (self._mention(one, now) for one in group)))),
+        )
+
+    def _mention(self, passed: Passed, now: float) -> str:
+        """Nobody in the quiet hours of the channel."""
+        if self._routing.channel_policy(passed.due.channel).quiet_until(now):
+            return ""
+        return passed.turn.owner or passed.candidates.group

@@ -1,0 +1,105 @@
+"""Whose turn a reply is: chosen in the transaction that plans its posts, so that no crash skips or doubles a turn.
+
+Each rota has a row for each of its queues, with who had the last turn; it is locked until the choice is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.store.db.columns import NOW
+from bot.store.db.engine import Transaction
+from bot.store.db.schema import absences, rota_turns
+from bot.store.db.schema import people as chosen
+from bot.store.queue.personal import quiet_until, read_settings
+from shared.domain.rota import next_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Who may get the turn of a reply, as the settings, the clock and Slack have it."""
+
+    rota: str
+    queues: tuple[tuple[str, tuple[str, ...]], ...]
+    """Names of queues with their people, the first choice first."""
+    absent: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
+    """Who is mentioned when it is nobody's turn."""
+    pass_after: float | None = None
+    passes: int = 1
+    quiet_until: float | None = None
+    """Nobody is mentioned before, so nothing passes on either."""
+
+    @property
+    def people(self) -> frozenset[str]:
+        return frozenset(person for _, people in self.queues for person in people)
+
+    def ends_at(self, now: float) -> float | None:
+        """When a turn passes on that begins now."""
+        return None if self.pass_after is None else (self.quiet_until or now) + self.pass_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Whose turn a reply is; without an owner it is the group's."""
+
+    owner: str = ""
+    name: str = ""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        return {"owner": self.owner, "owner_name": self.name}
+
+
+def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = ()) -> Turn:
+    """The next turn, written down; nobody's where all are away or had it before."""
+    away = _away(tx, candidates.people)
+    for part, people in candidates.queues:
+        free = {*people} - candidates.absent - away - {*passed}
+        if not free:
+            continue
+        key = {"rota": candidates.rota, "part": part}
+        last = tx.scalar(_lock(tx.dialect), {**key, "last": ""}) or ""
+        owner = next_of(people, last=last, free=free)
+        tx.execute(_TAKEN, {"of": candidates.rota, "queue": part, "person": owner})
+        return Turn(owner=owner, name=candidates.names.get(owner, ""))
+    return Turn()
+
+
+@cache
+def _lock(dialect: Any) -> Any:
+    """Lock the row of a queue, which is made if it isn't there, and return who had the last turn."""
+    new = dialect.insert(rota_turns)
+    kept = {"last": rota_turns.c.last}
+    made = new.on_conflict_do_update(index_elements=["rota", "part"], set_=kept)
+    return made.returning(rota_turns.c.last)
+
+
+_TAKEN = (
+    sa.update(rota_turns)
+    .where(rota_turns.c.rota == sa.bindparam("of"), rota_turns.c.part == sa.bindparam("queue"))
+    .values(last=sa.bindparam("person"))
+)
+IS_AWAY = sa.or_(absences.c.until.is_(None), absences.c.until > NOW)
+_AWAY = sa.select(absences.c.person).where(
+    absences.c.person.in_(sa.bindparam("people", expanding=True)), IS_AWAY
+)
+
+
+_CHOSEN = sa.select(chosen).where(chosen.c.person.in_(sa.bindparam("people", expanding=True)))
+
+
+def _away(tx: Transaction, people: Collection[str]) -> set[str]:
+    """Who said that they are away, is in their own quiet hours, or wants to hear nothing."""
+    if not people:
+        return set()
+    named = {"people": sorted(people)}
+    known = [(row.person, read_settings(row)) for row in tx.execute(_CHOSEN, named)]
+    quiet = {one for one, own in known if own.notify == "nothing" or quiet_until(own, tx.now)}
+    return quiet.union(tx.scalars(_AWAY, {**named, "now": tx.now}))

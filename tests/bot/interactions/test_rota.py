@@ -1,0 +1,101 @@
+"""A rota in Slack: who is mentioned, who is skipped, and what a person says of being away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.jobs import turns
+from sandbox.slack.state import seed
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.interactions.alert_bot import card, in_thread, shown
+from tests.waiting import until
+
+ANN, BEN, CLEO = seed.ANN.id, seed.BEN.id, seed.CLEO.id
+CONFIG = f"""
+[routes]
+mention = "S0SALESAES"
+
+[routes.rota]
+people = ["{BEN}", "{CLEO}"]
+pass_after = "1h"
+"""
+
+
+@pytest.fixture
+async def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotHarness]:
+    monkeypatch.setattr(turns, "EVERY", 0.2)
+    async with open_harness(tmp_path) as opened:
+        opened.config(CONFIG)
+        yield opened
+
+
+async def asked(bot: BotHarness) -> bool:
+    """Whether the bot has asked for everybody's profile and Do Not Disturb."""
+    async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
+        names = [one["name"] for one in (await answer.json())["exchanges"]]
+    return names.count("users.info") >= 2 and "dnd.teamInfo" in names
+
+
+def mentions(message: dict[str, Any]) -> str:
+    return json.dumps(message["blocks"][-1], ensure_ascii=False)
+
+
+async def test_the_card_mentions_one_owner_and_skips_who_is_on_vacation(bot: BotHarness) -> None:
+    await bot.control("user", user=BEN, status_emoji=":palm_tree:", status_text="Vacationing")
+    async with bot_inside(bot, pace=HASTE):
+        await until(lambda: asked(bot))
+        message = await card(bot)
+        assert mentions(message).count("<@") == 1
+        assert f"<@{CLEO}>" in mentions(message)
+        assert "@cleo's turn" in json.dumps(message["blocks"], ensure_ascii=False)
+
+
+async def test_a_reply_is_posted_while_slack_says_nothing_of_anybody(bot: BotHarness) -> None:
+    for method in ("users.info", "dnd.teamInfo", "dnd.info"):
+        await bot.control("faults", method=method, kind="delay", seconds=60, times=100)
+    async with bot_inside(bot, pace=HASTE):
+        message = await card(bot)
+        assert f"<@{BEN}>" in mentions(message)
+
+
+async def test_everybody_away_is_the_groups_turn(bot: BotHarness) -> None:
+    for person in (BEN, CLEO):
+        await bot.control("user", user=person, status_emoji=":palm_tree:")
+    async with bot_inside(bot, pace=HASTE):
+        await until(lambda: asked(bot))
+        message = await card(bot)
+        assert "<!subteam^S0SALESAES>" in mentions(message)
+        assert "Everyone in the rota is away" in json.dumps(message["blocks"])
+
+
+async def test_away_passes_the_turn_on_and_back_ends_it(bot: BotHarness) -> None:
+    async with bot_inside(bot, pace=HASTE):
+        message = await card(bot)
+        assert f"<@{BEN}>" in mentions(message)
+        (answer,) = await bot.say("away until monday", user=BEN)
+        assert "@ben is away until" in answer["text"]
+        note = await in_thread(bot, message, "'s turn: Ada 1 at Acme")
+        assert f"<@{CLEO}>" in json.dumps(note["blocks"])
+        await shown(bot, message, f"<@{CLEO}>")
+        (status,) = await bot.say("status", user=ANN)
+        assert "@ben until" in json.dumps(status["blocks"])
+        home = await bot.home(BEN)
+        assert "You are away until" in json.dumps(home)
+        assert "I'm back" in json.dumps(home)
+        (answer,) = await bot.say("back", user=BEN)
+        assert "@ben is back" in answer["text"]
+        assert await bot.deliver(interested(2)) == 200
+        await bot.until_posted(2)
+        assert f"<@{BEN}>" in mentions((await bot.messages())[-1])
+
+
+async def test_a_guest_cannot_be_away(bot: BotHarness) -> None:
+    async with bot_inside(bot, pace=HASTE) as running:
+        (answer,) = await bot.say("away", user=seed.GUS.id)
+        assert "You don't have permission to run “away” here" in answer["text"]
+        assert await running.store.turns.absences() == []

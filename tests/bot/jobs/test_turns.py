@@ -1,0 +1,367 @@
+"""Turns of a rota: one owner for each reply, who passes it on when nobody claims it, whatever dies in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, time
+
+import pytest
+import sqlalchemy as sa
+
+from bot.alerts import rendering
+from bot.alerts.routing import Routes
+from bot.alerts.turns import People, Unknown
+from bot.jobs.turns import PassingTurns
+from bot.store import Store, open_store
+from bot.store.queue import outbox
+from bot.store.queue.alert_row import AlertRow
+from bot.store.queue.posts import Post
+from shared.domain.alert_settings import AlertPolicy, ChannelPolicy, QuietHours, Routing
+from shared.domain.personal import PersonalSettings
+from shared.domain.records import Actor
+from shared.domain.rota import Rota, WorkHours, next_of
+from tests.bot.harness import interested
+from tests.bot.manual_clock import CHANNEL, MINUTE, ManualClock, arrive, post_all, sweep
+
+ANN, BEN, CLEO = "U0ANN00001", "U0BEN00002", "U0CLEO0003"
+NAMES = {ANN: "ann", BEN: "ben", CLEO: "cleo"}
+GROUP = "S0SALESAES"
+ROTA = Rota(name="routes", people=(ANN, BEN, CLEO))
+
+
+class Team:
+    """People with their names; who is in `away` has that reason."""
+
+    def __init__(self, away: Mapping[str, str] | None = None) -> None:
+        self.away = dict(away or {})
+
+    def name(self, person: str) -> str:
+        return NAMES[person]
+
+    def why_away(self, person: str, _rota: Rota, _now: float) -> str:
+        return self.away.get(person, "")
+
+
+def routing(rota: Rota = ROTA, **policy: object) -> Routing:
+    return replace(Routing(mention=GROUP, rota=rota), **policy)  # type: ignore[arg-type] # its own fields
+
+
+def routes(rota: Rota = ROTA, people: People | None = None, **policy: object) -> Routes:
+    return Routes(
+        alert_channels={"default": CHANNEL}, routing=routing(rota, **policy), people=people or Team()
+    )
+
+
+async def pass_on(
+    store: Store, clock: ManualClock, rota: Rota = ROTA, people: People | None = None, **policy: object
+) -> list[Post]:
+    """What a look at the turns that are over has posted."""
+    await PassingTurns(store, routing(rota, **policy), people or Team(), planned=lambda: None).sweep()
+    return await post_all(store, clock)
+
+
+async def owners(store: Store, clock: ManualClock, count: int, by: Routes, *, first: int = 1) -> list[str]:
+    """Whom the cards of so many replies mention, one after the other."""
+    for number in range(first, first + count):
+        await arrive(store, interested(number), by=by, number=number)
+    return [post.mention for post in await post_all(store, clock)]
+
+
+def words(post: Post) -> str:
+    """All that a post shows as it would be posted now."""
+    message = rendering.message([post], several=False)
+    return f"{message.text} {json.dumps(message.blocks, ensure_ascii=False)}"
+
+
+async def alert_of(store: Store, post: Post) -> AlertRow:
+    found = await store.alerts.find(post.alert_id)
+    assert found
+    return found
+
+
+async def test_replies_go_by_turns_and_the_card_says_whose_it_is(store: Store, clock: ManualClock) -> None:
+    assert await owners(store, clock, 4, routes()) == [ANN, BEN, CLEO, ANN]
+    await arrive(store, interested(5), by=routes(), number=5)
+    (post,) = await post_all(store, clock)
+    assert "@ben's turn" in words(post)
+    assert words(post).count(f"<@{BEN}>") == 2, "in the text for notifications and on the card"
+    assert GROUP not in words(post)
+
+
+async def test_several_replies_at_once_have_an_owner_each(store: Store, clock: ManualClock) -> None:
+    await arrive(store, *(interested(number) for number in range(1, 4)), by=routes())
+    assert [post.mention for post in await post_all(store, clock)] == [ANN, BEN, CLEO]
+
+
+async def test_a_repeat_and_the_second_channel_take_no_turn_of_their_own(
+    store: Store, clock: ManualClock
+) -> None:
+    other = ChannelPolicy(rota=ROTA)
+    both = replace(routes(channels={"C2": other}), alert_channels={"default": CHANNEL, "other": "C2"})
+    await arrive(store, interested(1), by=both)
+    await arrive(store, interested(1), by=both, number=2)
+    assert [post.mention for post in await post_all(store, clock)] == [ANN]
+    assert await owners(store, clock, 1, both, first=2) == [BEN]
+
+
+async def test_turns_go_on_after_a_restart_and_in_another_process(url: sa.URL, clock: ManualClock) -> None:
+    async with open_store(url, clock=clock) as store:
+        assert await owners(store, clock, 2, routes()) == [ANN, BEN]
+        async with open_store(url, clock=clock) as second:
+            assert await owners(second, clock, 1, routes(), first=3) == [CLEO]
+        assert await owners(store, clock, 1, routes(), first=4) == [ANN]
+
+
+async def test_a_choice_whose_transaction_fails_is_made_again(
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = outbox.plan_rows
+
+    def dies(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(outbox, "plan_rows", dies)
+    with pytest.raises(MemoryError):
+        await arrive(store, interested(1), by=routes())
+    monkeypatch.setattr(outbox, "plan_rows", planned)
+    await store.deliveries.route(routes().decide)
+    assert [post.mention for post in await post_all(store, clock)] == [ANN]
+    assert await owners(store, clock, 1, routes(), first=2) == [BEN]
+
+
+async def test_who_is_away_is_skipped_and_keeps_the_place(store: Store, clock: ManualClock) -> None:
+    away = Team({BEN: "do not disturb"})
+    assert await owners(store, clock, 3, routes(people=away)) == [ANN, CLEO, ANN]
+    assert await owners(store, clock, 1, routes(), first=4) == [BEN]
+
+
+async def test_all_away_is_the_groups_and_the_card_says_so(store: Store, clock: ManualClock) -> None:
+    nobody = Team(dict.fromkeys((ANN, BEN, CLEO), "status :palm_tree:"))
+    await arrive(store, interested(1), by=routes(people=nobody))
+    (post,) = await post_all(store, clock)
+    assert post.mention == GROUP
+    assert "Everyone in the rota is away" in words(post)
+    rota = replace(ROTA, group="S0DELIVERY")
+    await arrive(store, interested(2), by=routes(rota, people=nobody), number=2)
+    (post,) = await post_all(store, clock)
+    assert post.mention == "S0DELIVERY"
+
+
+async def test_unknown_people_are_there(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1), by=routes(people=Unknown()))
+    (post,) = await post_all(store, clock)
+    assert post.mention == ANN
+    assert f"@{ANN}'s turn" in words(post)
+
+
+async def test_an_unclaimed_reply_passes_to_the_next_then_to_the_group(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), by=routes())
+    (card,) = await post_all(store, clock)
+    clock.now += 9 * MINUTE
+    assert await pass_on(store, clock) == []
+    clock.now += MINUTE
+    (note,) = await pass_on(store, clock)
+    assert (note.kind, note.mention) == ("turn", BEN)
+    assert "@ben's turn: Ada 1 at Acme" in words(note)
+    assert "@ann didn't claim it in 10 min." in words(note)
+    clock.now += 10 * MINUTE
+    (last,) = await pass_on(store, clock)
+    assert last.mention == GROUP
+    assert "Nobody in the rota claimed it: anyone can." in words(last)
+    clock.now += 60 * MINUTE
+    assert await pass_on(store, clock) == []
+    painted = {one.id: one for message in await store.repaints.claim(limit=10) for one in message}
+    assert painted[card.id].mention == GROUP
+    assert "Nobody in the rota claimed it" in words(painted[card.id])
+    before = words(painted[note.id])
+    assert "<@" not in before, "it was somebody's turn"
+    assert "Passed on: anyone can claim it." in before
+
+
+async def test_two_processes_pass_a_turn_once(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1), by=routes())
+    await post_all(store, clock)
+    clock.now += 10 * MINUTE
+    for _ in range(2):
+        await PassingTurns(store, routing(), Team(), planned=lambda: None).sweep()
+    (note,) = await post_all(store, clock)
+    assert note.mention == BEN
+    assert await owners(store, clock, 1, routes(), first=2) == [CLEO], "a turn that passed on was one"
+
+
+async def test_a_claim_ends_the_turn(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1), by=routes())
+    (card,) = await post_all(store, clock)
+    await store.alerts.claim(card.alert_id, Actor(name="dev", id="U0DEV00004"))
+    clock.now += 60 * MINUTE
+    assert await pass_on(store, clock) == []
+    (painted,) = (one for message in await store.repaints.claim(limit=10) for one in message)
+    assert "turn" not in words(painted)
+
+
+async def test_a_released_reply_is_the_turn_of_somebody_else_at_once(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), by=routes())
+    (card,) = await post_all(store, clock)
+    await store.alerts.claim(card.alert_id, Actor(name="ann", id=ANN))
+    await store.alerts.release(card.alert_id)
+    (note,) = await pass_on(store, clock)
+    assert note.mention == BEN
+    assert "It is unclaimed again." in words(note)
+
+
+async def test_a_snooze_gives_the_turn_back_and_its_time_begins_again(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), by=routes())
+    (card,) = await post_all(store, clock)
+    await store.alerts.snooze(card.alert_id, Actor(name="ann", id=ANN), until=clock.now + 60 * MINUTE)
+    clock.now += 30 * MINUTE
+    assert await pass_on(store, clock) == []
+    clock.now += 30 * MINUTE
+    await sweep(store, clock)
+    assert await pass_on(store, clock) == []
+    assert (await alert_of(store, card)).owner == ANN
+    clock.now += 10 * MINUTE
+    (note,) = await pass_on(store, clock)
+    assert note.mention == BEN
+
+
+async def test_a_reminder_waits_while_turns_pass_on(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1), by=routes())
+    await post_all(store, clock)
+    clock.now += 6 * MINUTE
+    assert await sweep(store, clock) == []
+    clock.now += 4 * MINUTE
+    assert [post.kind for post in await pass_on(store, clock)] == ["turn"]
+    clock.now += 5 * MINUTE
+    (escalated,) = await sweep(store, clock, rules=AlertPolicy(escalate_mention="here"))
+    assert (escalated.kind, escalated.mention) == ("escalation", "here")
+
+
+async def test_a_card_that_is_late_in_the_channel_leaves_its_owner_the_whole_time(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), by=routes())
+    clock.now += 12 * MINUTE
+    assert await pass_on(store, clock) != []  # it is posted now, and nothing passes on
+    assert await pass_on(store, clock) == []
+    clock.now += 10 * MINUTE
+    (note,) = await pass_on(store, clock)
+    assert note.mention == BEN
+
+
+async def test_quiet_hours_mention_nobody_until_they_are_over(store: Store, clock: ManualClock) -> None:
+    quiet = QuietHours(start=time(8), end=time(10))
+    await arrive(store, interested(1), by=routes(quiet=quiet))
+    (card,) = await post_all(store, clock)
+    assert card.mention == ""
+    assert "@ann's turn" in words(card)
+    clock.now += 30 * MINUTE
+    assert await pass_on(store, clock, quiet=quiet) == []
+    clock.now += 30 * MINUTE
+    await sweep(store, clock, rules=AlertPolicy(remind_after=None, escalate_after=None))
+    claim = await store.alerts.find(card.alert_id)
+    assert claim
+    assert claim.owner == ANN
+
+
+async def test_who_leaves_has_no_turn_and_theirs_pass_on_at_once(store: Store, clock: ManualClock) -> None:
+    assert await owners(store, clock, 1, routes()) == [ANN]
+    ann = Actor(name="ann", id=ANN, face="slack")
+    await store.turns.leave(ann, until=clock.now + 60 * MINUTE)
+    (note,) = await pass_on(store, clock)
+    assert note.mention == BEN
+    assert await owners(store, clock, 2, routes(), first=2) == [CLEO, BEN]
+    clock.now += 60 * MINUTE
+    assert (await owners(store, clock, 2, routes(), first=4))[:2] == [CLEO, ANN]
+    await store.turns.leave(ann, until=None)
+    assert [one.name for one in await store.turns.absences()] == ["ann"]
+    assert await store.turns.come_back(ANN)
+    assert not await store.turns.come_back(ANN)
+    assert await store.turns.absences() == []
+
+
+@pytest.mark.parametrize(
+    ("own", "owner"),
+    [
+        (PersonalSettings(quiet="08:00-10:00", zone="UTC"), BEN),
+        (PersonalSettings(quiet="08:00-09:00", zone="UTC"), ANN),
+        (PersonalSettings(notify="nothing"), BEN),
+        (PersonalSettings(notify="message"), ANN),
+    ],
+)
+async def test_ones_own_preferences_decide_whether_a_turn_would_be_noticed(
+    store: Store, clock: ManualClock, own: PersonalSettings, owner: str
+) -> None:
+    await store.people.choose(ANN, own, channel="D0ANN00001")
+    await arrive(store, interested(1), by=routes())
+    assert {post.mention for post in await post_all(store, clock)} == {owner}
+
+
+async def test_the_owner_of_a_sequence_comes_before_everybody(store: Store, clock: ManualClock) -> None:
+    rota = replace(ROTA, by="sequence", owners={"Q3 Founders": (CLEO,)})
+    assert await owners(store, clock, 2, routes(rota)) == [CLEO, CLEO]
+    away = Team({CLEO: "do not disturb"})
+    assert await owners(store, clock, 1, routes(rota, people=away), first=3) == [ANN]
+    await arrive(store, interested(4, sequence="Spring"), by=routes(rota), number=4)
+    assert [post.mention for post in await post_all(store, clock)] == [BEN]
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        {"country": "de"},
+        {"Country": "DE"},
+        {"custom_fields": {"country": "De"}},
+        {"country": " DE "},
+    ],
+)
+async def test_a_territory_is_a_field_of_the_lead(
+    store: Store, clock: ManualClock, lead: dict[str, object]
+) -> None:
+    rota = replace(ROTA, by="territory", lead_field="country", owners={"DE": (BEN, CLEO)})
+    body = {"email": "ada1@acme.example", "first_name": "Ada", **lead}
+    await arrive(store, interested(1, lead=body), by=routes(rota))
+    assert [post.mention for post in await post_all(store, clock)] == [BEN]
+    assert await owners(store, clock, 1, routes(rota), first=2) == [ANN], "of no territory"
+
+
+async def test_a_rota_that_is_removed_lets_go_of_its_replies(store: Store, clock: ManualClock) -> None:
+    await arrive(store, interested(1), by=routes())
+    (card,) = await post_all(store, clock)
+    clock.now += 10 * MINUTE
+    await PassingTurns(store, Routing(mention=GROUP), Team(), planned=lambda: None).sweep()
+    assert await post_all(store, clock) == []
+    assert not await store.turns.are_due()
+    (reminder,) = await sweep(store, clock)
+    assert reminder.alert_id == card.alert_id
+
+
+def test_the_next_is_the_first_free_one_after_the_last() -> None:
+    people = ("a", "b", "c")
+    assert next_of(people, last="", free={"a", "b"}) == "a"
+    assert next_of(people, last="a", free={"a", "b", "c"}) == "b"
+    assert next_of(people, last="c", free={"b", "c"}) == "b"
+    assert next_of(people, last="gone", free={"c"}) == "c"
+    assert next_of(people, last="a", free=set()) == ""
+
+
+@pytest.mark.parametrize(
+    ("hours", "zone", "hour"),
+    [
+        ((9, 18), "Europe/Berlin", range(8, 17)),
+        ((9, 18), "America/New_York", range(14, 23)),
+        ((22, 6), "UTC", (22, 23, *range(6))),
+        ((9, 18), "Nowhere/Else", range(9, 18)),
+    ],
+)
+def test_hours_are_those_of_the_persons_zone(hours: tuple[int, int], zone: str, hour: Sequence[int]) -> None:
+    works = WorkHours(start=time(hours[0]), end=time(hours[1]))
+    day = [datetime(2026, 11, 20, number, 30, tzinfo=UTC) for number in range(24)]
+    assert [at.hour for at in day if works.include(at, zone=zone)] == sorted(hour)

@@ -1,0 +1,91 @@
+"""`[routes.rota]`: what it holds, and what is said of one that can't work."""
+
+from __future__ import annotations
+
+from datetime import time, timedelta
+from pathlib import Path
+
+import pytest
+
+from shared.domain.rota import AWAY_STATUS, Rota, WorkHours
+from shared.settings import Settings, load
+from tests.shared.settings.environments import GOOD, refusal
+
+ANN, BEN = "U0ANN00001", "U0BEN00002"
+PEOPLE = f'people = ["{ANN}", "{BEN}"]'
+
+
+def read(tmp_path: Path, *lines: str) -> Settings:
+    return load(environ=GOOD | {"OUTREACH_CONFIG": _file(tmp_path, lines)})
+
+
+def _file(tmp_path: Path, lines: tuple[str, ...]) -> str:
+    file = tmp_path / "outreach.toml"
+    file.write_text("\n".join(lines))
+    return str(file)
+
+
+def test_a_rota_of_the_routes_is_that_of_every_channel_but_those_with_their_own(tmp_path: Path) -> None:
+    lines = ("[routes.rota]", PEOPLE, "[routes.channels.C0EMEA0001.rota]", f'people = ["{BEN}"]')
+    routes = read(tmp_path, *lines, "[routes.channels.C0APAC0001]", 'mention = "here"').routes
+    usual = Rota(name="routes", people=(ANN, BEN), away_status=frozenset(AWAY_STATUS))
+    assert routes.channel_policy("C0ALERTS01").rota == usual
+    assert routes.channel_policy("C0APAC0001").rota == usual
+    own = routes.channel_policy("C0EMEA0001").rota
+    assert own
+    assert (own.name, own.people) == ("C0EMEA0001", (BEN,))
+    assert set(routes.rotas) == {"routes", "C0EMEA0001"}
+
+
+def test_all_of_a_rota_is_read(tmp_path: Path) -> None:
+    lines = (
+        *("[routes.rota]", PEOPLE, 'by = "territory"', 'field = "country"'),
+        *('pass_after = "off"', "passes = 3", 'group = "S0SALESAES"', 'hours = "09:00-18:00"'),
+        *('away_status = [":airplane:"]', "[routes.rota.owners]", f'"DE" = ["{BEN}", "{BEN}"]'),
+    )
+    rota = read(tmp_path, *lines).routes.rota
+    assert rota == Rota(
+        name="routes",
+        people=(ANN, BEN),
+        by="territory",
+        lead_field="country",
+        owners={"DE": (BEN,)},
+        pass_after=None,
+        passes=3,
+        group="S0SALESAES",
+        hours=WorkHours(start=time(9), end=time(18)),
+        away_status=frozenset({":airplane:"}),
+    )
+    assert Rota(name="x", people=()).pass_after == timedelta(minutes=10)
+
+
+@pytest.mark.parametrize(
+    ("lines", "name", "says"),
+    [
+        ((), "people", "Field required"),
+        (("people = []",), "people", "at least 1 item"),
+        (('people = ["@ann"]',), "people", "is not the id of a person."),
+        (('people = ["S0SALESAES"]',), "people", "Copy member ID"),
+        ((PEOPLE, 'peeple = "x"'), "peeple", "Did you mean people?"),
+        ((PEOPLE, 'by = "turn"'), "by", "turns"),
+        ((PEOPLE, 'by = "sequence"'), "rota", "has no owner of any sequence."),
+        ((PEOPLE, 'by = "territory"', 'field = "country"'), "rota", "has no owner of any territory."),
+        (
+            (PEOPLE, 'by = "territory"', f'owners = {{ DE = ["{ANN}"] }}'),
+            "rota",
+            "has no field that names the territory.",
+        ),
+        ((PEOPLE, 'by = "sequence"', "owners = { Q3 = [] }"), "rota", "Add people for Q3, or remove it."),
+        ((PEOPLE, f'owners = {{ Q3 = ["{ANN}"] }}'), "rota", 'Set by = "sequence"'),
+        ((PEOPLE, 'pass_after = "soon"'), "pass_after", "is not a duration."),
+        ((PEOPLE, 'hours = "nine to five"'), "hours", "are not working hours."),
+        ((PEOPLE, 'away_status = ["palm_tree"]'), "away_status", "Write it with colons"),
+    ],
+)
+def test_a_rota_that_cannot_work_is_refused_with_what_would(
+    tmp_path: Path, lines: tuple[str, ...], name: str, says: str
+) -> None:
+    file = _file(tmp_path, ("[routes.rota]", *lines))
+    (problem, *_) = refusal(GOOD | {"OUTREACH_CONFIG": file}).problems
+    assert name in problem.name
+    assert says.lower() in f"{problem.problem} {problem.fix}".lower()
