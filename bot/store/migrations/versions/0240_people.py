@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0230"
-down_revision = "0220"
+revision = "0240"
+down_revision = "0230"
 
 
 def upgrade() -> None:
