@@ -24,7 +24,7 @@ from slack_sdk.models.blocks import (
 from bot.blockkit.actions import write_value
 from shared.commands import COMMANDS
 from shared.commands.table import ALIASES
-from shared.commands.tasks import TASKS
+from shared.commands.tasks import ON_A_REPLY, TASKS
 from shared.domain.card import Button, Confirm, Tone
 from shared.text.sanitize import visible
 
@@ -44,7 +44,7 @@ _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 _VERBS = "|".join((*COMMANDS, *ALIASES))
 _PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init"
 _ARGUMENT = rf"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|now|off|here|all|(?:{_VERBS})))*"
-_SYNTAXES = (*(command.synopsis for command in COMMANDS.values()), *chain(*TASKS.values()))
+_SYNTAXES = (*(command.synopsis for command in COMMANDS.values()), *chain(*TASKS.values()), *ON_A_REPLY)
 _WHOLE = "|".join(map(re.escape, sorted(_SYNTAXES, key=len, reverse=True)))
 _CODE = re.compile(
     f"`({_WHOLE}|all|pause domain:[a-z]+|(?:/?outreach (?:{_VERBS}|{_PROGRAMS})|(?:{_VERBS})){_ARGUMENT})`"

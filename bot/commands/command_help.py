@@ -10,7 +10,7 @@ from bot.slack.permissions import Person
 from shared.commands import COMMANDS, Command, Face
 from shared.commands.arguments import Inboxes, Replies, Status
 from shared.commands.table import ALIASES
-from shared.commands.tasks import IN_TASKS, TASKS, command_of
+from shared.commands.tasks import IN_TASKS, ON_A_REPLY, TASKS, command_of
 from shared.domain.card import Button, Card, Tone
 from shared.operations.context import CommandContext
 
@@ -22,6 +22,10 @@ _BUTTONS = (
     Button(label="Pause …", action=OpenForm(verb="pause")),
     Button(label="Inboxes", action=Inboxes()),
     Button(label="Subscribe …", action=OpenForm(verb="subscribe")),
+)
+_ANYWHERE = (
+    f"▸ Work on a reply, from anywhere\n{' · '.join(f'`{syntax}`' for syntax in ON_A_REPLY)}\n"
+    "In a card's thread, @outreach help lists what can be done with it."
 )
 
 
@@ -35,6 +39,7 @@ async def overview(context: CommandContext, person: Person) -> Answer:
             title=f"What you can do here, @{person.name}",
             text=(
                 *filter(None, (_task(task, context) for task in TASKS)),
+                _ANYWHERE,
                 f"▸ More\n{', '.join(f'`{name}`' for name in others)}. `help COMMAND` shows details.",
             ),
             buttons=tuple(button for button in _BUTTONS if context.allows(_command_of(button))),
@@ -54,16 +59,11 @@ def _command_of(button: Button) -> Command:
 
 def _task(task: str, context: CommandContext) -> str:
     allowed = [syntax for syntax in TASKS[task] if context.allows(COMMANDS[command_of(syntax)])]
-    lines = (f"`{syntax}`  {COMMANDS[command_of(syntax)].summary}" for syntax in allowed)
-    return "\n".join((f"▸ {task}", *lines)) if allowed else ""
+    return f"▸ {task}\n{' · '.join(f'`{syntax}`' for syntax in allowed)}" if allowed else ""
 
 
 def _footer(refused: list[str]) -> str:
-    more = (
-        "`claim NAME`, `assign NAME @ann`, `done NAME` and `release NAME` work from anywhere. In a card's thread, "
-        "@outreach help lists what can be done with it."
-    )
-    return f"You don't have permission here for: {', '.join(refused)}. {more}" if refused else more
+    return f"You don't have permission here for: {', '.join(refused)}." if refused else ""
 
 
 def with_form(card: Card, line: str) -> Card:

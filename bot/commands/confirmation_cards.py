@@ -11,6 +11,7 @@ from bot.store.alerts.confirmations import Answered, Verdict
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry
+from shared.operations.replies import who_did
 from shared.text.formats import show_number, show_time
 
 CONFIRM_SECONDS = 600.0
@@ -30,7 +31,7 @@ def changed_since(count: int, changes: Iterable[AuditEntry], *, now: datetime, z
     """Who last changed an Undo's sequences since, when, and how; `count` of them are left as they are."""
     last = max(changes, key=lambda one: one.at)
     when = show_time(last.at, now=now, zone=zone)
-    who = last.actor.name if last.actor.face == "bot" else f"@{last.actor.name}"
+    who = who_did(last.actor)
     left = f"{show_number(count, 'sequence')} changed later and left as is. " if count else ""
     return f"{left}Last change: {who} at {when}: {clip(last.result, length=200)}"
 

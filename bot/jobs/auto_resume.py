@@ -23,6 +23,8 @@ from shared.domain.card import Button, Card, Tone
 from shared.domain.records import AuditEntry, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.pauses import Busy, Held
+from shared.operations.replies import who_did
+from shared.operations.sequences import actor_of
 from shared.text.formats import show_number
 
 RESUMED_AT_ONCE = 5
@@ -193,8 +195,8 @@ def _names(timers: Sequence[DueTimer]) -> list[str]:
 
 
 def _pause_note(timer: DueTimer) -> str:
-    by, reason = timer.timer.payload.get("by", ""), timer.timer.payload.get("reason", "")
-    paused_by = f"Paused by @{by}" if by else ""
+    by, reason = actor_of(timer.timer), timer.timer.payload.get("reason", "")
+    paused_by = f"Paused by {who_did(by)}" if by.name else ""
     return f"{paused_by}: {clip(reason)}." if paused_by and reason else f"{paused_by}." if paused_by else ""
 
 

@@ -13,6 +13,9 @@ TASKS: Mapping[str, Sequence[str]] = {
 }
 """Each task with the syntax of its commands, as far as the task needs it."""
 
+ON_A_REPLY = ("claim NAME", "assign NAME @ann", "done NAME", "release NAME")
+"""What people in Slack do to a reply by its lead's name, from anywhere."""
+
 
 def command_of(syntax: str) -> str:
     """The name of the command."""

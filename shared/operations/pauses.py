@@ -251,6 +251,7 @@ def _timer(sequence: Sequence, due_at: datetime, reason: str, *, context: Comman
         "name": sequence.label,
         "reason": reason,
         "by": context.actor.name,
+        "face": context.actor.face,
         "channel": context.actor.channel,
     }
     return Timer(kind=RESUME_TIMER, key=sequence.id, due_at=due_at, payload=payload)

@@ -15,7 +15,7 @@ from shared.commands.resolve import Resolved
 from shared.commands.result import Result
 from shared.commands.times import LEAP_DAY
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
-from shared.domain.records import AuditEntry, RecordsUnavailable, Status, Timer
+from shared.domain.records import Actor, AuditEntry, RecordsUnavailable, Status, Timer
 from shared.operations.context import CommandContext
 from shared.operations.outcome import (
     NO_RECORDS,
@@ -26,6 +26,7 @@ from shared.operations.outcome import (
     which_sequence,
 )
 from shared.operations.pauses import FORGOTTEN, RESUME_TIMER, pause_one, read_revisions, resume_one
+from shared.operations.replies import who_did
 from shared.text.formats import show_number, show_time
 
 AUTOMATIC = "It resumes automatically."
@@ -69,17 +70,23 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Result:
     rows, data = [], []
     for sequence in shown:
         timer, entry = timers.get(sequence.id), changes.get(sequence.id)
-        who = timer.payload.get("by", "") if timer else entry.actor.name if entry else ""
+        actor = actor_of(timer) if timer else entry.actor if entry else None
         why = timer.payload.get("reason", "") if timer else entry.reason if entry else ""
         until = timer.due_at if timer else None
         ends = show_time(until, now=context.now(), zone=context.zone) if until else None
         rows.append(
             Row(
-                cells=(sequence.name, f"@{who}" if who else None, ends, why or None, sequence.id),
+                cells=(
+                    sequence.name,
+                    who_did(actor) if actor and actor.name else None,
+                    ends,
+                    why or None,
+                    sequence.id,
+                ),
                 tone=Tone.WARN,
             )
         )
-        pause = {"paused_by": who or None, "pause_reason": why or None}
+        pause = {"paused_by": (actor.name if actor else "") or None, "pause_reason": why or None}
         data.append({**as_dict(sequence), **pause, "paused_until": until and until.isoformat()})
     return Result(
         card=Card(
@@ -101,6 +108,11 @@ async def _paused(shown: list[Sequence], context: CommandContext) -> Result:
         ),
         rows=tuple(data),
     )
+
+
+def actor_of(timer: Timer) -> Actor:
+    """Who set it; those of older versions were set in Slack, as far as they tell."""
+    return Actor(name=timer.payload.get("by", ""), face=timer.payload.get("face", "slack"))
 
 
 async def _pauses(

@@ -286,11 +286,10 @@ def _own(standing: HomeState) -> list[Block]:
     if standing.own is None:
         return []
     facts = facts_of(standing.own, now=standing.now, zone=standing.zone)
-    text = "\n".join(f"{fact.label}: {fact.value}" for fact in facts)
     return [
         _divider(),
         _header("Your preferences"),
-        {"type": "section", "text": plain(text)},
+        *(_entry(fact.label, f"{fact.value[:1].upper()}{fact.value[1:]}", bold=True) for fact in facts),
         _dispatcher("preferences", [EDIT]),
     ]
 

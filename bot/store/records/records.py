@@ -301,7 +301,11 @@ class CommandRecords(Repository):
         query = sa.select(c.handled_name, sa.func.count().label("number")).where(
             done, c.handled_at < until.timestamp()
         )
-        return {row.handled_name: row.number for row in tx.execute(query.group_by(c.handled_name))}
+        names = waits.other_names(tx, workspace, since.timestamp(), until.timestamp())
+        counts: Counter[str] = Counter()
+        for row in tx.execute(query.group_by(c.handled_name)):
+            counts[names.get(row.handled_name, row.handled_name)] += row.number
+        return dict(counts)
 
     @reads
     def domain_sequences(

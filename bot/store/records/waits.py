@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,9 +19,13 @@ _TOUCHED_AT = sa.case(
     (_C.handled_at < _C.claimed_at, _C.handled_at),
     else_=_C.claimed_at,
 )
+_PERSON = sa.case(
+    (_C.claimed_by != sa.literal("", literal_execute=True), _C.claimed_by), else_=_C.claimed_name
+)
+"""Without a parameter: PostgreSQL would take the same expression, grouped by, for another one."""
 _GROUPS: dict[Grouping, sa.ColumnElement[str]] = {
     "": sa.literal(""),
-    "person": _C.claimed_name,
+    "person": _PERSON,
     "sequence": _C.sequence,
 }
 
@@ -35,7 +40,28 @@ def until_claimed(
 ) -> list[Waits]:
     """Of the replies claimed from one moment until before another, who or what has most first."""
     within = is_interested(workspace) & (_C.claimed_at >= since) & (_C.claimed_at < until)
-    return _read(tx, _waited(_C.claimed_at).add_columns(_GROUPS[by].label("name")).where(within), late=late)
+    found = _read(tx, _waited(_C.claimed_at).add_columns(_GROUPS[by].label("name")).where(within), late=late)
+    if by != "person":
+        return found
+    names = _newest_names(tx, within)
+    return [replace(one, name=names.get(one.name, one.name)) for one in found]
+
+
+def _newest_names(tx: Transaction, within: sa.ColumnElement[bool]) -> dict[str, str]:
+    """The name of each person who claimed: Slack may tell another one, or none, at times."""
+    last, person = sa.func.max(_C.claimed_at), _PERSON.label("person")
+    query = sa.select(person, _C.claimed_name).where(within).group_by(person, _C.claimed_name)
+    rows = tx.execute(query.order_by(_C.claimed_name == _C.claimed_by, last.desc())).all()
+    # Of several names the newest, and an id only where Slack never told a name.
+    return {row.person: row.claimed_name for row in reversed(rows)}
+
+
+def other_names(tx: Transaction, workspace: str, since: float, until: float) -> dict[str, str]:
+    """Of people who claimed in a time under several names: each of those, and the newest one."""
+    within = is_interested(workspace) & (_C.claimed_at >= since) & (_C.claimed_at < until)
+    newest = _newest_names(tx, within)
+    query = sa.select(_PERSON.label("person"), _C.claimed_name).where(within).distinct()
+    return {row.claimed_name: newest[row.person] for row in tx.execute(query)}
 
 
 def until_touched(tx: Transaction, workspace: str, since: float, until: float, *, late: float) -> Waits:

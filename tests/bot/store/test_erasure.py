@@ -43,6 +43,8 @@ IMPERSONAL = {
         "channel_leases",
         "digests",
         "people",
+        "absences",
+        "rota_turns",
     ),
     *(
         "guardrails",

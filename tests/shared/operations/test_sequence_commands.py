@@ -9,7 +9,7 @@ import pytest
 
 from shared.api.errors import OutreachError, Refused
 from shared.domain.card import Tone
-from shared.domain.records import RecordsUnavailable, Timer
+from shared.domain.records import Actor, RecordsUnavailable, Timer
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
 
 
@@ -178,3 +178,12 @@ async def test_a_failed_audit_entry_is_reported_and_undoes_nothing(harness: Comm
     card = await harness.say("pause sq_1")
     assert harness.service.sequences[0]["status"] == "paused"
     assert "Not in the audit: the database is gone" in card.footer
+
+
+async def test_who_paused_in_a_shell_is_named_as_in_the_audit(harness: CommandHarness) -> None:
+    harness.actor = Actor(name="root", face="shell")
+    await harness.say("pause sq_1")
+    card = await harness.say("sequences paused")
+    assert card.table is not None
+    shown = {row.cells[-1]: row.cells[1] for row in card.table.rows}
+    assert shown["sq_1"] == "root"

@@ -1,0 +1,28 @@
+"""One name for a person in all counts, whatever Slack told of them at the time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.store import Store
+from shared.domain.records import Actor
+from shared.domain.wall_clock import moment
+from tests.bot.harness import interested
+from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
+
+BEN = Actor(name="ben", id="U0BEN00001", face="slack")
+
+
+async def test_a_person_is_counted_once_under_the_newest_name(store: Store, clock: ManualClock) -> None:
+    began = clock.now
+    names = ("ben", "benny", BEN.id)  # the last where Slack didn't say
+    for number, name in enumerate(names):
+        await arrive(store, interested(email=f"lead{number}@acme.example"), number=number + 1)
+        (post,) = await post_all(store, clock)
+        clock.now += 60
+        await store.alerts.claim(post.alert_id, replace(BEN, name=name))
+        await store.alerts.handle(post.alert_id, replace(BEN, name=name))
+    span = moment(began), moment(clock.now + HOUR)
+    (claims,) = await store.records.claim_times("default", *span, by="person", late=300.0)
+    assert (claims.name, claims.count) == ("benny", 3)
+    assert await store.records.done_counts("default", *span) == {"benny": 3}
