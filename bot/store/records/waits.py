@@ -49,11 +49,10 @@ def until_claimed(
 
 def _newest_names(tx: Transaction, within: sa.ColumnElement[bool]) -> dict[str, str]:
     """The name of each person who claimed: Slack may tell another one, or none, at times."""
-    last, person = sa.func.max(_C.claimed_at), _PERSON.label("person")
-    query = sa.select(person, _C.claimed_name).where(within).group_by(person, _C.claimed_name)
-    rows = tx.execute(query.order_by(_C.claimed_name == _C.claimed_by, last.desc())).all()
-    # Of several names the newest, and an id only where Slack never told a name.
-    return {row.person: row.claimed_name for row in reversed(rows)}
+    last, person = sa.func.max(_C.claimed_at).label("last"), _PERSON.label("person")
+    query = sa.select(person, _C.claimed_name, last).where(within).group_by(person, _C.claimed_name)
+    rows = sorted(tx.execute(query), key=lambda row: (row.claimed_name != row.person, row.last))
+    return {row.person: row.claimed_name for row in rows}  # the last one counts
 
 
 def other_names(tx: Transaction, workspace: str, since: float, until: float) -> dict[str, str]:
