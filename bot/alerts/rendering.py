@@ -19,7 +19,8 @@ from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
 from shared.api.event_kinds import kind_of
-from shared.commands.arguments import Replies, Status
+from shared.commands.arguments import Status
+from shared.commands.periods import Replies
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.wall_clock import moment
 from shared.text.formats import show_number

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bot.blockkit.actions import OpenForm
-from shared.commands.arguments import Replies, Sequences, Status
+from shared.commands.arguments import Sequences, Status
+from shared.commands.periods import Replies
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 

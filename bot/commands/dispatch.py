@@ -32,7 +32,8 @@ from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
 from shared import commands, operations
 from shared.commands import COMMANDS, Invocation, Role, UsageError, find_command, invocation
-from shared.commands.arguments import Doctor, Replies
+from shared.commands.arguments import Doctor
+from shared.commands.periods import Replies
 from shared.commands.preferences import Preferences
 from shared.commands.requests import understand
 from shared.commands.table import Help
@@ -289,7 +290,7 @@ class CommandDispatcher:
         context = self._access.context(readable.workspace, person, channel=channel)
         context = replace(context, progress=progress) if progress else context
         match readable.arguments:
-            case Replies(page=page, mine=mine):
+            case Replies(page=page, mine=mine, period=None):
                 return await self._bot_commands["replies"](
                     replace(context, page=page or 1, mine=mine), person
                 )

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.blockkit.actions import ALERT, ASSIGN, OnAlert, read_person
-from shared.commands.arguments import Replies, clip
+from shared.commands.arguments import clip
+from shared.commands.periods import Replies
 from shared.domain.card import Button, Card, Tone
 from shared.domain.records import OpenReply
 from shared.text.slack_ids import TEAM

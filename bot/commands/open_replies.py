@@ -10,7 +10,7 @@ from bot.commands.answer import Answer
 from bot.commands.named_replies import who
 from bot.slack.permissions import Person
 from shared.commands import Invocation
-from shared.commands.arguments import Replies
+from shared.commands.periods import Replies
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.records import OpenReply
 from shared.operations.context import CommandContext

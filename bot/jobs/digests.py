@@ -13,7 +13,7 @@ from bot.jobs.scheduler import BOT
 from bot.store import Store
 from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
-from shared.commands.arguments import Replies
+from shared.commands.periods import Replies
 from shared.domain.card import Button, Card
 from shared.domain.wall_clock import moment
 from shared.operations import with_workspace

@@ -21,7 +21,8 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import UNFINISHED
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event
-from shared.commands.arguments import Lead, Replies
+from shared.commands.arguments import Lead
+from shared.commands.periods import Replies
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.text.formats import show_exact_span, show_number

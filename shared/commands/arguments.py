@@ -334,33 +334,6 @@ def _quoted(text: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Replies(Arguments):
-    """`replies [mine|PAGE]`."""
-
-    verb = "replies"
-    page: int | None = None
-    mine: bool = False
-    """What the person has claimed and not marked done, instead of what is unclaimed."""
-
-    @classmethod
-    def read(cls, words: Words) -> Self:
-        if words and not words[0].quoted and words[0].text.casefold() == "mine":
-            none_left(words[1:])
-            return cls(mine=True)
-        none_left(words[1:])
-        if not words:
-            return cls()
-        if words[0].quoted or not re.fullmatch(r"[1-9][0-9]{0,3}", words[0].text):
-            raise ArgumentError(
-                f"“{clip(words[0].text)}” isn't a page number.", hint="Use a number, as in `replies 2`."
-            )
-        return cls(page=int(words[0].text))
-
-    def write(self) -> Iterable[str]:
-        return ("mine",) if self.mine else (str(self.page),) if self.page else ()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Undo(Confirmable):
     """`undo`."""
 

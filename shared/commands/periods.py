@@ -1,4 +1,4 @@
-"""The arguments of `stats` and `report`: a grouping and a period. Pure."""
+"""The arguments of `stats`, `report` and `replies`: a grouping, a period, a page. Pure."""
 
 from __future__ import annotations
 
@@ -97,6 +97,42 @@ class Report(Arguments):
 
     def write(self) -> Iterable[str]:
         return self.period.write()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Replies(Arguments):
+    """`replies [mine|today|last week|7d|FROM..TO|PAGE]`."""
+
+    verb = "replies"
+    page: int | None = None
+    mine: bool = False
+    """What the person has claimed and not marked done, instead of what is unclaimed."""
+    period: Period | None = None
+    """Who replied then, claimed or not, instead of what is unclaimed."""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        if not words:
+            return cls()
+        if words[0].is_one_of("mine"):
+            none_left(words[1:])
+            return cls(mine=True)
+        if not words[0].quoted and re.fullmatch(r"[1-9][0-9]{0,3}", words[0].text):
+            none_left(words[1:])
+            return cls(page=int(words[0].text))
+        if words[0].text.isdigit():
+            raise ArgumentError(
+                f"“{clip(words[0].text)}” isn't a page.", hint="Use 1 to 9999, as in `replies 2`."
+            )
+        if words[0].quoted or (words[0].text[:1].isalpha() and not _range(words)):
+            raise unknown_word(words[0], ("mine", *times.RANGES))
+        none_left(words[_length(words) :])
+        return cls(period=_period(words))
+
+    def write(self) -> Iterable[str]:
+        if self.period:
+            return self.period.write()
+        return ("mine",) if self.mine else (str(self.page),) if self.page else ()
 
 
 def _range(words: Words) -> tuple[str, int] | None:

@@ -1,4 +1,4 @@
-"""What a line means that is no command: "who replied today" is `leads replied`. Pure, and without a language model.
+"""What a line means that is no command: "who replied today" is `replies today`. Pure, and without a language model.
 
 Each word of a request stands for a concept; each intent names the concepts that it needs and makes a command of them.
 """
@@ -351,9 +351,12 @@ def _sequences(said: _Said) -> Iterable[str]:
 
 def _replies(said: _Said) -> Iterable[str]:
     if said.any("claimed") and not said.any("who", "numbers"):
-        yield "open mine"
+        yield "replies mine"
     if said.any("numbers", "best") and said.any("replies", "interested", "meetings"):
         yield _stats(said)
+    elif said.any("replies", "interested") and said.period and not (said.name or said.any("unclaimed")):
+        yield f"replies {said.period}"
+        yield "replies"
     elif said.any("interested", "unclaimed") and (said.name or (said.period and not said.any("unclaimed"))):
         yield _leads(said, "interested")
         yield "replies"

@@ -14,7 +14,7 @@ from shared.commands import arguments, channels
 from shared.commands.arguments import Arguments, Words, one_of
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
-from shared.commands.periods import Report, Stats
+from shared.commands.periods import Replies, Report, Stats
 from shared.commands.preferences import Preferences
 
 
@@ -183,11 +183,11 @@ _TABLE = (
         examples=("remove ann@acme.com", "remove ld_1"),
     ),
     Command(
-        arguments=arguments.Replies,
+        arguments=Replies,
         aliases=("open",),
-        usage="[mine|PAGE]",
-        summary="Unclaimed interested replies, or those that you have claimed",
-        examples=("replies", "replies mine", "replies 2"),
+        usage="[mine|today|7d|last week|FROM..TO|PAGE]",
+        summary="Unclaimed interested replies, those that you have claimed, or who replied in a period",
+        examples=("replies", "replies mine", "replies today", "replies 2"),
     ),
     Command(
         arguments=channels.Subscribe,

@@ -273,6 +273,26 @@ class UnclaimedReplies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedReply:
+    """A lead that replied, by the event of it that says most; who takes care of it by name (empty: no one)."""
+
+    kind: str
+    reply: OpenReply
+    claimed_by: str = ""
+    done_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedReplies:
+    """Who replied in a period: how many leads, and a part of them, the newest first."""
+
+    count: int = 0
+    replies: Sequence[ReceivedReply] = ()
+    known_from: datetime | None = None
+    """When the workspace's first delivery came; None: none has come, and nothing is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InterestedReply:
     """An interested reply that the bot has recorded, and who claimed it (empty: no one yet)."""
 
@@ -429,6 +449,12 @@ class Records(Protocol):
         ...
 
     async def own_replies(self, person: str) -> Sequence[tuple[str, OpenReply]]: ...
+    async def received_replies(
+        self, workspace: str, since: datetime, until: datetime, *, most: int
+    ) -> ReceivedReplies:
+        """Replies that were delivered from one moment until before another, one of each lead; `most` are listed."""
+        ...
+
     async def claim_counts(self, workspace: str, since: datetime) -> Mapping[str, int]: ...
     async def interested_replies(self, workspace: str) -> Sequence[InterestedReply]: ...
     async def last_reply(self, workspace: str, email: str) -> LeadReply | None: ...

@@ -12,7 +12,7 @@ from shared.commands import arguments as given
 from shared.commands.arguments import Arguments
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
-from shared.commands.periods import Report, Stats
+from shared.commands.periods import Replies, Report, Stats
 from shared.commands.preferences import Preferences
 from shared.commands.result import Problem, Result
 from shared.commands.table import Help
@@ -74,7 +74,7 @@ OPERATIONS: Mapping[type, Operation] = dict(
         _of(given.Lead, leads.lead),
         _of(given.Add, leads.add),
         _of(given.Remove, leads.remove),
-        _of(given.Replies, replies.open_replies),
+        _of(Replies, replies.replies),
         _of(channels.Subscribe, subscriptions.subscribe),
         _of(channels.Unsubscribe, subscriptions.unsubscribe),
         _of(channels.Subscriptions, subscriptions.subscriptions),

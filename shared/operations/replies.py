@@ -6,20 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS
-from shared.commands.arguments import Audit, Replies, Whoami
+from shared.commands.arguments import Audit, Whoami
+from shared.commands.periods import Period, Replies
 from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.records import Actor, AuditEntry, OpenReply, UnclaimedReplies
+from shared.domain.records import Actor, AuditEntry, OpenReply, ReceivedReply, UnclaimedReplies
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.operations.reports.day_range import range_of
 from shared.text.formats import show_number, show_span, show_time
 from shared.text.slack_ids import hide_other_teams
 
 OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Reply", "Sequence", "Message")
 PAGE = 15
 """Replies on one page of `replies`."""
+RECEIVED_COLUMNS = columns("When", "Lead", "Address", "Company", "Reply", "State", "Sequence")
+LISTED = 100
+"""Leads that `replies today` lists."""
 LAST_PAGE = 1_000_000
 """Pages from here on are empty: a database counts no further than 63 bits."""
 AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
@@ -29,10 +35,17 @@ LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is shown as late."""
 
 
-async def open_replies(arguments: Replies, context: CommandContext) -> Result:
-    """`replies`: the oldest first; all of them, or one page. `replies mine`: what the person has claimed."""
+async def replies(arguments: Replies, context: CommandContext) -> Result:
+    """`replies`: what is unclaimed; `replies mine`: what the person has claimed; `replies today`: who replied."""
     if arguments.mine:
         return _mine(await own_replies(context), context)
+    if arguments.period:
+        return await _received(arguments.period, context)
+    return await _unclaimed(arguments, context)
+
+
+async def _unclaimed(arguments: Replies, context: CommandContext) -> Result:
+    """The oldest first; all of them, or one page."""
     page = arguments.page or 0
     waiting = await read_unclaimed(context, page=page)
     if waiting.count and not waiting.replies:
@@ -98,6 +111,59 @@ def _mine(claims: Sequence[OpenReply], context: CommandContext) -> Result:
         ),
         rows=tuple(map(_data, claims)),
     )
+
+
+async def _received(period: Period, context: CommandContext) -> Result:
+    """Who replied, by the days of the reader's zone, as far as the bot was told."""
+    asked = range_of(period, today=context.now().astimezone(context.zone).date())
+    start, end = asked.moments(context.zone)
+    known = await need_records(context).received_replies(context.workspace.name, start, end, most=LISTED)
+    rows = tuple(_received_row(one, context) for one in known.replies)
+    text = []
+    if known.known_from is None:
+        text.append("The bot has received no delivery yet, so it doesn't know who replied.")
+    elif known.known_from > start:
+        since = show_time(known.known_from, now=context.now(), zone=context.zone)
+        text.append(f"The first delivery came at {since}: earlier replies aren't known.")
+    if known.count > len(rows):
+        text.append(f"The newest {len(rows):,} of {known.count:,}.")
+    seen = known.known_from is not None and known.known_from < end
+    who = (
+        f"{show_number(known.count, 'lead')} replied"
+        if known.count
+        else "Nobody replied"
+        if seen
+        else "Replies"
+    )
+    return Result(
+        card=Card(
+            title=f"{who}, {asked.name}",
+            tone=Tone.INFO if seen else Tone.UNKNOWN,
+            text=tuple(text),
+            table=Table(columns=RECEIVED_COLUMNS, rows=rows) if rows else None,
+            buttons=(Button(label="Show unclaimed", action=Replies()),) if rows else (),
+        ),
+        rows=tuple(
+            {**_data(one.reply), "event": one.kind, "claimed_by": one.claimed_by, "done_by": one.done_by}
+            for one in known.replies
+        ),
+    )
+
+
+def _received_row(one: ReceivedReply, context: CommandContext) -> Row:
+    reply, waits = one.reply, EVENTS[one.kind].claimable and not (one.claimed_by or one.done_by)
+    state = (
+        f"done by @{one.done_by}"
+        if one.done_by
+        else f"@{one.claimed_by}"
+        if one.claimed_by
+        else f"{EVENTS[one.kind].label.lower()}, unclaimed"
+        if waits
+        else EVENTS[one.kind].label.lower()
+    )
+    when = show_time(reply.received_at, now=context.now(), zone=context.zone)
+    cells = (when, reply.lead, reply.email, reply.company, reply.reply, state, reply.sequence)
+    return Row(cells=cells, tone=Tone.WARN if waits else Tone.INFO)
 
 
 def own_title(count: int) -> str:

@@ -33,6 +33,8 @@ from shared.domain.records import (
     OpenReply,
     PeriodRecords,
     PositiveReply,
+    ReceivedReplies,
+    ReceivedReply,
     RecordsUnavailable,
     SequenceChange,
     Status,
@@ -209,6 +211,9 @@ class MemoryRecords:
 
     alerts: AlertsSummary = field(default_factory=AlertsSummary)
     replies: list[OpenReply] = field(default_factory=list)
+    received: list[ReceivedReply] = field(default_factory=list)
+    heard_since: datetime | None = None
+    """When the first delivery came."""
     owned: dict[str, list[OpenReply]] = field(default_factory=dict)
     """Claimed replies by person."""
     answered: dict[str, LeadReply] = field(default_factory=dict)
@@ -246,6 +251,14 @@ class MemoryRecords:
 
     async def own_replies(self, person: str) -> Sequence[tuple[str, OpenReply]]:
         return [("default", one) for one in self.owned.get(person, [])]
+
+    async def received_replies(
+        self, workspace: str, since: datetime, until: datetime, *, most: int
+    ) -> ReceivedReplies:
+        self.look()
+        within = [one for one in self.received if since <= one.reply.received_at < until]
+        newest = sorted(within, key=lambda one: one.reply.received_at, reverse=True)
+        return ReceivedReplies(count=len(within), replies=newest[:most], known_from=self.heard_since)
 
     async def claim_counts(self, workspace: str, since: datetime) -> Mapping[str, int]:
         return {name: len(replies) for name, replies in self.owned.items()}

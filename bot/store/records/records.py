@@ -22,6 +22,7 @@ from bot.store.alerts.changes import changes_between
 from bot.store.alerts.claims import CLAIMED_BY
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.sequence_changes import SequenceChanges, read_timer
+from bot.store.alerts.subjects import heard_since
 from bot.store.alerts.turns import Turns
 from bot.store.db.engine import Repository, Transaction, probes, reads, reports, writes
 from bot.store.db.schema import alerts, audit, deliveries, digests, posts, sightings, subscriptions, timers
@@ -32,7 +33,7 @@ from bot.store.queue.outbox import give_up
 from bot.store.queue.post_kinds import ALERT, SPIKE
 from bot.store.queue.posts import State
 from bot.store.records import counts, waits
-from shared.api.event_kinds import PAUSED
+from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES
 from shared.commands.arguments import clip
 from shared.domain.records import (
     MOST_OPEN,
@@ -47,6 +48,8 @@ from shared.domain.records import (
     OpenReply,
     PeriodRecords,
     PositiveReply,
+    ReceivedReplies,
+    ReceivedReply,
     Subscription,
     Timer,
     UnclaimedReplies,
@@ -56,7 +59,7 @@ from shared.domain.records import (
 from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
 from shared.text.quotations import without_quotation
 
-REPLIES = ("reply.interested", "lead.replied")
+WRITTEN = ("reply.interested", "lead.replied")
 BEGINNING = 120
 """Characters of a reply that lists show."""
 
@@ -65,7 +68,7 @@ def last_reply(tx: Transaction, workspace: str, email: str) -> LeadReply | None:
     """None where no reply of this address came, or its words are deleted."""
     query = (
         ALERT_ROWS.where(alerts.c.email == address(email), alerts.c.workspace == workspace)
-        .where(alerts.c.kind.in_(REPLIES))
+        .where(alerts.c.kind.in_(WRITTEN))
         .order_by(alerts.c.received_at.desc())
         .limit(1)
     )
@@ -239,6 +242,28 @@ class CommandRecords(Repository):
         """What a person (by id) has claimed and not marked done, each with its workspace, the last claim last."""
         claimed = read_alerts(tx, CLAIMED_BY, {"person": person})
         return [(alert.workspace, _open_reply(alert)) for alert in reversed(claimed)]
+
+    @reports
+    def received_replies(
+        self, tx: Transaction, workspace: str, since: datetime, until: datetime, *, most: int
+    ) -> ReceivedReplies:
+        """Of each lead that replied in this time what says most; `most` of them, the newest first."""
+        c = alerts.c
+        said = sa.case(REPLIES, value=c.kind)
+        nth = sa.func.row_number().over(
+            partition_by=c.email, order_by=(said.desc(), c.received_at.desc(), c.id)
+        )
+        within = _within(workspace, since.timestamp(), until.timestamp())
+        is_reply = c.kind.in_(REPLIES) & (c.kind.not_in(ONLY_WITH_WORDS) | (c.reply != ""))
+        ranked = sa.select(c.id, c.received_at, nth.label("nth")).where(within, is_reply).subquery()
+        first = sa.select(ranked.c.id).where(ranked.c.nth == 1)
+        newest = first.order_by(ranked.c.received_at.desc(), ranked.c.id).limit(most)
+        shown = ALERT_ROWS.where(c.id.in_(newest)).order_by(c.received_at.desc(), c.id)
+        return ReceivedReplies(
+            count=tx.scalar(sa.select(sa.func.count()).select_from(first.subquery())) or 0,
+            replies=[_received_reply(alert) for alert in read_alerts(tx, shown)],
+            known_from=moment(heard_since(tx, workspace)),
+        )
 
     @reads
     def claim_counts(self, tx: Transaction, workspace: str, since: datetime) -> Mapping[str, int]:
@@ -483,6 +508,15 @@ def recurrence_of(at: str) -> Recurrence:
 
 def next_digest(at: str, now: float) -> float:
     return recurrence_of(at).next_after(moment(now)).timestamp()
+
+
+def _received_reply(alert: AlertRow) -> ReceivedReply:
+    return ReceivedReply(
+        kind=alert.kind,
+        reply=_open_reply(alert),
+        claimed_by=alert.claimed_name,
+        done_by=alert.handled_name,
+    )
 
 
 def _open_reply(alert: AlertRow) -> OpenReply:

@@ -11,9 +11,9 @@ from operator import itemgetter
 from shared.api.event_kinds import EVENTS
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
-from shared.commands.arguments import Inboxes, Replies
+from shared.commands.arguments import Inboxes
 from shared.commands.channels import Digest
-from shared.commands.periods import Stats
+from shared.commands.periods import Replies, Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
 from shared.domain.records import UnclaimedReplies, Waits

@@ -13,8 +13,8 @@ from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.api.models import COUNTS, Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.commands.arguments import Inboxes, Replies, Sequences, Status
-from shared.commands.periods import Stats
+from shared.commands.arguments import Inboxes, Sequences, Status
+from shared.commands.periods import Replies, Stats
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.forecast import WEEKS, Span, day_total

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from shared.commands.arguments import Replies
-from shared.commands.periods import Period, Stats
+from shared.commands.periods import Period, Replies, Stats
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Chart, Fact, Row, Table, columns, number
 from shared.domain.records import Waits

@@ -28,7 +28,6 @@ from shared.commands.arguments import (
     Lead,
     Leads,
     Remove,
-    Replies,
     Resume,
     Sequences,
     Status,
@@ -36,7 +35,7 @@ from shared.commands.arguments import (
 from shared.commands.channels import Digest, Unsubscribe
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
-from shared.commands.periods import Period, Stats
+from shared.commands.periods import Period, Replies, Stats
 from shared.commands.table import Help
 from shared.commands.times import Moment
 from shared.domain.card import Action, Typed

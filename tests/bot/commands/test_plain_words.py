@@ -30,8 +30,8 @@ async def test_a_change_is_asked_for_and_made_by_a_click(served: BotWithService)
 async def test_a_name_that_is_no_sequence_may_be_a_request(served: BotWithService) -> None:
     question = texts(await served.bot.say("pause everything"))
     assert "Run “pause all”?" in question
-    answer = json.dumps(await served.bot.say("leads who replied yesterday"))
-    assert "Ran: `leads replied`." in answer
+    answer = json.dumps(await served.bot.say("leads that bounced yesterday"))
+    assert "Ran: `leads bounced`." in answer
     assert answer.index("takes no period") < answer.index("@"), "the limit is named before the leads"
 
 

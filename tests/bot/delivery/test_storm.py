@@ -13,8 +13,9 @@ import pytest
 from bot.blockkit.actions import write_value
 from bot.jobs import card_refresh, spikes
 from sandbox.slack.state import seed
-from shared.commands.arguments import Remove, Replies
+from shared.commands.arguments import Remove
 from shared.commands.pauses import Pause
+from shared.commands.periods import Replies
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until

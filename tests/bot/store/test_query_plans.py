@@ -238,6 +238,7 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.records.done_counts("w1", *week)
         await store.records.period("w1", *week, late=60)
         await store.records.positive_replies("w1", *week, most=20, named=True)
+        await store.records.received_replies("w1", *week, most=100)
         await store.confirmations.ask(Question(line="pause x", person=actor.id, workspace="w1"), seconds=60)
         await store.alerts.claimed_by(actor.id)
     everything = "FROM timers GROUP BY"  # `status` counts all timers: each is work to come

@@ -21,13 +21,12 @@ from shared.commands.arguments import (
     Leads,
     OnSequence,
     Remove,
-    Replies,
     Resume,
 )
 from shared.commands.channels import Digest, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause, find_end_mistake
-from shared.commands.periods import STATS_GROUPS, Period, Report, Stats
+from shared.commands.periods import STATS_GROUPS, Period, Replies, Report, Stats
 from shared.commands.table import Help
 from shared.commands.times import Moment
 from shared.guardrails.defaults import SHIPPED

@@ -11,7 +11,9 @@ from shared.commands.requests import LONGEST, understand
 
 WORKSPACES = ("acme", "globex")
 CLEAR = {
-    "who replied today": "leads replied",
+    "who replied today": "replies today",
+    "any positive replies this week?": "replies this week",
+    "who replied": "leads replied",
     "bounces today": "leads bounced",
     "how is acme doing": "status @acme",
     "list paused": "sequences paused",

@@ -152,7 +152,9 @@ def test_pause_takes_a_moment_and_a_reason() -> None:
         ("stats last wek", "Did you mean last week?"),
         ("stats by persn", "Did you mean person?"),
         ("digest noww", "Did you mean now?"),
-        ("open two", "replies 2"),
+        ("open mne", "Did you mean mine?"),
+        ("replies yesterdy", "Did you mean yesterday?"),
+        ("replies 0", "replies 2"),
     ],
 )
 def test_an_unknown_word_is_refused_with_the_nearest(line: str, says: str) -> None:

@@ -13,7 +13,14 @@ from pydantic import SecretStr
 from shared.commands import Role, parse
 from shared.commands.channels import Subscribe
 from shared.domain.card import Card, Tone
-from shared.domain.records import Actor, AuditEntry, OpenReply, RecordsUnavailable, Subscription
+from shared.domain.records import (
+    Actor,
+    AuditEntry,
+    OpenReply,
+    ReceivedReply,
+    RecordsUnavailable,
+    Subscription,
+)
 from shared.operations import run
 from shared.operations.context import UNCHECKED
 from shared.operations.reports.digest import digest_card
@@ -54,6 +61,31 @@ async def test_open_lists_the_oldest_first_and_marks_the_late(harness: CommandHa
     assert card.table is not None
     assert [row.tone for row in card.table.rows] == [Tone.BAD, Tone.WARN]
     assert [row["alert_id"] for row in card.data or ()] == ["al_40", "al_2"]
+
+
+async def test_who_replied_in_a_period_is_listed_with_who_takes_care_of_it(harness: CommandHarness) -> None:
+    known = records(harness)
+    known.heard_since = NOW - timedelta(days=9)
+    known.received = [
+        ReceivedReply(kind="reply.interested", reply=reply(40), claimed_by="ben"),
+        ReceivedReply(kind="reply.interested", reply=reply(2)),
+        ReceivedReply(kind="lead.replied", reply=reply(3), done_by="ann"),
+        ReceivedReply(kind="reply.ooo", reply=reply(60 * 24)),
+    ]
+    card = await harness.say("replies today")
+    assert cells(card, "State") == ["interested reply, unclaimed", "done by @ann", "@ben"]
+    assert not card.text
+    assert [(row["event"], row["claimed_by"]) for row in card.data or ()][-1] == ("reply.interested", "ben")
+    assert cells(await harness.say("replies 7d"), "State")[-1] == "out of office"
+    assert (await harness.say("replies last month")).tone is Tone.UNKNOWN
+
+
+async def test_replies_of_a_time_before_the_first_delivery_are_unknown(harness: CommandHarness) -> None:
+    assert (await harness.say("replies today")).tone is Tone.UNKNOWN
+    records(harness).heard_since = NOW - timedelta(minutes=5)
+    card = await harness.say("replies today")
+    assert card.tone is Tone.INFO
+    assert "earlier replies aren't known" in text(card)
 
 
 async def test_nothing_open_is_good(harness: CommandHarness) -> None:
