@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import count, metadata, text, timestamp
+from bot.store.db.columns import count, metadata, slash_at, text, timestamp
 
 slack_events = sa.Table(  # those that were taken, by Slack's own id: it sends one again that it thinks lost
     "slack_events",
@@ -39,6 +39,9 @@ slack_limits = sa.Table(  # how fast a method of Slack may be called, by all bot
     text("channel"),  # in which it was throttled last
     _time("throttled_at"),
 )
+METHOD = sa.func.substr(slack_limits.c.key, slash_at(slack_limits.c.key) + sa.literal_column("1"))
+"""The key without its Slack workspace, in the words of its index."""
+sa.Index("ix_slack_limits_method", METHOD)
 
 
 def _installed_bot() -> list[sa.Column[Any]]:

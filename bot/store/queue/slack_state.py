@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from bot.store.db.columns import slash_at
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, digests, lookups, posts, subscriptions
-from bot.store.db.slack_schema import moved_channels, slack_events, slack_limits
+from bot.store.db.slack_schema import METHOD, moved_channels, slack_events, slack_limits
 from shared.text.slack_ids import in_team, split_id
 
 KEPT = 3 * 86_400.0
@@ -112,13 +112,7 @@ POSTS = Pace(period=0.2, burst=5)
 
 
 _OF_KEY = sa.select(slack_limits).where(slack_limits.c.key == sa.bindparam("key")).with_for_update()
-_OF_METHOD = (
-    sa.select(slack_limits)
-    .where(
-        (slack_limits.c.key == sa.bindparam("method")) | slack_limits.c.key.endswith(sa.bindparam("behind"))
-    )
-    .order_by(slack_limits.c.key)
-)
+_OF_METHOD = sa.select(slack_limits).where(sa.bindparam("method") == METHOD).order_by(slack_limits.c.key)
 _LOCKED_OF_METHOD = _OF_METHOD.with_for_update()
 _FAILED = sa.update(slack_limits).where(
     slack_limits.c.key == sa.bindparam("failed"), slack_limits.c.failures > 0
@@ -132,7 +126,7 @@ def read_limit(tx: Transaction, key: str) -> Any:
 
 def read_teams(tx: Transaction, method: str, *, lock: bool = True) -> Mapping[str, Any]:
     """The rows of a method by Slack workspace, locked; the id is empty where there is only one."""
-    rows = tx.execute(_LOCKED_OF_METHOD if lock else _OF_METHOD, {"method": method, "behind": f"/{method}"})
+    rows = tx.execute(_LOCKED_OF_METHOD if lock else _OF_METHOD, {"method": method})
     return {split_id(row.key)[0]: row for row in rows}
 
 

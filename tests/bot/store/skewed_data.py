@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Database, Transaction, Work
+from bot.store.db.engine import Database, Transaction, Work, portions
 from bot.store.db.guardrail_schema import incidents, rules, samples, switches, turns
 from bot.store.db.installation_schema import bot_processes, webhook_subscriptions
 from bot.store.db.schema import (
@@ -104,7 +104,8 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
         **_slack(numbers, now=now),
     }
     for table, rows in tables.items():
-        connection.execute(sa.insert(table), list(rows))
+        for some in portions(list(rows), 5_000):  # each within the time that a statement may take
+            connection.execute(sa.insert(table), some)
     if connection.dialect.name == "postgresql":
         for table in (deliveries, posts, timers, audit, incidents, arrivals, slack_bots, slack_installations):
             connection.exec_driver_sql(

@@ -10,11 +10,13 @@ import sqlalchemy as sa
 from bot.store import Store, open_store
 from bot.store.db.engine import AT_ONCE
 from bot.store.db.schema import alerts, channel_leases, deliveries, posts
+from bot.store.db.slack_schema import slack_limits
 from bot.store.queue.leases import BUNDLE, ChannelLease, ChannelRefused, Outcome, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, ANSWER, STORM
 from bot.store.queue.posts import INCIDENT
+from bot.store.queue.slack_state import paced_teams
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 from tests.growth import DatabaseWork, database_work
@@ -164,6 +166,17 @@ async def opened(store: Store, clock: ManualClock) -> None:
     await break_channel(store)
     await store.outcomes.open_channel("C1", report=lambda *_: None)
     assert await nothing_is_dead(store)
+
+
+async def test_a_channel_is_claimed_without_a_look_at_the_limits_of_other_methods(store: Store) -> None:
+    limits = [{"key": f"T{n}/chat.update", "slow_until": 0.0} for n in range(MANY)]
+    limits += [{"key": "T0/chat.postMessage", "slow_until": store.database.clock() + 60.0}]
+    with store.database.engine.begin() as connection:
+        connection.execute(sa.insert(slack_limits), limits)
+    with database_work(store.database.engine) as work:
+        await store.leases.claim(limit=5)
+    assert work.most_read[0] < 20, work.most_read
+    assert {*await store.database.read(paced_teams)} == {"T0"}
 
 
 async def refused_repaint(store: Store, clock: ManualClock) -> None:
