@@ -179,7 +179,10 @@ async def own_replies(context: CommandContext) -> Sequence[OpenReply]:
 
 async def audit(_: Audit, context: CommandContext) -> Result:
     """`audit`: the newest changes first; what was refused changed nothing, and is shown apart."""
-    known = await need_records(context).audit(context.workspace.name, context.limit or AUDITED)
+    records, workspace, most = need_records(context), context.workspace.name, context.limit or AUDITED
+    # Each by itself: many refused commands, which anybody can type, would hide the changes.
+    refused = await records.audit(workspace, most, refused=True)
+    known = [*refused, *await records.audit(workspace, most, refused=False)]
     # Some are written late, such as the result of a request whose answer was lost.
     ordered = sorted(known, key=lambda one: one.at, reverse=True)
     entries = [_without_other_teams(one, context.team) for one in _with_one_name(ordered)]

@@ -352,9 +352,12 @@ class MemoryRecords:
     async def give_up_channel(self, channel: str) -> None:
         self.look()
 
-    async def audit(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
+    async def audit(
+        self, workspace: str, limit: int = 20, *, refused: bool | None = None
+    ) -> Sequence[AuditEntry]:
         self.look()
-        return self.entries[::-1][:limit]
+        meant = [one for one in self.entries if refused in {None, one.effect == "refused"}]
+        return meant[::-1][:limit]
 
     async def last_undoable(
         self, workspace: str, actor: Actor, since: datetime, *, number: int = 0

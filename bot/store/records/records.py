@@ -449,11 +449,14 @@ class CommandRecords(Repository):
         await give_up(self.database, channel)
 
     @reads
-    def audit(self, tx: Transaction, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
-        """The newest acts first."""
-        query = (
-            sa.select(audit).where(audit.c.workspace == workspace).order_by(audit.c.id.desc()).limit(limit)
-        )
+    def audit(
+        self, tx: Transaction, workspace: str, limit: int = 20, *, refused: bool | None = None
+    ) -> Sequence[AuditEntry]:
+        """The newest acts first; `refused`: only those that were, or only the others."""
+        query = sa.select(audit).where(audit.c.workspace == workspace)
+        if refused is not None:
+            query = query.where((audit.c.effect == "refused") if refused else (audit.c.effect != "refused"))
+        query = query.order_by(audit.c.id.desc()).limit(limit)
         return [changes.read_audit_entry(row) for row in tx.execute(query)]
 
     @reads

@@ -381,3 +381,13 @@ async def test_a_digest_comes_in_its_authors_zone_which_the_answers_name(harness
     harness.records.digests["C1"] = "10:00"  # kept before digests had zones
     card = said(await run(parse("digest"), context))
     assert card.title == "Digest in <#C1>: every day at 10:00 UTC"
+
+
+async def test_many_refusals_hide_no_change_from_the_audit(harness: CommandHarness) -> None:
+    await harness.say("pause sq_1")
+    entry = records(harness).entries[0]
+    refused = replace(entry, command="pause all", result="refused: role", effect="refused", sequences=())
+    records(harness).entries += [refused] * 200
+    card = await harness.say("audit")
+    assert card.title == "Last 1 change"
+    assert [fact.label for fact in card.facts] == ["Refused"] * 5
