@@ -122,15 +122,14 @@ def message(
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, link=link, tally=tally)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
-        return with_mention(drawn, posts[0].mention if _calls(posts[0]) else "")
+        called = (who for who in posts[0].mention.split() if who not in posts[0].hushed)
+        return with_mention(drawn, " ".join(called) if _calls(posts[0]) else "")
     cards = [kinds.listed(card_of(post, several=several, link=link)) for post in posts]
     return card_list.render_list(cards)
 
 
 def _calls(post: Post) -> bool:
-    """Whether the post calls whom it mentions: only while it is needed, in the Slack workspace where they are, as they chose."""
-    if post.is_hushed:
-        return False
+    """Whether the post calls whom it mentions: only while it is needed, in the Slack workspace where they are."""
     if post.mention != "here" and split_id(post.mention)[0] != split_id(post.channel)[0]:
         return False
     if post.kind == ALERT:

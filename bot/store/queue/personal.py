@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import sqlalchemy as sa
@@ -33,30 +33,42 @@ def personal_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> list[dict[
 
     Whether a message mentions them is decided when it is drawn: it may be sent much later.
     """
-    persons = {row["mention"] for row in rows if is_user(row["mention"])}
-    if not persons:
+    known = _chosen(tx, [row["mention"] for row in rows])
+    if not known:
         return [*rows]
-    known = {row.person: row for row in tx.execute(_OF, {"persons": sorted(persons)})}
     planned: list[dict[str, Any]] = []
     for row in rows:
-        chosen = known.get(row["mention"])
-        if chosen is None:
-            planned.append(row)
-            continue
-        settings = read_settings(chosen)
-        end = quiet_until(settings, tx.now)
+        named = [known[one] for one in row["mention"].split() if one in known]
         is_for_them = kind_of(row["kind"]).settled_by == "finish"
-        planned.append(_held(row, end) if is_for_them else row)
-        if settings.notify == "message" and row["channel"] != chosen.channel:
-            planned.append(_held(_directly(row, chosen.channel), end))
+        ends = [quiet_until(read_settings(one), tx.now) for one in named]
+        planned.append(_held(row, max(filter(None, ends), default=None)) if is_for_them else row)
+        planned += [
+            _held(_directly(row, one), end)
+            for one, end in zip(named, ends, strict=True)
+            if one.notify == "message" and row["channel"] != one.channel
+        ]
     return planned
 
 
-def _directly(row: dict[str, Any], channel: str) -> dict[str, Any]:
+def hushed_people(tx: Transaction, mentions: Iterable[str]) -> frozenset[str]:
+    """Who of those that messages mention doesn't want that now."""
+    known = _chosen(tx, mentions)
+    return frozenset(who for who, one in known.items() if not read_settings(one).mentioned(moment(tx.now)))
+
+
+def _chosen(tx: Transaction, mentions: Iterable[str]) -> Mapping[str, sa.Row[Any]]:
+    """What the people chose whom messages mention, one or several each."""
+    persons = {one for mention in mentions for one in mention.split() if is_user(one)}
+    if not persons:
+        return {}
+    return {row.person: row for row in tx.execute(_OF, {"persons": sorted(persons)})}
+
+
+def _directly(row: dict[str, Any], to: sa.Row[Any]) -> dict[str, Any]:
     """The same, to the person alone; of a card it is a copy that asks for nothing once somebody has claimed the reply."""
     kind = DIRECT if row["kind"] == ALERT else row["kind"]
-    dedupe = f"{row['dedupe']}:{channel}"
-    return {**row, "dedupe": dedupe, "channel": channel, "kind": kind, "condensed": False, "thread_ts": ""}
+    own = {"dedupe": f"{row['dedupe']}:{to.channel}", "channel": to.channel, "mention": to.person}
+    return {**row, **own, "kind": kind, "condensed": False, "thread_ts": ""}
 
 
 def _held(row: dict[str, Any], until: float | None) -> dict[str, Any]:

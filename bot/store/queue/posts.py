@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import alerts, deliveries, people, posts, questions
+from bot.store.db.schema import alerts, deliveries, posts, questions
 from bot.store.queue import alert_row
 from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.personal import read_settings
+from bot.store.queue.personal import hushed_people
 from bot.store.queue.post_kinds import names
-from shared.domain.wall_clock import moment
 
 
 class State(StrEnum):
@@ -87,8 +86,8 @@ class Post:
     undone_by: str = ""
     overtaken_by: str = ""
     """Who used its Undo, or changed since what that would take back."""
-    is_hushed: bool = False
-    """Whom it mentions doesn't want that now."""
+    hushed: frozenset[str] = frozenset()
+    """People who don't want to be mentioned now."""
     alert: AlertRow | None = None
     """None where it belongs to none."""
 
@@ -104,33 +103,26 @@ class Post:
 
 _OWN = tuple(posts.c[field.name] for field in fields(Post) if field.name in posts.c)
 _NAMES = (*(column.name for column in _OWN), "undone_by", "overtaken_by")
-_CHOSEN = tuple(
-    sa.func.coalesce(people.c[name], "").label(name) for name in ("notify", "quiet", "zone", "digest")
-)
-"""What the person chose whom it mentions."""
 
 
 def drawable() -> sa.Select[Any]:
     source = posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id)
     source = source.outerjoin(deliveries, deliveries.c.id == alerts.c.delivery_id)
     source = source.outerjoin(questions, questions.c.id == posts.c.undo)
-    source = source.outerjoin(people, (people.c.person == posts.c.mention) & (posts.c.mention != ""))
     undo = (sa.func.coalesce(questions.c[name], "") for name in ("given_name", "overtaken_by"))
-    return sa.select(*_OWN, *undo, *_CHOSEN, *alert_row.COLUMNS).select_from(source)
+    return sa.select(*_OWN, *undo, *alert_row.COLUMNS).select_from(source)
 
 
 def read_posts(
     tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
 ) -> tuple[Post, ...]:
     """The rows of a query on `drawable`."""
-    return tuple(
-        Post(
-            **dict(zip(_NAMES, row, strict=False)),
-            is_hushed=not read_settings(row).mentioned(moment(tx.now)),
-            alert=alert_row.alert_of(row[len(_NAMES) + len(_CHOSEN) :]),
-        )
+    found = tuple(
+        Post(**dict(zip(_NAMES, row, strict=False)), alert=alert_row.alert_of(row[len(_NAMES) :]))
         for row in tx.execute(query, values)
     )
+    hushed = hushed_people(tx, [post.mention for post in found])
+    return tuple(replace(post, hushed=hushed) for post in found) if hushed else found
 
 
 # The queries over what is not sent are built once: this takes longer than their execution. Each reads an index in its

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from bot.alerts import rendering
 from bot.store import Store
 from bot.store.db.schema import people, posts
+from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy
 from shared.domain.personal import DEFAULTS, Notify, PersonalSettings
@@ -64,7 +65,7 @@ async def test_quiet_hours_leave_mentions_out_and_hold_direct_messages(
     await arrive(store, interested(), by=routes(mention=BEN))
     (card,) = (await store.leases.claim(limit=16)).turns
     assert [post.channel for post in card.posts] == [CHANNEL]
-    assert card.posts[0].is_hushed
+    assert card.posts[0].hushed == {BEN}
     held = sa.select(posts.c.channel, posts.c.held_until).where(posts.c.state == "held")
     rows = await store.database.read(lambda tx: tx.execute(held).all())
     assert [tuple(row) for row in rows] == [(DM, datetime(2026, 11, 20, 11, tzinfo=UTC).timestamp())]
@@ -142,6 +143,20 @@ async def test_choices_can_be_erased_and_follow_the_direct_messages(store: Store
     assert await store.people.forget(BEN)
     assert not await store.people.forget(BEN)
     assert await store.people.find(BEN) == DEFAULTS
+
+
+async def test_each_of_several_people_is_called_as_they_chose(store: Store, clock: ManualClock) -> None:
+    await store.people.choose(BEN, PersonalSettings(notify="message"), channel=DM)
+    await store.people.choose("U0CLEO0001", PersonalSettings(notify="nothing"))
+    note = PlannedPost(
+        dedupe="n1", channel=CHANNEL, kind="note", note=_note(), mention=f"U0ANN00001 {BEN} U0CLEO0001"
+    )
+    await store.outbox.plan("default", note)
+    posted = {post.channel: post for post in await post_all(store, clock)}
+    assert posted.keys() == {CHANNEL, DM}
+    assert text(posted[CHANNEL]).startswith("<@U0ANN00001> ")
+    assert text(posted[CHANNEL]).count("<@") == 1
+    assert "<@" not in text(posted[DM])
 
 
 def _note() -> str:
