@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import bot.jobs
+from bot.alerts.turns import Unknown
 from bot.commands.context import CommandContexts
 from bot.jobs import register
 from bot.jobs.auto_resume import AutoResume
@@ -27,8 +29,10 @@ from bot.jobs.register import Yesterday
 from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import Timers
 from bot.jobs.spikes import SpikeWatch
+from bot.jobs.turns import PassingTurns
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.store.alerts.guardrails import Claim
+from bot.store.db.schema import alerts
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.domain.wall_clock import moment
@@ -129,6 +133,15 @@ def _sampler(at: Workplace) -> GuardrailSampler:
     return GuardrailSampler(at.skewed.store, at.contexts, at.histories, learn=watch.learn, saw=watch.saw)
 
 
+async def _pass_turns_on(at: Workplace) -> None:
+    """All that anybody has, at once."""
+    over = (
+        sa.update(alerts).where(alerts.c.turn_ends_at.is_not(None)).values(turn_ends_at=at.skewed.now - 1.0)
+    )
+    await at.skewed.store.database.write(lambda tx: tx.execute(over))
+    await PassingTurns(at.skewed.store, at.contexts.settings.routes, Unknown(), planned=at.plan).sweep()
+
+
 async def _act(at: Workplace) -> None:
     rule = parse("pause sequence when replies < 1% of at least 50 sends in 24h for 2h")
     claim = Claim(
@@ -163,6 +176,7 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "GuardrailWatch.release_timers": lambda at: _watch(at).release_timers(),
     "HistorySampler.sample": lambda at: HistorySampler(at.contexts, at.histories).sample(),
     "LateRequests.sweep": lambda at: LateRequests(at.skewed.store, at.contexts).sweep(),
+    "PassingTurns.sweep": _pass_turns_on,
     "Reminders.sweep": lambda at: Reminders(
         at.skewed.store, at.contexts.settings.alert_policy, at.contexts.settings.routes, planned=at.plan
     ).sweep(),
