@@ -47,14 +47,15 @@ class Backend:
                     for name, _, value in (line.partition(":") for line in head.split("\r\n")[1:])
                 }
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
-                answer = self._answer(head.split(" ", 2)[1], headers, body)
+                answer = self.answer(head.split(" ", 2)[1], headers, body)
                 length = f"Content-Length: {len(answer)}\r\n\r\n"
                 writer.write(
                     f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{length}".encode() + answer
                 )
         writer.close()
 
-    def _answer(self, path: str, headers: dict[str, str], body: bytes) -> bytes:
+    def answer(self, path: str, headers: dict[str, str], body: bytes) -> bytes:
+        """The body of the answer to a request."""
         if not path.startswith("/api/"):
             self.requests[headers.get("authorization", "")] += 1
             return NOBODY
