@@ -27,6 +27,9 @@ from shared.text.formats import show_number
 from shared.text.links import lead_link
 from shared.text.slack_ids import bare, is_user, split_id
 
+MOST_OWNERS = 6
+"""People that a list mentions: with them, the longest one is still short enough for Slack."""
+
 
 def alert_of(post: Post, *, several: bool, link: str = "") -> Alert:
     """The alert of a post; one whose body was pruned still shows what was kept. `link` leads to a lead's page."""
@@ -125,7 +128,14 @@ def message(
         called = (who for who in posts[0].mention.split() if who not in posts[0].hushed)
         return with_mention(drawn, " ".join(called) if _calls(posts[0]) else "")
     cards = [kinds.listed(card_of(post, several=several, link=link)) for post in posts]
-    return card_list.render_list(cards)
+    return with_mention(card_list.render_list(cards), _owners(posts))
+
+
+def _owners(posts: Sequence[Post]) -> str:
+    """Whose turns the replies of a list are: in a storm, each of them is told too."""
+    turns = (one for one in posts if one.alert and one.mention and one.alert.owner == one.mention)
+    called = (one.mention for one in turns if _calls(one) and one.mention not in one.hushed)
+    return " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
 
 
 def _calls(post: Post) -> bool:

@@ -9,14 +9,18 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.slack.messages import MessageSender
-from bot.store.alerts import sequence_changes
+from bot.store.alerts import sequence_changes, turns
 from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import timers as timer_rows
-from bot.store.queue import leases, outbox
+from bot.store.queue import leases, outbox, routing
+from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.intake import Arrival
 from bot.store.queue.lookups import Look
+from bot.store.queue.turns import Candidates, Turn
 from shared.api.http.rate_wait import Turns
+from shared.domain.rota import next_of
+from tests.simulation.loop import PROCESS
 
 
 def _without_read_back() -> None:
@@ -69,6 +73,31 @@ def _without_renewal() -> None:
     outbox._renew = lambda *_: False
 
 
+def _without_turns() -> None:
+    """Each process counts the turns of a rota by itself, and begins again when it starts."""
+    last: dict[Any, str] = {}
+
+    def take(_tx: Transaction, candidates: Candidates) -> Turn:
+        (_, people), *_ = candidates.queues
+        process = PROCESS.get()
+        last[process] = next_of(people, last=last.get(process, ""), free={*people})
+        return Turn(owner=last[process])
+
+    vars(routing)["take"] = take
+
+
+def _without_turns_end() -> None:
+    """A turn that has passed on isn't over: it passes on with the next sweep again."""
+    passed = turns._pass
+
+    def again(tx: Transaction, alert: AlertRow, candidates: Candidates) -> list[turns.Passed]:
+        found = passed(tx, alert, candidates)
+        turns._set(tx, alert.id, {"turn_ends_at": tx.now})
+        return found
+
+    turns._pass = again
+
+
 ABLATIONS: Mapping[str, Callable[[], None]] = {
     "read-back": _without_read_back,
     "lease": _without_lease,
@@ -76,5 +105,7 @@ ABLATIONS: Mapping[str, Callable[[], None]] = {
     "timer-token": _without_timer_token,
     "sequence-lock": _without_sequence_lock,
     "budget": _without_budget,
+    "turns": _without_turns,
+    "turns-end": _without_turns_end,
     "renewal": _without_renewal,
 }

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+ALERTS = "C0ALERTS"
+PEOPLE_IN_ROTA = ("U1ROTA", "U2ROTA", "U3ROTA")
+
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
@@ -53,3 +56,21 @@ def guardrails_act_once(world: World) -> None:
     for sequence, count in world.guardrail_pauses().items():
         if count > 1:
             world.violated(f"a guardrail paused {sequence} {count} times in one incident")
+
+
+def each_reply_has_one_owner(world: World) -> None:
+    """Each reply of a route with a rota had one turn, nobody's was skipped or doubled, and it passed on once at most."""
+    turns = world.turns()
+    for one in world.deliveries:
+        if one.kind != "reply.interested":
+            continue
+        had = turns.get(one.alert, [])
+        if len(had) != 1:
+            world.violated(f"delivery {one.number} has {len(had)} owners instead of one")
+        called, passed = world.slack.calls_of(ALERTS, one.alert, one.number)
+        if (called is not None and len(called) != 1) or passed > 1:
+            world.violated(f"delivery {one.number} calls {called} and passed on {passed} times")
+    counts = Counter(dict.fromkeys(PEOPLE_IN_ROTA, 0))
+    counts.update(person for had in turns.values() for person in had)
+    if max(counts.values()) - min(counts.values()) > 1:
+        world.violated(f"turns were skipped or doubled: {dict(counts)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ BOT = {"ok": True, "user_id": "UBOT", "bot_id": "BBOT", "team_id": "T1", "user":
 AHEAD = 2.5
 """Seconds of messages that a channel takes beyond one a second."""
 REFUSALS = ("edit_window_closed", "cant_update_message", "message_not_found")
+CALLS = re.compile(r"<(?:@|!subteam\^)(\w+)>")
 GARBAGE = "<html>gateway</html>"
 
 
@@ -93,6 +95,19 @@ class SimulatedSlack:
             return Reply(500, {"ok": False, "error": "internal_error"}, headers)
         return Reply(200, GARBAGE if fault is Fault.GARBAGE else body, headers)
 
+    def calls_of(self, channel: str, alert: str, number: int) -> tuple[set[str] | None, int]:
+        """Whom the card of a reply calls, else the note that it shows more now, and how often the reply passed on.
+
+        None where the reply is in a list with others.
+        """
+        here, name = self.messages[channel], f"Ada {number} at Acme is interested: Updated"
+        cards = [m for m in here if _is_card_of(m, alert)]
+        notes = [m for m in here if name in m["text"]]
+        by_card, by_note = ({who for m in some for who in CALLS.findall(m["all"])} for some in (cards, notes))
+        called = (by_card or by_note) if cards else None
+        passed = sum(f"Nobody's turn: Ada {number} at Acme" in m["text"] for m in self.messages[channel])
+        return called, passed
+
     def _auth_test(self, _: Mapping[str, Any]) -> dict[str, Any]:
         return dict(BOT)
 
@@ -142,6 +157,12 @@ class SimulatedSlack:
         thread = arguments["ts"]
         found = [m for m in self.messages[arguments["channel"]] if thread in {m["ts"], m.get("thread_ts")}]
         return _page(found, arguments) if found else {"ok": False, "error": "thread_not_found"}
+
+
+def _is_card_of(message: Mapping[str, Any], alert: str) -> bool:
+    payload = (message.get("metadata") or {}).get("event_payload") or {}
+    in_list = str(payload.get("key")).startswith("b")
+    return payload.get("alert_id") == alert and not in_list
 
 
 def _all(message: Mapping[str, Any]) -> str:

@@ -29,6 +29,9 @@ from shared.storage import database
 from tests.bot.harness import SECRET, interested, signature
 from tests.bot.migrated import migrated_file
 from tests.simulation.invariants import (
+    ALERTS,
+    PEOPLE_IN_ROTA,
+    each_reply_has_one_owner,
     everything_appears,
     guardrails_act_once,
     no_silent_channel,
@@ -41,7 +44,7 @@ from tests.simulation.service import ServiceTransport, SimulatedService
 from tests.simulation.slack import SimulatedSlack, SlackSession
 from tests.simulation.virtual_time import CLOCK
 
-ALERTS, BOUNCES = "C0ALERTS", "C0BOUNCES"
+BOUNCES = "C0BOUNCES"
 CONFIG = f"""
 [[routes.rules]]
 channel = "{BOUNCES}"
@@ -50,6 +53,13 @@ events = ["lead.bounced"]
 [[routes.rules]]
 channel = "{ALERTS}"
 events = ["lead.replied"]
+"""
+GROUP = "S1ROTA"
+ROTA = f"""
+[routes.rota]
+people = {json.dumps(PEOPLE_IN_ROTA)}
+group = "{GROUP}"
+passes = 0
 """
 RETRY = (0.5, 4.0)
 """Seconds until a sender repeats what was not answered 200."""
@@ -87,6 +97,8 @@ class Plan:
     """The share of messages that Slack lets nobody change."""
     guardrail: str = ""
     """A rule that the bots keep to."""
+    pass_after: str = "4s"
+    """Of the rota; everybody has one turn at each of its replies, and after that it is the group's."""
     remind_after: str = "3s"
     escalate_after: str = "7s"
     pace: LeaseTimings = PACE
@@ -112,6 +124,7 @@ HOUR = Plan(
     commands=1 / 120,
     changes=1 / 300,
     pace=LeaseTimings(),
+    pass_after="10m",
     remind_after="10m",
     escalate_after="30m",
 )
@@ -224,7 +237,7 @@ class World:
         plan = self.plan
         alerts = f'[alerts]\nremind_after = "{plan.remind_after}"\nescalate_after = "{plan.escalate_after}"\n'
         rule = f'[[guardrails]]\nname = "bounces"\nrule = "{plan.guardrail}"\n' if plan.guardrail else ""
-        config.write_text(alerts + CONFIG + rule)
+        config.write_text(f'{alerts}{ROTA}pass_after = "{plan.pass_after}"\n{CONFIG}{rule}')
         environ = {
             "OUTREACH_CONFIG": str(config),
             "OUTREACH_BASE_URL": "http://service.example/v1",
@@ -252,6 +265,7 @@ class World:
         await self._until_quiet(tasks)
         everything_appears(self)
         guardrails_act_once(self)
+        each_reply_has_one_owner(self)
         self.guarded = sum(self.guardrail_pauses().values())
         self.people.check_end()
         self._raise()
@@ -295,6 +309,11 @@ class World:
     def is_shown(self, delivery: Delivery, channel: str) -> bool:
         """Whether the message of a delivery is there, and says what it should."""
         return self.slack.shown.has(channel, delivery.alert, delivery.words)
+
+    def turns(self) -> dict[str, list[str]]:
+        """Whose turn each interested reply was, and is, by alert."""
+        query = "SELECT id, passed, owner FROM alerts WHERE kind = 'reply.interested' AND rota = 'routes'"
+        return {alert: [*passed.split(), *owner.split()] for alert, passed, owner in self.rows(query)}
 
     def unfinished(self) -> list[str]:
         """What the store still has to post, or to turn into the card of a more specific event."""

@@ -365,3 +365,13 @@ def test_hours_are_those_of_the_persons_zone(hours: tuple[int, int], zone: str, 
     works = WorkHours(start=time(hours[0]), end=time(hours[1]))
     day = [datetime(2026, 11, 20, number, 30, tzinfo=UTC) for number in range(24)]
     assert [at.hour for at in day if works.include(at, zone=zone)] == sorted(hour)
+
+
+async def test_a_list_in_a_storm_mentions_each_owner_once(store: Store, clock: ManualClock) -> None:
+    await arrive(store, *(interested(number) for number in range(1, 8)), by=routes())
+    posts = await post_all(store, clock)
+    bundled = [replace(post, bundle="b1") for post in posts]
+    drawn = rendering.message(bundled, several=False)
+    (calls,) = (block for block in drawn.blocks if block["type"] == "context")
+    assert calls["elements"][0]["text"] == f"<@{ANN}> <@{BEN}> <@{CLEO}>"
+    assert "@ben's turn" in json.dumps(drawn.blocks)
