@@ -15,7 +15,7 @@ Row = tuple[str, float, str, str, bool]
 """Name, measured figure, its unit, the target or baseline in words, and whether the target is met."""
 
 
-NAMED_ONLY = {"large", "million"}
+NAMED_ONLY = {"large", "million", "month"}
 """Parts that run only when they are named: they take minutes."""
 
 
@@ -37,7 +37,7 @@ def main() -> int:
         "parts",
         nargs="*",
         choices=[*parts(), []],
-        help="all parts when none is named, but for large and million",
+        help="all parts when none is named, but for large, million and month",
     )
     console = Console()
     met = True
