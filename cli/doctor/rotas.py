@@ -11,7 +11,6 @@ from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.domain.rota import Rota
 from shared.settings import CLAIM, Settings
-from shared.text.formats import show_number
 from shared.text.sanitize import visible
 from shared.text.slack_ids import split_id
 
@@ -34,7 +33,7 @@ async def people(api: WebApi, settings: Settings) -> list[Finding]:
     own = sorted(person for person in named if split_id(person)[0] == api.team)
     found = [await _person(directory, settings, one, named[one]) for one in own]
     wrong = [one for one in found if one]
-    passed = [good(CHECK, f"{show_number(len(own), 'person')} can get turns")]
+    passed = [good(CHECK, f"Slack knows everyone in it ({len(own)}), and they can claim replies")]
     return wrong or (passed if own else [])
 
 
