@@ -22,9 +22,11 @@ from slack_sdk.models.blocks import (
 )
 
 from bot.blockkit.actions import write_value
+from shared.api.models import LEAD_STATUSES
 from shared.commands import COMMANDS
 from shared.commands.table import ALIASES
 from shared.commands.tasks import ON_A_REPLY, TASKS
+from shared.commands.times import RANGES
 from shared.domain.card import Button, Confirm, Tone
 from shared.text.sanitize import visible
 
@@ -42,8 +44,15 @@ _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 
 # Sentences may hold words from outside, which are never styled: only our own commands count as code.
 _VERBS = "|".join((*COMMANDS, *ALIASES))
-_PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init"
-_ARGUMENT = rf"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|now|off|here|all|(?:{_VERBS})))*"
+_PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init|database"
+_KEYWORDS = "|".join(
+    (
+        *RANGES,
+        *LEAD_STATUSES,
+        *["list", "forget", "mine", "paused", "now", "off", "here", "all", "create", "upgrade", "restore"],
+    )
+)
+_ARGUMENT = rf"(?: (?:--[a-z-]+|[A-Z@][A-Z_]*|…|[0-9]{{1,4}}[dw]?|{_KEYWORDS}|{_VERBS}))*"
 _SYNTAXES = (*(command.synopsis for command in COMMANDS.values()), *chain(*TASKS.values()), *ON_A_REPLY)
 _WHOLE = "|".join(map(re.escape, sorted(_SYNTAXES, key=len, reverse=True)))
 _CODE = re.compile(

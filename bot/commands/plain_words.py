@@ -25,7 +25,7 @@ def has_scope(arguments: OnSequence) -> bool:
 def name_command(card: Card, ran: Invocation, *, dropped: str) -> Card:
     """The answer, with the command that gave it; `dropped`: a period that the command doesn't take."""
     limit = (f"Not only “{dropped}”: `{ran.arguments.verb}` takes no period.",) if dropped else ()
-    footer = " ".join(filter(None, (f"Ran: `{_line(ran)}`.", card.footer)))
+    footer = " ".join(filter(None, (f"Ran: {_line(ran)}.", card.footer)))
     return replace(card, text=(*limit, *card.text), footer=footer)
 
 

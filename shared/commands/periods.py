@@ -43,6 +43,8 @@ class Period:
             return self.name.split()
         if self.ends:
             return (f"{self.ends[0]}..{self.ends[1]}",)
+        if self.days == 1:
+            return ("today",)
         return (f"{self.days}d",) if self.days else ()
 
 

@@ -14,6 +14,7 @@ from bot.alerts.model import Alert
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit import tables as drawing
 from bot.blockkit.card_blocks import Message
+from bot.blockkit.elements import without_marks
 from sandbox.slack.blockkit import blocks as blockkit
 from shared.api.events import Event, EventLead
 from shared.commands.arguments import Lead
@@ -228,3 +229,22 @@ def test_a_long_wide_table_keeps_its_pages_and_the_columns_that_fit() -> None:
     assert drawn is not None
     assert [cell["text"] for cell in drawn["rows"][0]] == ["Name", "Status"]
     assert len(drawn["rows"]) == 31
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "preferences forget",
+        "replies 2",
+        "replies last week",
+        "guardrails list",
+        "sequences paused",
+        "leads bounced",
+    ],
+)
+def test_a_command_in_a_sentence_is_shown_as_code(line: str) -> None:
+    assert without_marks(f"See `{line}`.") == f"See {line}."
+
+
+def test_words_from_outside_stay_as_they_are() -> None:
+    assert without_marks("`rm -rf` `replies @channel`") == "`rm -rf` `replies @channel`"
