@@ -87,8 +87,11 @@ def _without_word(line: Line) -> int:
 def _unknown(word: str) -> str:
     from difflib import get_close_matches
 
+    from shared.commands import COMMANDS
     from shared.text.sanitize import visible
 
+    if word in COMMANDS:
+        return f"“{word}” is a command for Slack: type “/outreach {word}” there."
     near = get_close_matches(word.lower(), words(), n=1, cutoff=0.5)
     hint = f" Did you mean “{near[0]}”?" if near else ""
     return f"unknown command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."

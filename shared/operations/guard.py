@@ -61,14 +61,13 @@ async def list_rules(context: CommandContext) -> Result:
     toggle = Button(label="Turn all on", action=Guard(act="on")) if all_off else Button(
         label="Turn all off", action=Guard(act="off"), tone=Tone.BAD
     )  # fmt: skip
-    rows = [_row(one, context) for one in stands if one.closest or one.last_fired is not None]
     return Result(
         card=Card(
             title=show_number(len(stands), "guardrail"),
             tone=Tone.WARN if all_off else Tone.INFO,
             text=text,
             facts=tuple(_rule_fact(one) for one in stands),
-            table=Table(columns=RULE_COLUMNS, rows=tuple(rows)) if rows else None,
+            table=Table(columns=RULE_COLUMNS, rows=tuple(_row(one, context) for one in stands)),
             buttons=(toggle,) if _sees_all(context) else (),
             footer="guardrails test NAME shows what a rule would have done in the last 30 days.",
         ),

@@ -17,6 +17,7 @@ from cli.parser import command_line, help_screen
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.commands.arguments import Add
+from shared.commands.table import Face
 from tests import docs_pages
 from tests.cli.conftest import ROOT, Shell
 
@@ -271,13 +272,23 @@ def test_wrong_usage_is_2_with_the_reason_on_stderr(offline: Shell, typed: list[
     assert result.err
 
 
-@pytest.mark.parametrize("word", [*COMMANDS, *PROGRAMS])
+IN_SHELLS = [name for name, command in COMMANDS.items() if Face.SHELL in command.faces]
+
+
+@pytest.mark.parametrize("word", [*IN_SHELLS, *PROGRAMS])
 def test_every_word_has_help_with_examples(offline: Shell, word: str) -> None:
     result = offline.run(word, "--help")
     assert (result.code, result.err) == (0, "")
     assert f"usage: outreach {word}" in result.out
     assert "examples:" in result.out
     assert offline.run("help", word).out == result.out
+
+
+@pytest.mark.parametrize("word", sorted({*COMMANDS} - {*IN_SHELLS, *PROGRAMS}))
+def test_a_command_for_slack_names_the_place_where_it_works(offline: Shell, word: str) -> None:
+    result = offline.run(word)
+    assert (result.code, result.out) == (2, "")
+    assert f"/outreach {word}" in result.err
 
 
 def test_the_overview_names_every_word_and_fits(offline: Shell) -> None:
