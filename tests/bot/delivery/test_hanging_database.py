@@ -8,6 +8,7 @@ import signal
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -45,7 +46,8 @@ class Server:
 
     def send(self, number: signal.Signals) -> None:
         for process in [self._main, *self._main.children(recursive=True)]:
-            os.kill(process.pid, number)
+            with suppress(ProcessLookupError):  # a connection's process has just ended
+                os.kill(process.pid, number)
 
     def require_password(self, user: str, password: str) -> str:
         """Let a user in by password alone; returns its address, with that password."""

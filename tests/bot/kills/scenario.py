@@ -79,7 +79,9 @@ class Scene:
 
     async def perform(self) -> None:
         await self.until("the bot runs", self._answers, seconds=START_BOUND)
-        await self.tell("subscribe lead.bounced lead.replied here", "lead.bounced", channel=seed.ALERTS)
+        await self.tell(
+            "subscribe lead.bounced lead.replied here", "bounces, replies: full", channel=seed.ALERTS
+        )
         for body in DELIVERIES:
             await self.deliver(body)
         await asyncio.gather(self.deliver(DELIVERIES[0]), self._change(), self._claim())
