@@ -21,6 +21,7 @@ from shared.settings import value_types as of
 from shared.settings.sections import (
     AlertsSection,
     DashboardSection,
+    DnsSection,
     GuardrailSection,
     LinksSection,
     ReportSection,
@@ -144,6 +145,9 @@ class Settings(WorkspaceSection):
         "Rules that notify, suggest a pause, or pause (see docs/guardrails.md). They apply to all workspaces, or to one, "
         "and replace a built-in rule of the same name.",
         alias="guardrails",
+    )
+    dns: DnsSection = setting(
+        DnsSection(), "The checks of the sending domains' DNS (see docs/domain-health.md)."
     )
     report: ReportSection = setting(
         ReportSection(),

@@ -382,6 +382,43 @@ class ReportSection(Section):
     url: of.WebAddress | None = setting(None, example="https://reports.example.com/")
 
 
+class DnsSection(Section):
+    """`[dns]`: the checks of the sending domains."""
+
+    enabled: of.OnOff = setting(
+        default=True,
+        meaning="Whether the DNS of the sending domains is checked. No query has anything in it but a domain's name.",
+        variable="OUTREACH_DNS_ENABLED",
+        example=True,
+    )
+    resolvers: of.Resolvers = setting(
+        (),
+        "The resolvers to ask, as addresses with an optional port. Only what two of them confirm is alerted. "
+        "Default: the system's.",
+        variable="OUTREACH_DNS_RESOLVERS",
+        example=["9.9.9.9", "[2620:fe::fe]:53"],
+    )
+    every: of.Duration = setting(
+        timedelta(hours=6),
+        "How often a domain is checked. It is also checked when its health falls, and when it is paused.",
+        example="6h",
+    )
+    selectors: tuple[of.Selector, ...] = setting(
+        (), "Selectors of your DKIM keys, besides those of the big senders.", example=["s2026"]
+    )
+    blocklists: tuple[of.DomainName, ...] = setting(
+        (),
+        "Blocklists of domains to ask, by their zones. Each has terms of use: see docs/domain-health.md. Default: none.",
+        example=["dbl.example.org"],
+    )
+
+    @model_validator(mode="after")
+    def _not_too_often(self) -> Self:
+        if self.every is None or not timedelta(minutes=10) <= self.every <= timedelta(days=7):
+            raise of.wrong("has an interval that is not between 10 minutes and 7 days.", 'Set every = "6h".')
+        return self
+
+
 class Roles(Section):
     """`[roles]`: ids of users (U…, W…) and user groups (S…), or `members`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import time, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -69,6 +70,48 @@ def parse_host_port(text: str) -> tuple[str, int] | None:
     if found is None or not 1 <= int(found[3]) <= 65_535:
         return None
     return found[1] or found[2], int(found[3])
+
+
+def parse_resolver(text: str) -> tuple[str, int] | None:
+    """Address and port of a resolver: `9.9.9.9`, `127.0.0.1:5353`, `::1`, `[::1]:5353`; None for a name."""
+    text = text.strip()
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    address, port = parse_host_port(text) or (bare, 53)
+    try:
+        return str(ip_address(address)), port
+    except ValueError:
+        return None
+
+
+def _resolver(text: str) -> str:
+    found = parse_resolver(text)
+    if found is None:
+        raise wrong("is not the address of a resolver.", "Write 9.9.9.9, 127.0.0.1:5353 or [::1]:5353.")
+    address, port = found
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _domain_name(text: str) -> str:
+    return text.strip().rstrip(".").lower()
+
+
+def _switch(value: Any) -> Any:
+    """A variable's words for on and off; the file has true and false."""
+    words = {
+        "1": True,
+        "true": True,
+        "on": True,
+        "yes": True,
+        "0": False,
+        "false": False,
+        "off": False,
+        "no": False,
+    }
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str) or value.strip().lower() not in words:
+        raise wrong("is neither on nor off.", "Use true or false.")
+    return words[value.strip().lower()]
 
 
 def _lead_page(text: str) -> str:
@@ -158,6 +201,28 @@ HostPort = Annotated[
         parse_host_port,
         "is not an address with a port.",
         "Write HOST:PORT, like 127.0.0.1:3001 or [::1]:3001.",
+    ),
+]
+OnOff = Annotated[bool, BeforeValidator(_switch)]
+Resolvers = Annotated[tuple[Annotated[str, AfterValidator(_resolver)], ...], BeforeValidator(_split)]
+DomainName = Annotated[
+    str,
+    AfterValidator(_domain_name),
+    _check(
+        re.compile(r"(?=.{1,200}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}").fullmatch,
+        "is not a domain.",
+        "Use a name like lists.example.org.",
+    ),
+]
+Selector = Annotated[
+    str,
+    AfterValidator(str.lower),
+    _check(
+        re.compile(
+            r"(?=.{1,100}$)[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?)*"
+        ).fullmatch,
+        "is not a DKIM selector.",
+        "Use the s= of a DKIM-Signature, like google.",
     ),
 ]
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]

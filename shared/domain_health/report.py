@@ -1,0 +1,173 @@
+"""What is known of a domain's DNS, as the records keep it and every front end shows it. Pure.
+
+Texts in it come from public DNS: they are cleaned for screens, and are data in whatever shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Value(StrEnum):
+    """What a check says: a reading that failed is unknown, never a problem and never good."""
+
+    GOOD = "good"
+    PROBLEM = "problem"
+    UNKNOWN = "unknown"
+
+
+class Check(StrEnum):
+    """What is checked, in the order in which it is shown."""
+
+    MX = "mx"
+    SPF = "spf"
+    DMARC = "dmarc"
+    DKIM = "dkim"
+    NS = "ns"
+    SOA = "soa"
+    BLOCKLIST = "blocklist"
+
+
+class Code(StrEnum):
+    """Why a check has its value."""
+
+    FINE = "fine"
+    # unknown
+    NOT_CHECKED = "not-checked"
+    TIMEOUT = "timeout"
+    SERVER_FAILURE = "server-failure"
+    REFUSED = "refused"
+    ODD_ANSWER = "odd-answer"
+    TOO_LARGE = "too-large"
+    DISAGREEMENT = "disagreement"
+    """One resolver shows a problem, another doesn't."""
+    NO_KEY_FOUND = "no-key-found"
+    """None of the selectors that were tried has a DKIM key; the domain may use another one."""
+    # problems
+    NO_DOMAIN = "no-domain"
+    """The name doesn't exist in DNS at all."""
+    MISSING = "missing"
+    SEVERAL = "several"
+    SYNTAX = "syntax"
+    NULL_MX = "null-mx"
+    """The domain says that it takes no mail (RFC 7505)."""
+    TOO_MANY_LOOKUPS = "too-many-lookups"
+    TOO_MANY_VOIDS = "too-many-voids"
+    LOOP = "loop"
+    BROKEN_INCLUDE = "broken-include"
+    """What an SPF record includes has no SPF record, or more than one."""
+    ALLOWS_ALL = "allows-all"
+    """`+all`: every server may send in its name."""
+    KEY_GONE = "key-gone"
+    """A DKIM key that was there before."""
+    KEY_REVOKED = "key-revoked"
+    KEY_WEAK = "key-weak"
+    LISTED = "listed"
+
+
+class Action(StrEnum):
+    """What to do about a problem."""
+
+    ADD = "add"
+    MERGE = "merge"
+    """Several records into one."""
+    REPLACE = "replace"
+    REMOVE_LOOKUPS = "remove-lookups"
+    FIX_INCLUDE = "fix-include"
+    RESTORE = "restore"
+    """A record that was there before."""
+    NEW_KEY = "new-key"
+    RENEW_DOMAIN = "renew-domain"
+    ASK_LIST = "ask-list"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What to do about a problem, as data; `shared.domain_health.wording` makes a sentence of it."""
+
+    action: Action
+    name: str
+    """Where the record stands, like `_dmarc.useacme.example`."""
+    type: str = "TXT"
+    value: str = ""
+    """The whole record as it should be; empty where only its owner can know."""
+    about: str = ""
+    """What the problem is in: an include, a selector, a list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastGood:
+    """How a check looked when it was last good."""
+
+    at: datetime
+    records: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckReport:
+    """One check of a domain."""
+
+    check: Check
+    value: Value = Value.UNKNOWN
+    code: Code = Code.NOT_CHECKED
+    about: str = ""
+    """What the code is about, where that is not the domain: an include, selectors, a list."""
+    count: int | None = None
+    """Of what the code or the check counts: look-ups, records, bits of a key."""
+    records: Sequence[str] = ()
+    """As public DNS has them, cleaned and shortened; of DKIM each with its selector in front."""
+    advice: Advice | None = None
+    since: datetime | None = None
+    """Since when it has this value."""
+    checked_at: datetime | None = None
+    """The last look, whatever it found."""
+    last_good: LastGood | None = None
+    confirmed: bool = False
+    """Two resolvers said so: only then is anybody alerted to a problem."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainReport:
+    """All checks of a domain, one of each kind that was made, in the order of `Check`."""
+
+    domain: str
+    checks: Sequence[CheckReport] = ()
+
+    def of(self, check: Check) -> CheckReport:
+        """A check; one that wasn't made is unknown."""
+        return next((one for one in self.checks if one.check is check), CheckReport(check=check))
+
+    @property
+    def problems(self) -> Sequence[CheckReport]:
+        """What is wrong, confirmed by two resolvers."""
+        return [one for one in self.checks if one.value is Value.PROBLEM and one.confirmed]
+
+    @property
+    def value(self) -> Value:
+        """Of the whole: a confirmed problem, else good only where all that mail depends on was read."""
+        if self.problems:
+            return Value.PROBLEM
+        needed = [self.of(check) for check in (Check.MX, Check.SPF, Check.DMARC)]
+        return Value.GOOD if all(one.value is Value.GOOD for one in needed) else Value.UNKNOWN
+
+    @property
+    def checked_at(self) -> datetime | None:
+        return max((one.checked_at for one in self.checks if one.checked_at), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainChange:
+    """A check that became another value, or whose records changed, at a time."""
+
+    domain: str
+    check: Check
+    at: datetime
+    before: CheckReport
+    after: CheckReport
+
+    @property
+    def recovered(self) -> bool:
+        return self.before.value is Value.PROBLEM and self.after.value is Value.GOOD
