@@ -105,6 +105,7 @@ async def _revive(store: Store) -> None:
 async def _prune(store: Store, settings: Settings) -> None:
     kept = settings.retention
     await store.guardrails.prune()
+    await store.domains.prune(changes_after=kept.records_days * DAY)
     if count := await store.timers.forget_orphans(settings.declared_workspaces):
         log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
     for _portion in range(MOST_PORTIONS):

@@ -26,6 +26,7 @@ from bot.store.queue.retention import Retention
 from bot.store.queue.routing import Deliveries
 from bot.store.queue.slack_state import SlackEvents
 from bot.store.records.digests import Digests
+from bot.store.records.domains import Domains
 from bot.store.records.erasure import Erasure
 from bot.store.records.people import People
 from bot.store.records.records import CommandRecords
@@ -44,6 +45,7 @@ class Store:
         self.dead_letters = DeadLetters(database)
         self.deliveries = Deliveries(database)
         self.digests = Digests(database)
+        self.domains = Domains(database)
         self.erasure = Erasure(database)
         self.found_leads = FoundLeads(database)
         self.guardrails = Guardrails(database)

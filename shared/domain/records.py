@@ -6,10 +6,12 @@ All times of `Records` are aware datetimes in UTC.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Literal, Protocol
+
+from shared.domain_health.report import DomainChange, DomainReport
 
 POLL, HEALTH, CLOSED = "poll", "health", "closed"
 """Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""
@@ -140,6 +142,22 @@ class Absences(Protocol):
         ...
 
     async def absences(self) -> Sequence[Absence]: ...
+
+
+class DomainRecords(Protocol):
+    """What the bot knows of the domains' DNS. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def reports(self, names: Collection[str] | None = None) -> Mapping[str, DomainReport]:
+        """How these domains stand, or all; those that were never checked are left out."""
+        ...
+
+    async def changes(self, names: Collection[str], since: datetime) -> Sequence[DomainChange]:
+        """How their DNS changed since then, the newest first."""
+        ...
+
+    async def broken(self, workspace: str) -> Mapping[str, Sequence[str]]:
+        """The domains of a workspace with a confirmed problem, and which of its checks have one."""
+        ...
 
 
 Status = Literal["paused", "active"]
@@ -436,6 +454,8 @@ class Records(Protocol):
 
     @property
     def guardrails(self) -> GuardRecords: ...
+    @property
+    def domains(self) -> DomainRecords: ...
     @property
     def changes(self) -> SequenceChanges: ...
     @property

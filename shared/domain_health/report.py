@@ -103,7 +103,7 @@ class LastGood:
     """How a check looked when it was last good."""
 
     at: datetime
-    records: Sequence[str] = ()
+    records: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class CheckReport:
     """What the code is about, where that is not the domain: an include, selectors, a list."""
     count: int | None = None
     """Of what the code or the check counts: look-ups, records, bits of a key."""
-    records: Sequence[str] = ()
+    records: tuple[str, ...] = ()
     """As public DNS has them, cleaned and shortened; of DKIM each with its selector in front."""
     advice: Advice | None = None
     since: datetime | None = None
@@ -134,7 +134,7 @@ class DomainReport:
     """All checks of a domain, one of each kind that was made, in the order of `Check`."""
 
     domain: str
-    checks: Sequence[CheckReport] = ()
+    checks: tuple[CheckReport, ...] = ()
 
     def of(self, check: Check) -> CheckReport:
         """A check; one that wasn't made is unknown."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
@@ -44,6 +44,7 @@ from shared.domain.records import (
     Undoable,
     Waits,
 )
+from shared.domain_health.report import DomainChange, DomainReport
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.settings import Workspace
@@ -189,6 +190,28 @@ class MemoryChanges:
 
 
 @dataclass
+class MemoryDomains:
+    """The DNS of the domains, in memory."""
+
+    known: dict[str, DomainReport] = field(default_factory=dict)
+    changed: list[DomainChange] = field(default_factory=list)
+
+    async def reports(self, names: Collection[str] | None = None) -> Mapping[str, DomainReport]:
+        return {name: one for name, one in self.known.items() if names is None or name in names}
+
+    async def changes(self, names: Collection[str], since: datetime) -> Sequence[DomainChange]:
+        found = [one for one in self.changed if one.domain in names and one.at >= since]
+        return sorted(found, key=lambda one: one.at, reverse=True)
+
+    async def broken(self, workspace: str) -> Mapping[str, Sequence[str]]:
+        return {
+            name: tuple(str(one.check) for one in report.problems)
+            for name, report in self.known.items()
+            if report.problems
+        }
+
+
+@dataclass
 class MemoryAbsences:
     """Who is away, in memory."""
 
@@ -232,6 +255,7 @@ class MemoryRecords:
     bot_runs: bool = True
     broken: bool = False
     guardrails: MemoryGuardrails = field(default_factory=MemoryGuardrails)
+    domains: MemoryDomains = field(default_factory=MemoryDomains)
     turns: MemoryAbsences = field(default_factory=MemoryAbsences)
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from bot.store.db import guardrail_schema, schema, slack_schema  # noqa: F401 # they declare tables
+from bot.store.db import domain_schema, guardrail_schema, schema, slack_schema  # noqa: F401 # they declare tables
 from bot.store.db.columns import metadata
 from bot.store.db.installation_schema import alembic_version, releases
 from shared.domain.records import RecordsUnavailable
@@ -24,7 +24,7 @@ from shared.storage import database
 
 BASELINE = "0160"
 """The oldest schema that is upgraded."""
-HEAD = "0250"
+HEAD = "0260"
 NO_LONGER_UPGRADED = frozenset(
     [
         "0001",

@@ -257,7 +257,7 @@ class FoundLeads(Repository):
         )
         _remember(tx, workspace, sorted(unknown - announced - set(known)), since=tx.now)
         _remember(tx, workspace, ripe, since=None)
-        _store(tx, [Arrival(workspace=workspace, body=bodies[lead], at=tx.now) for lead in ripe])
+        store_own(tx, [Arrival(workspace=workspace, body=bodies[lead], at=tx.now) for lead in ripe])
         return Compared(len(ripe), len(unknown - announced) - len(ripe), len(unknown))
 
 
@@ -304,7 +304,8 @@ def _remember(tx: Transaction, workspace: str, leads: Sequence[str], *, since: f
     tx.execute(tx.upsert(known_leads, "candidate_since"), rows)
 
 
-def _store(tx: Transaction, found: Sequence[Arrival]) -> None:
+def store_own(tx: Transaction, found: Sequence[Arrival]) -> None:
+    """Write what the bot found out itself, as deliveries that never came: no count of the service's has them."""
     if not found:
         return
     rows = [

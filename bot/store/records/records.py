@@ -33,6 +33,7 @@ from bot.store.queue.outbox import give_up
 from bot.store.queue.post_kinds import ALERT, SPIKE
 from bot.store.queue.posts import State
 from bot.store.records import counts, waits
+from bot.store.records.domains import Domains
 from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES
 from shared.commands.arguments import clip
 from shared.domain.records import (
@@ -173,6 +174,10 @@ class CommandRecords(Repository):
         return Guardrails(self.database)
 
     @property
+    def domains(self) -> Domains:
+        return Domains(self.database)
+
+    @property
     def changes(self) -> SequenceChanges:
         return SequenceChanges(self.database)
 
@@ -196,7 +201,8 @@ class CommandRecords(Repository):
         unclaimed, unclaimed_since = tx.execute(counts.unclaimed(workspace)).one()
         unread, unread_since = tx.execute(counts.pending(workspace)).one()
         routed = (deliveries.c.workspace == workspace) & sa.not_(deliveries.c.pending)
-        last = sa.select(sa.func.max(deliveries.c.last_at)).where(routed)
+        last = sa.select(deliveries.c.last_at).where(routed, sa.not_(deliveries.c.found))
+        last = last.order_by(deliveries.c.last_at.desc()).limit(1)
         return AlertsSummary(
             waiting=count[State.READY] + count[State.SENDING] + unread,
             oldest_waiting_at=moment(min([*under_way, *filter(None, [unread_since])], default=None)),

@@ -1,0 +1,188 @@
+"""The sending domains: which are due for a check, how their DNS stands, and how it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from bot.store.db.domain_schema import changes, domains, senders
+from bot.store.db.engine import Repository, Transaction, portions, reads, writes
+from bot.store.db.schema import alerts
+from bot.store.queue import intake
+from bot.store.queue.intake import Arrival
+from shared.api.event_kinds import PAUSED
+from shared.domain.wall_clock import DAY, HOUR
+from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
+from shared.domain_health.report import DomainChange, DomainReport
+
+FALL = 10.0
+"""Points by which a domain's lowest score falls before it is checked at once."""
+FORGOTTEN_AFTER = 7 * DAY
+"""Seconds without an inbox after which a domain is no longer checked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueDomain:
+    """A domain that this process is to check, leased by `token`."""
+
+    domain: str
+    token: int
+    report: DomainReport | None = None
+    """How it stood before; None: it was never checked."""
+    incident: str = ""
+    """The alert of a problem that isn't over."""
+    workspaces: Sequence[str] = ()
+    """Those that send from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """The result of a check, and what follows from it."""
+
+    report: DomainReport
+    due_at: float
+    """When to look again."""
+    changes: Sequence[DomainChange] = ()
+    events: Mapping[str, bytes] | None = None
+    """The body of the event of each workspace that is to be told."""
+    incident: str = ""
+
+
+class Domains(Repository):
+    """The domains that are checked; implements `shared.domain.records.DomainRecords`."""
+
+    @writes
+    def watch(self, tx: Transaction, workspace: str, health: Mapping[str, float | None]) -> None:
+        """Note which domains a workspace sends from, each with its lowest score; a fall makes a check due."""
+        known = {
+            row.domain: row for row in tx.execute(sa.select(senders).where(senders.c.workspace == workspace))
+        }
+        fallen, noted = set(health.keys() - known.keys()), []
+        for domain, score in health.items():
+            row = known.get(domain)
+            best = row.health if row else None
+            fell = score is not None and best is not None and score <= best - FALL
+            rose = score is not None and (best is None or score > best)
+            if fell:
+                fallen.add(domain)
+            if row is None or fell or rose or row.seen_at < tx.now - HOUR:
+                level = score if fell or rose else best
+                noted.append({"workspace": workspace, "domain": domain, "seen_at": tx.now, "health": level})
+        for chunk in portions(noted):
+            tx.execute(tx.upsert(senders, "seen_at", "health"), [*chunk])
+        new = [{"domain": domain, "due_at": tx.now} for domain in sorted(fallen)]
+        for rows in portions(new):
+            tx.execute(tx.insert_once(domains), [*rows])
+        _hurry(tx, sorted(fallen & known.keys()))
+
+    @writes
+    def hurry_paused(self, tx: Transaction) -> None:
+        """Make those due that the service paused since they were last checked."""
+        paused = sa.select(alerts.c.domain).where(
+            alerts.c.kind == sa.literal(PAUSED, literal_execute=True),
+            alerts.c.recovered_at.is_(None),
+            alerts.c.received_at > domains.c.checked_at,
+            alerts.c.domain == domains.c.domain,
+        )
+        late = sa.update(domains).where(domains.c.due_at > tx.now, paused.exists())
+        tx.execute(late.values(due_at=tx.now))
+
+    @writes
+    def claim(self, tx: Transaction, *, seconds: float) -> DueDomain | None:
+        """Lease the domain that is due longest; None: none is, or another process checks one."""
+        c = domains.c
+        if tx.scalar(sa.select(sa.func.count()).where(c.lease_until > tx.now)):
+            return None
+        due = sa.select(domains).where(c.due_at <= tx.now).order_by(c.due_at, c.domain).limit(1)
+        row = tx.execute(due.with_for_update(skip_locked=True)).one_or_none()
+        if row is None:
+            return None
+        leased = sa.update(domains).where(c.domain == row.domain)
+        tx.execute(leased.values(lease_until=tx.now + seconds, token=row.token + 1))
+        users = sa.select(senders.c.workspace).where(senders.c.domain == row.domain)
+        return DueDomain(
+            domain=row.domain,
+            token=row.token + 1,
+            report=decode_report(row.report) if row.report else None,
+            incident=row.incident,
+            workspaces=tuple(tx.scalars(users.order_by(senders.c.workspace))),
+        )
+
+    @writes
+    def finish(self, tx: Transaction, due: DueDomain, checked: Checked) -> bool:
+        """Write down a check with its changes and events; False: its lease had expired, and another process checks it."""
+        mine = (domains.c.domain == due.domain) & (domains.c.token == due.token)
+        written = tx.execute(
+            sa.update(domains)
+            .where(mine)
+            .values(
+                due_at=checked.due_at,
+                lease_until=None,
+                checked_at=tx.now,
+                report=encode_report(checked.report),
+                broken=" ".join(one.check for one in checked.report.problems),
+                incident=checked.incident,
+            )
+        )
+        if not written.rowcount:
+            return False
+        rows = [
+            {"domain": one.domain, "at": one.at.timestamp(), "change": encode_change(one)}
+            for one in checked.changes
+        ]
+        if rows:
+            tx.execute(sa.insert(changes), rows)
+        events = (checked.events or {}).items()
+        intake.store_own(tx, [Arrival(workspace=name, body=body, at=tx.now) for name, body in events])
+        return True
+
+    @reads
+    def reports(self, tx: Transaction, names: Collection[str] | None = None) -> Mapping[str, DomainReport]:
+        """How these domains stand, or all; those that were never checked are left out."""
+        c = domains.c
+        query = sa.select(c.domain, c.report).where(c.report != "").order_by(c.domain)
+        wanted = (
+            [query]
+            if names is None
+            else [query.where(c.domain.in_(some)) for some in portions(sorted(names))]
+        )
+        rows = (row for one in wanted for row in tx.execute(one))
+        found = ((row.domain, decode_report(row.report)) for row in rows)
+        return {domain: report for domain, report in found if report is not None}
+
+    @reads
+    def changes(self, tx: Transaction, names: Collection[str], since: datetime) -> Sequence[DomainChange]:
+        """How the DNS of these domains changed since then, the newest first."""
+        found: list[DomainChange] = []
+        for some in portions(sorted(names)):
+            query = sa.select(changes.c.change).where(
+                changes.c.domain.in_(some), changes.c.at >= since.timestamp()
+            )
+            read = (decode_change(text) for text in tx.scalars(query.order_by(changes.c.id)))
+            found += [one for one in read if one is not None]
+        return sorted(found, key=lambda one: one.at, reverse=True)
+
+    @reads
+    def broken(self, tx: Transaction, workspace: str) -> Mapping[str, Sequence[str]]:
+        """The domains of a workspace with a confirmed problem, and which of its checks have one."""
+        query = sa.select(domains.c.domain, domains.c.broken).join(
+            senders, senders.c.domain == domains.c.domain
+        )
+        rows = tx.execute(query.where(senders.c.workspace == workspace, domains.c.broken != ""))
+        return {row.domain: tuple(row.broken.split()) for row in rows}
+
+    @writes
+    def prune(self, tx: Transaction, *, changes_after: float) -> None:
+        """Forget domains that nobody sends from, and changes that are older than so many seconds."""
+        tx.execute(sa.delete(senders).where(senders.c.seen_at < tx.now - FORGOTTEN_AFTER))
+        tx.execute(sa.delete(domains).where(domains.c.domain.not_in(sa.select(senders.c.domain))))
+        tx.execute(sa.delete(changes).where(changes.c.at < tx.now - changes_after))
+
+
+def _hurry(tx: Transaction, names: Sequence[str]) -> None:
+    for some in portions(names):
+        late = sa.update(domains).where(domains.c.domain.in_(some), domains.c.due_at > tx.now)
+        tx.execute(late.values(due_at=tx.now))

@@ -1,0 +1,176 @@
+"""The domains whose DNS is checked: due, leased, written and told, on both engines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from bot.store import Store, open_store
+from bot.store.records.domains import Checked, DueDomain
+from shared.domain.wall_clock import DAY, HOUR, moment
+from shared.domain_health.report import (
+    Action,
+    Advice,
+    Check,
+    CheckReport,
+    Code,
+    DomainChange,
+    DomainReport,
+    LastGood,
+    Value,
+)
+from tests.bot.manual_clock import ManualClock, arrive, routes
+
+LEASE = 60.0
+DOMAIN = "mail.example"
+
+
+@pytest.fixture
+async def store(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
+    async with open_store(url, clock=clock) as opened:
+        yield opened
+
+
+async def due(store: Store) -> DueDomain:
+    found = await store.domains.claim(seconds=LEASE)
+    assert found is not None
+    return found
+
+
+def broken(clock: ManualClock) -> DomainReport:
+    spf = CheckReport(
+        check=Check.SPF,
+        value=Value.PROBLEM,
+        code=Code.SEVERAL,
+        count=2,
+        records=("v=spf1 -all", "v=spf1 mx -all"),
+        advice=Advice(action=Action.MERGE, name=DOMAIN, value="v=spf1 mx -all"),
+        since=moment(clock.now),
+        checked_at=moment(clock.now),
+        last_good=LastGood(at=moment(clock.now - DAY), records=("v=spf1 -all",)),
+        confirmed=True,
+    )
+    return DomainReport(domain=DOMAIN, checks=(spf,))
+
+
+async def check(store: Store, clock: ManualClock, report: DomainReport) -> bool:
+    claimed = await due(store)
+    return await store.domains.finish(claimed, Checked(report=report, due_at=clock.now + 6 * HOUR))
+
+
+async def test_a_domain_is_due_when_a_workspace_first_sends_from_it(store: Store) -> None:
+    await store.domains.watch("acme", {DOMAIN: 90.0})
+    await store.domains.watch("beta", {DOMAIN: None})
+    found = await due(store)
+    assert (found.domain, found.report, found.workspaces) == (DOMAIN, None, ("acme", "beta"))
+
+
+async def test_one_process_checks_one_domain_at_a_time(store: Store, clock: ManualClock) -> None:
+    await store.domains.watch("acme", {DOMAIN: 90.0, "other.example": 90.0})
+    first = await due(store)
+    assert await store.domains.claim(seconds=LEASE) is None
+    clock.now += LEASE + 1
+    second = await due(store)
+    assert (second.domain, second.token) == (first.domain, first.token + 1)
+    checked = Checked(report=DomainReport(domain=DOMAIN), due_at=clock.now + HOUR)
+    assert not await store.domains.finish(first, checked)
+    assert await store.domains.finish(second, checked)
+    assert (await due(store)).domain == "other.example"
+
+
+async def test_a_report_is_read_as_it_was_written(store: Store, clock: ManualClock) -> None:
+    await store.domains.watch("acme", {DOMAIN: 90.0})
+    report = broken(clock)
+    assert await check(store, clock, report)
+    assert await store.domains.reports() == {DOMAIN: report}
+    assert await store.domains.reports(["other.example"]) == {}
+    assert await store.domains.broken("acme") == {DOMAIN: ("spf",)}
+    assert await store.domains.broken("beta") == {}
+
+
+async def test_what_a_newer_version_wrote_is_unknown(store: Store, clock: ManualClock) -> None:
+    await store.domains.watch("acme", {DOMAIN: 90.0})
+    await check(store, clock, broken(clock))
+    newer = sa.text("UPDATE domains SET report = replace(report, 'several', 'of the future')")
+    await store.database.write(lambda tx: tx.execute(newer).rowcount)
+    assert await store.domains.reports() == {}
+
+
+async def test_changes_are_kept_and_told_to_each_workspace(store: Store, clock: ManualClock) -> None:
+    for workspace in ("acme", "beta"):
+        await store.domains.watch(workspace, {DOMAIN: 90.0})
+    claimed, report = await due(store), broken(clock)
+    (after,) = report.checks
+    change = DomainChange(
+        domain=DOMAIN, check=Check.SPF, at=moment(clock.now), before=CheckReport(check=Check.SPF), after=after
+    )
+    events = {
+        name: json.dumps({"event": "domain.dns", "domain": DOMAIN}).encode() for name in claimed.workspaces
+    }
+    checked = Checked(
+        report=report, due_at=clock.now + HOUR, changes=[change], events=events, incident="al_1"
+    )
+    assert await store.domains.finish(claimed, checked)
+    since = moment(clock.now) - timedelta(hours=1)
+    assert await store.domains.changes([DOMAIN], since) == [change]
+    assert await store.domains.changes([DOMAIN], moment(clock.now + 1)) == []
+    pending = sa.text("SELECT workspace FROM deliveries WHERE pending ORDER BY workspace")
+    assert await store.database.read(lambda tx: list(tx.scalars(pending))) == ["acme", "beta"]
+    clock.now += 2 * HOUR
+    assert (await due(store)).incident == "al_1"
+
+
+async def test_what_the_bot_found_out_itself_is_no_delivery(store: Store, clock: ManualClock) -> None:
+    await store.domains.watch("acme", {DOMAIN: 90.0})
+    claimed = await due(store)
+    events = {"acme": b'{"event": "domain.dns", "domain": "mail.example"}'}
+    await store.domains.finish(claimed, Checked(report=broken(clock), due_at=clock.now, events=events))
+    await store.deliveries.route(routes().decide)
+    assert (await store.records.summary("acme")).last_delivery_at is None
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_due"), [((90, 85, 80), True), ((90, 81), False), ((50, 90, 81), False)]
+)
+async def test_a_domain_is_due_at_once_when_its_health_falls(
+    store: Store, clock: ManualClock, scores: tuple[float, ...], *, is_due: bool
+) -> None:
+    await store.domains.watch("acme", {DOMAIN: scores[0]})
+    await check(store, clock, DomainReport(domain=DOMAIN))
+    for score in scores[1:]:
+        clock.now += 300
+        await store.domains.watch("acme", {DOMAIN: score})
+    assert (await store.domains.claim(seconds=LEASE) is not None) == is_due
+
+
+async def test_a_domain_is_due_at_once_when_it_is_paused(store: Store, clock: ManualClock) -> None:
+    await store.domains.watch("acme", {DOMAIN: 90.0, "other.example": 90.0})
+    for _ in range(2):
+        claimed = await due(store)
+        report = DomainReport(domain=claimed.domain)
+        await store.domains.finish(claimed, Checked(report=report, due_at=clock.now + 6 * HOUR))
+    clock.now += 60
+    await arrive(store, b'{"event": "domain.paused", "domain": "MAIL.example"}')
+    await store.deliveries.route(routes().decide)
+    await store.domains.hurry_paused()
+    paused = await due(store)
+    assert paused.domain == DOMAIN
+    clock.now += 1
+    await store.domains.finish(paused, Checked(report=DomainReport(domain=DOMAIN), due_at=clock.now + HOUR))
+    await store.domains.hurry_paused()
+    assert await store.domains.claim(seconds=LEASE) is None
+
+
+async def test_domains_that_nobody_sends_from_are_forgotten(store: Store, clock: ManualClock) -> None:
+    await store.domains.watch("acme", {DOMAIN: 90.0, "old.example": 90.0})
+    clock.now += 6 * DAY
+    await store.domains.watch("acme", {DOMAIN: 90.0})
+    clock.now += 2 * DAY
+    await store.domains.prune(changes_after=DAY)
+    assert (await due(store)).domain == DOMAIN
+    clock.now += LEASE + 1
+    assert (await due(store)).domain == DOMAIN
