@@ -36,9 +36,11 @@ from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick, intervals
 from tui.feed.startup import ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.alarms import notice_then
 from tui.model.board import Board, compose
 from tui.model.changes import between
 from tui.model.lines import ChangeLine
+from tui.model.page_status import PageStatus
 
 OTHER = "globex"
 DAYS = 13
@@ -143,9 +145,17 @@ async def drawn_replay(then: Scene, now: Scene) -> str:
     app = DashboardApp([_state()], now=lambda: now.now)
     async with app.run_test(size=LARGE) as pilot:
         app.board_screen.replay(then.now, f"REPLAY {then.now:%d %b %H:%M}")
-        app.board_screen.show(then.board, changes=then.changes, beats=7, now=then.now)
+        status = PageStatus(
+            workspace=ACCOUNT,
+            now=then.now,
+            board=then.board,
+            mode=app.board_screen.mode,
+            is_past=True,
+            alarm=notice_then(then.board.conditions),
+        )
+        app.board_screen.show(then.board, changes=then.changes, status=status)
         await pilot.pause(0.3)
-        app.board_screen.show(then.board, changes=then.changes, beats=7, now=then.now)
+        app.board_screen.show(then.board, changes=then.changes, status=status)
         await pilot.pause(0.3)
         return app.export_screenshot(title="outreach dashboard")
 

@@ -74,7 +74,9 @@ class Commands:
         return False
 
     async def _ask_hours(self, requested: Sequence[StatusChange], state: WorkspaceState) -> None:
-        if hours := await self.ui.app.push_screen_wait(HoursDialog()):
+        labels = [change.sequence.label for change in requested]
+        what = labels[0] if len(labels) == 1 else f"{len(labels)} sequences"
+        if hours := await self.ui.app.push_screen_wait(HoursDialog(what=what, glyphs=self.ui.glyphs)):
             await self._ask([replace(change, hours=hours) for change in requested], state)
 
     def undo(self) -> None:
@@ -99,7 +101,9 @@ class Commands:
             text = [until if pauses else "It continues where it stopped."]
         elif len(labels) > MOST_LABELS:
             text.append("…")
-        dialog = ConfirmDialog(title=f"{verb} {what}{period}?", text=tuple(text), yes=verb)
+        dialog = ConfirmDialog(
+            title=f"{verb} {what}{period}?", text=tuple(text), yes=verb, glyphs=self.ui.glyphs
+        )
         if await self.ui.app.push_screen_wait(dialog):
             self.ui.board.panels["sequences"].grid.unmark()
             self.ui.run_worker(partial(self._carry_out, requested, state), group="changes", exclusive=False)
@@ -153,7 +157,7 @@ class Commands:
             return
         sequences = [one.sequence for one in state.board.sequences] if state.board else []
         refused = state.pending_changes.refuses(asked)
-        dialog = None if refused else confirmation_of(asked, sequences=sequences)
+        dialog = None if refused else confirmation_of(asked, sequences=sequences, glyphs=self.ui.glyphs)
         if dialog and not await self.ui.app.push_screen_wait(dialog):
             return
         screen, self.ui.board.running = self.ui.app.screen, asked.line

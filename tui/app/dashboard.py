@@ -39,6 +39,7 @@ from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog
 from tui.screens.guardrails import GuardrailsScreen
+from tui.screens.headed import HeadedScreen
 from tui.screens.prompt import Prompt
 from tui.screens.wall import WallScreen
 from tui.system import self_restart
@@ -136,7 +137,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.board_screen = BoardScreen(
             glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
         )
-        self.wall = WallScreen(glyphs=glyphs, workspace=current, notice=notice, began=now(), rotate=rotate)
+        self.wall = WallScreen(glyphs=glyphs, notice=notice, began=now(), rotate=rotate)
         ui = Ui(
             app=self,
             workspaces=self.workspaces,
@@ -232,9 +233,11 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.navigation.go_to(self.workspaces.all[message.number])
 
     def action_alarms(self) -> None:
-        screen = AlarmsScreen(glyphs=self._glyphs, now=self.now)
-        self.push_screen(screen)
-        screen.call_after_refresh(self.presenter.second_passed)
+        self.push_screen(AlarmsScreen(glyphs=self._glyphs, now=self.now))
+
+    @on(HeadedScreen.StatusNeeded)
+    def _status_needed(self) -> None:
+        self.presenter.second_passed()
 
     @on(AlarmsScreen.Opened)
     def _alarm_opened(self, message: AlarmsScreen.Opened) -> None:

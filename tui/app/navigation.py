@@ -36,7 +36,7 @@ class Navigation:
         )
         self.ui.app.push_screen(screen)
         show = partial(
-            screen.open, ref, board=board, changes=self.ui.board.changes, beats=self.ui.board.beats
+            screen.open, ref, board=board, changes=self.ui.board.changes, status=self.presenter.status()
         )
         screen.call_after_refresh(show)
 
@@ -83,7 +83,6 @@ class Navigation:
             self.replay.leave()
             self.ui.workspaces.current = state
             self.ui.board.move_to(state.workspace)
-            self.ui.wall.move_to(state.workspace)
             self.presenter.show()
             self.presenter.show_workspace_bar()
         if ref:

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from textual.app import App
+from textual.screen import ModalScreen, Screen
 from textual.worker import Worker
 
 from shared.domain.card import Tone
 from shared.domain.local_zone import local
+from shared.text.formats import show_number
 from shared.text.sanitize import visible
 from tui.app.own_errors import OwnError
 from tui.feed.pending_changes import Confirmation
@@ -20,10 +22,13 @@ from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.alarms import Alarm, AlarmNotice, notice_then, trouble_since
 from tui.model.all_workspaces import workspace_line
 from tui.model.board import unread
+from tui.model.changes import news
+from tui.model.page_status import PageStatus
 from tui.screens.alarms import AlarmsScreen
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
+from tui.screens.headed import HeadedScreen
 from tui.screens.wall import WallScreen
 from tui.theme.palette import Glyphs
 
@@ -75,23 +80,19 @@ class Presenter:
         """Show the live board, unless another moment is shown."""
         if self._ui.board.replayed_at or not self._ui.board.is_mounted:
             return
-        current, screen, now = self._ui.workspaces.current, self._ui.app.screen, self._ui.now()
+        current, now = self._ui.workspaces.current, self._ui.now()
         board, changes = current.board or unread(current.workspace), tuple(current.changes)
         with self._ui.app.batch_update():
             self._ui.board.only_reads = current.only_reads
             self._ui.board.shares_replies = current.shares_replies
-            self._ui.board.show(board, changes=changes, beats=current.beats, now=now, alarm=self.alarm)
-            if isinstance(screen, WallScreen) and screen.is_mounted:
-                screen.show(
-                    board,
-                    changes=changes,
-                    beats=current.beats,
-                    alarm=self.alarm,
-                    now=now,
-                    since=trouble_since(current.alarms, now=now),
-                )
-            elif isinstance(screen, DetailScreen) and screen.is_mounted:
-                screen.show(board, changes=changes, beats=current.beats, now=now)
+            status = self.status()
+            self._ui.board.show(board, changes=changes, status=status)
+            page = self._stacked()[0]
+            if isinstance(page, WallScreen) and page.is_mounted:
+                since = trouble_since(current.alarms, now=now)
+                page.show(board, changes=changes, status=status, since=since)
+            elif isinstance(page, DetailScreen) and page.is_mounted:
+                page.show(board, changes=changes, status=status)
 
     def show_workspace_bar(self) -> None:
         if len(self._ui.workspaces.all) > 1 and self._ui.board.is_mounted:
@@ -101,33 +102,77 @@ class Presenter:
             self._ui.board.workspace_bar.show(tones, here=self._ui.workspaces.current.workspace)
 
     def show_all_workspaces(self) -> None:
-        screen = self._ui.app.screen
+        screen = self._stacked()[0]
         if isinstance(screen, AllWorkspacesScreen) and screen.is_mounted:
-            screen.show(self._ui.workspaces.all, now=self._ui.now(), alarm=self.alarm)
+            screen.show(self._ui.workspaces.all, status=self._status_of_all())
 
     def second_passed(self) -> None:
-        """Update ages and clocks."""
-        screen, now = self._ui.app.screen, self._ui.now()
-        if isinstance(screen, WallScreen) and screen.is_mounted:
-            screen.tick(now, alarm=self.alarm, notices=self._notices())
+        """Update ages, clocks and the top lines of the page, and of what is open over it."""
+        page, *dialogs = self._stacked()
+        past_or_now, live = self.status(), self.live_status()
+        status = live if isinstance(page, HeadedScreen) and page.is_always_live else past_or_now
+        if isinstance(page, AllWorkspacesScreen):
+            status = self._status_of_all()
+        if page.is_mounted and isinstance(page, AlarmsScreen):
+            page.show(self._ui.workspaces.all, status=status)
+        elif page.is_mounted and isinstance(page, BoardScreen | HeadedScreen | WallScreen):
+            page.tick(status)
+        if isinstance(page, WallScreen) or (isinstance(page, AllWorkspacesScreen) and page.is_wall):
             self._dim_at_night()
-        elif isinstance(screen, AllWorkspacesScreen) and screen.is_mounted:
-            screen.tick(now, alarm=self.alarm)
-            if screen.is_wall:
-                self._dim_at_night()
-        elif isinstance(screen, AlarmsScreen) and screen.is_mounted:
-            screen.show(self._ui.workspaces.all, now=now)
-        elif isinstance(screen, DetailScreen) and screen.is_mounted and not self._ui.board.replayed_at:
-            screen.tick(now, beats=self._ui.workspaces.current.beats)
-        elif self._ui.board.is_mounted:
-            if self._ui.board.replayed_at:
-                shown = self._ui.board.board
-                self._ui.board.tick(
-                    self._ui.board.replayed_at, alarm=notice_then(shown.conditions) if shown else None
-                )
-            else:
-                self._ui.board.tick(now, alarm=self.alarm, notices=self._notices())
+        elif page is self._ui.board:
             self.show_workspace_bar()
+        path = page.path if isinstance(page, HeadedScreen) else ()
+        for dialog in dialogs:
+            if isinstance(dialog, HeadedScreen) and dialog.is_mounted:
+                dialog.show_head(status, path=path)
+
+    def _stacked(self) -> list[Screen[Any]]:
+        """The page that is seen, and the dialogs over it."""
+        stack = self._ui.app.screen_stack
+        last = max(number for number, one in enumerate(stack) if not isinstance(one, ModalScreen))
+        return stack[last:]
+
+    def status(self) -> PageStatus:
+        """What the top lines say: of now, or of the moment that is replayed."""
+        shown = self._ui.board
+        if shown.replayed_at is None or shown.board is None:
+            return self.live_status()
+        return PageStatus(
+            workspace=self._ui.workspaces.current.workspace,
+            now=shown.replayed_at,
+            board=shown.board,
+            mode=shown.mode,
+            is_past=True,
+            alarm=notice_then(shown.board.conditions),
+            news=f"now: {show_number(active, 'alarm')}" if (active := self._active_count()) else "",
+        )
+
+    def live_status(self) -> PageStatus:
+        current, shown, now = self._ui.workspaces.current, self._ui.board, self._ui.now()
+        running = f"{shown.running}…" if shown.running else ""
+        return PageStatus(
+            workspace=current.workspace,
+            now=now,
+            board=current.board or unread(current.workspace),
+            beats=current.beats,
+            mode=running or ("read-only" if current.only_reads else ""),
+            alarm=self.alarm,
+            notices=self._notices(),
+            news=news(tuple(current.changes), since=shown.since, now=now),
+        )
+
+    def _status_of_all(self) -> PageStatus:
+        states = self._ui.workspaces.all
+        return PageStatus(
+            workspace=show_number(len(states), "workspace"),
+            now=self._ui.now(),
+            beats=sum(state.beats for state in states),
+            alarm=self.alarm,
+            notices=self._notices(),
+        )
+
+    def _active_count(self) -> int:
+        return sum(alarm.is_on for state in self._ui.workspaces.all for alarm in state.alarms)
 
     @property
     def alarm(self) -> AlarmNotice | None:

@@ -20,7 +20,6 @@ from tui.app.presenter import Presenter, Ui
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
 from tui.model import changes
-from tui.model.alarms import notice_then
 from tui.model.board import Board, compose
 from tui.model.lines import ChangeLine
 from tui.screens.dialogs import CardDialog
@@ -86,7 +85,8 @@ class ReplayControl:
         self._replay = replay
         self._ui.board.replay(replay.at, replay.words(self._ui.now()))
         past = tuple(change for change in state.changes if change.at <= replay.at)
-        self._ui.board.show(board, changes=past, beats=0, now=replay.at, alarm=notice_then(board.conditions))
+        self._ui.board.board = board
+        self._ui.board.show(board, changes=past, status=self._presenter.status())
 
     def show_difference(self) -> None:
         self._ui.run_worker(self._difference, group="difference")

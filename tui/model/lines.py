@@ -6,7 +6,7 @@ Each row has a `key` that stays the same between polls, a `tone`, and the words 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum
 from typing import Any, Literal, Protocol
 
@@ -177,6 +177,8 @@ class ChangeLine:
         return f"{self.subject} {self.text}"
 
 
+FAILING = 20.0
+"""Seconds after which a failure is none that the next read mends: what was read before it may be so no more."""
 LATE, VERY_LATE = 2.0, 5.0
 """So many intervals without a successful read."""
 GRACE = 5.0
@@ -233,7 +235,9 @@ class Stamp:
             return Freshness.NEVER
         if age > VERY_LATE * self.interval + GRACE:
             return Freshness.VERY_LATE
-        return Freshness.LATE if age > LATE * self.interval + GRACE else Freshness.FRESH
+        is_failing = self.failed_since is not None and now - self.failed_since > timedelta(seconds=FAILING)
+        is_late = is_failing or age > LATE * self.interval + GRACE
+        return Freshness.LATE if is_late else Freshness.FRESH
 
     def counted(self, listed: int) -> str:
         """How many there are: `50+` for a page of a longer list, `312 (50 listed)` once all were counted."""

@@ -74,6 +74,8 @@ class Page:
     keys: tuple[str, ...] = ()
     """Under which of these the history may have it: an id, or a name."""
     lists: tuple[Listing, ...] = ()
+    source: str = ""
+    """The stamp of the board that tells the age of the card."""
     inbox: InboxLine | None = None
     lead: LeadLine | None = None
 
@@ -151,7 +153,7 @@ def _domains(board: Board) -> Page:
         Fact(label="Inboxes", value=show_count(board.counts.all)),
     )
     card = Card(title="Domains, worst first", tone=board.verdict.tone, facts=facts)
-    return Page(card=card, lists=(listing,))
+    return Page(card=card, lists=(listing,), source="inboxes")
 
 
 def _domain(name: str, board: Board) -> Page | None:
@@ -170,7 +172,7 @@ def _domain(name: str, board: Board) -> Page | None:
     )
     listing = Listing.inboxes("Its inboxes", lines)
     card = Card(title=name, tone=domain.tone, text=domain.reasons, facts=facts)
-    return Page(card=card, metrics=(HEALTH["domain"],), keys=(name,), lists=(listing,))
+    return Page(card=card, metrics=(HEALTH["domain"],), keys=(name,), lists=(listing,), source="inboxes")
 
 
 def _inbox(email: str, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
@@ -192,7 +194,7 @@ def _inbox(email: str, board: Board, changes: Sequence[ChangeLine]) -> Page | No
     others = tuple(o for o in board.inboxes if o.inbox.domain == inbox.domain and o is not line)
     listing = Listing.inboxes("Same domain", others)
     metrics = (HEALTH["inbox"], Metric(title="Daily limit", kind="inbox", metric="daily_limit"))
-    return Page(card=card, metrics=metrics, keys=(email,), lists=(listing,), inbox=line)
+    return Page(card=card, metrics=metrics, keys=(email,), lists=(listing,), source="inboxes", inbox=line)
 
 
 def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
@@ -212,7 +214,7 @@ def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | N
     namesakes = Counter(other.sequence.label for other in board.sequences)[name]
     names = (name,) if namesakes == 1 else ()  # otherwise it's unclear what the plot is about
     keys = tuple(dict.fromkeys((*group, key, *names)))
-    return Page(card=card, metrics=SEQUENCE, keys=keys, lists=lists)
+    return Page(card=card, metrics=SEQUENCE, keys=keys, lists=lists, source="sequences")
 
 
 def _step(key: str, board: Board) -> Page | None:
@@ -222,7 +224,7 @@ def _step(key: str, board: Board) -> Page | None:
         return None
     others = Listing.stats("Other steps", [s for s in steps if s is not line], source="step")
     card = Card(title=f"Step {line.name}", text=(ALONE,), facts=_counts(line.stats))
-    return Page(card=card, lists=(others, _variants(board)))
+    return Page(card=card, lists=(others, _variants(board)), source="step")
 
 
 def _variants(board: Board) -> Listing:
@@ -262,9 +264,10 @@ def _lead(key: str, board: Board) -> Page | None:
         title="Others of this sequence" if same else "Other interested leads",
         columns=columns,
         lines=same or others,
-        source="",
+        source="interested",
     )
-    return Page(card=Card(title=line.name, tone=line.tone, facts=facts), lists=(listing,), lead=line)
+    card = Card(title=line.name, tone=line.tone, facts=facts)
+    return Page(card=card, lists=(listing,), source="interested", lead=line)
 
 
 def _reply_facts(reply: InterestedReply) -> tuple[Fact, ...]:

@@ -20,8 +20,9 @@ from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import Alarm
 from tui.model.columns import Column
 from tui.model.lines import PageRef
+from tui.model.page_status import PageStatus
+from tui.screens.headed import HeadedScreen
 from tui.theme import formatting
-from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel
@@ -97,9 +98,11 @@ COLUMNS = (
 """The sign tells what still is so, and its time when it ended: the state is left out first."""
 
 
-class AlarmsScreen(SafeScreen[None]):
+class AlarmsScreen(HeadedScreen[None]):
     """Every alarm of the last day; unacknowledged ones first."""
 
+    is_always_live: ClassVar[bool] = True
+    path = ("Alarms",)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,A", "dismiss", show=False, id="alarms.back"),
         Binding("a", "acknowledge", show=False, id="alarms.acknowledge"),
@@ -114,7 +117,7 @@ class AlarmsScreen(SafeScreen[None]):
         ref: PageRef | None
 
     def __init__(self, *, glyphs: Glyphs, now: Callable[[], datetime]) -> None:
-        super().__init__()
+        super().__init__(glyphs=glyphs)
         self._now = now
         self._states: Sequence[WorkspaceState] = ()
         self.foot = Foot()
@@ -123,6 +126,7 @@ class AlarmsScreen(SafeScreen[None]):
         )
 
     def compose(self) -> ComposeResult:
+        yield self.head
         yield self.panel
         yield self.foot
 
@@ -132,7 +136,11 @@ class AlarmsScreen(SafeScreen[None]):
     def on_resize(self) -> None:
         self.call_after_refresh(lambda: self.foot.show(KEYS))
 
-    def show(self, states: Sequence[WorkspaceState], *, now: datetime) -> None:
+    def show(self, states: Sequence[WorkspaceState], *, status: PageStatus) -> None:
+        self.tick(status)
+        self._list(states, now=status.now)
+
+    def _list(self, states: Sequence[WorkspaceState], *, now: datetime) -> None:
         self._states = states
         lines = [AlarmLine(state=state, alarm=alarm, now=now) for state in states for alarm in state.alarms]
         lines.sort(key=lambda line: line.alarm.rank)
@@ -142,7 +150,7 @@ class AlarmsScreen(SafeScreen[None]):
         line = self.panel.grid.line
         if isinstance(line, AlarmLine):
             line.state.acknowledge(line.alarm.key, now=self._now())
-            self.show(self._states, now=self._now())
+            self._list(self._states, now=self._now())
 
     @on(LineTable.Picked)
     def _picked(self, event: LineTable.Picked) -> None:

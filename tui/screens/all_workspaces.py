@@ -14,10 +14,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from shared.domain.card import Tone
-from shared.domain.local_zone import local
-from shared.text.formats import show_number
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.alarms import AlarmNotice
 from tui.model.all_workspaces import (
     EVERYWHERE,
     WORKSPACES,
@@ -28,13 +25,15 @@ from tui.model.all_workspaces import (
     worst,
 )
 from tui.model.lines import PageRef, Stamp
+from tui.model.page_status import PageStatus
+from tui.screens.headed import HeadedScreen
 from tui.screens.wall import burn_in_shift
-from tui.theme.error_boundary import ErrorBoundary, SafeScreen
-from tui.theme.palette import Glyphs, Ink, Piece
+from tui.theme.error_boundary import ErrorBoundary
+from tui.theme.palette import Glyphs
 from tui.widgets.figures import HealthCounts
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel, TextLine
-from tui.widgets.status_lines import Banner, Foot, heartbeat
+from tui.widgets.status_lines import Foot
 
 KEYS = (
     ("enter", "open board"),
@@ -73,7 +72,7 @@ class WorkspaceTile(ErrorBoundary, Vertical):
             part.tint(GROUNDS.get(line.tone, "panel"))
 
 
-class AllWorkspacesScreen(SafeScreen[None]):
+class AllWorkspacesScreen(HeadedScreen[None]):
     """Each workspace with its verdict, and below them the worst inboxes of all; a wall needs no keys."""
 
     AUTO_FOCUS: ClassVar[str] = ""
@@ -94,7 +93,7 @@ class AllWorkspacesScreen(SafeScreen[None]):
         ref: PageRef | None = None
 
     def __init__(self, *, glyphs: Glyphs, now: Callable[[], datetime], wall: bool) -> None:
-        super().__init__()
+        super().__init__(glyphs=glyphs)
         self._glyphs = glyphs
         self._now = now
         self._began = now()
@@ -102,8 +101,6 @@ class AllWorkspacesScreen(SafeScreen[None]):
         self.set_class(wall, "-wall")
         self._states: Sequence[WorkspaceState] = ()
         self._frame = Vertical(id="everything")
-        self.top = TextLine(id="top", ground="ground")
-        self.banner = Banner(glyphs=glyphs)
         self.foot = Foot()
         self.workspaces = Panel(
             "workspaces", title="Workspaces", columns=WORKSPACES, glyphs=glyphs, empty="None."
@@ -118,8 +115,7 @@ class AllWorkspacesScreen(SafeScreen[None]):
 
     def compose(self) -> ComposeResult:
         with self._frame:
-            yield self.top
-            yield self.banner
+            yield self.head
             yield self.workspaces
             yield self.inboxes
             yield self.foot
@@ -143,10 +139,11 @@ class AllWorkspacesScreen(SafeScreen[None]):
         for one in self.query(WorkspaceTile):
             one.display = large
 
-    def show(self, states: Sequence[WorkspaceState], *, now: datetime, alarm: AlarmNotice | None) -> None:
+    def show(self, states: Sequence[WorkspaceState], *, status: PageStatus) -> None:
+        now = status.now
         if self.is_wall and not self._states:
             self.mount_all(
-                [WorkspaceTile(n, glyphs=self._glyphs) for n in range(len(states))], after=self.banner
+                [WorkspaceTile(n, glyphs=self._glyphs) for n in range(len(states))], after=self.head
             )
         self._states = states
         self._arrange()
@@ -155,22 +152,16 @@ class AllWorkspacesScreen(SafeScreen[None]):
         stamps = [board.stamps["inboxes"] for _, board in boards if board]
         oldest = max(stamps, key=lambda stamp: stamp.freshness(now), default=None)
         self.inboxes.show(worst(boards), stamp=oldest or UNREAD, now=now)
-        self.tick(now, alarm=alarm)
+        self.tick(status)
 
-    def tick(self, now: datetime, *, alarm: AlarmNotice | None) -> None:
+    def tick(self, status: PageStatus) -> None:
         """A second has passed: ages, clock, and on a wall the shift against burning in."""
+        super().tick(status)
+        now = status.now
         lines = tuple(workspace_line(s.workspace, s.board, now=now) for s in self._states)
         self.workspaces.show(lines, stamp=None, now=now)
         for line, one in zip(lines, self.query(WorkspaceTile), strict=False):  # none where there is a list
             one.show(line)
-        beats = sum(state.last.beats for state in self._states if state.last)
-        left: list[Piece] = [
-            (" OUTREACH ", Ink.STRONG),
-            (f" {show_number(len(lines), 'workspace')}", Ink.ACCENT),
-        ]
-        clock: Piece = (local(now).strftime("   %H:%M:%S "), Ink.TEXT)
-        self.top.set_text(left, [*heartbeat(beats, glyphs=self._glyphs), clock])
-        self.banner.show(None, now=now, alarm=alarm)
         if self.is_wall:
             right, down = burn_in_shift(max(0.0, (now - self._began) / timedelta(seconds=1)))
             self._frame.styles.padding = (down, 0, 0, right)

@@ -16,13 +16,12 @@ from textual.widgets import Static
 
 from shared.api.models import GROUPINGS
 from tui.model import layout
-from tui.model.alarms import AlarmNotice
 from tui.model.board import Board, Figure
-from tui.model.changes import news
 from tui.model.columns import INTERESTED, LISTS, RECORDED
 from tui.model.filter_sort import Arrangement
 from tui.model.keys import BOARD, REPLAY, bindings, foot_of, keys_of
 from tui.model.lines import ChangeLine, DomainLine
+from tui.model.page_status import PageStatus
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs
 from tui.widgets.figures import KeyFigures
@@ -92,12 +91,11 @@ class BoardScreen(SafeScreen[None]):
         self._places: tuple[tuple[object, ...], frozenset[str]] = ((), frozenset())
         self.since: datetime | None = None
         """When the screen was last used before the pause."""
-        self.beats = 0
-        self._mode = ""
+        self.mode = ""
+        """Which moment is replayed, in words."""
         self.replayed_at: datetime | None = None
         """The moment of the past that is shown."""
-        self._alarm: AlarmNotice | None = None
-        self._notices: tuple[str, ...] = ()
+        self._status: PageStatus | None = None
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.workspace_bar = WorkspaceBar(glyphs=glyphs)
         self.banner = Banner(glyphs=glyphs)
@@ -151,29 +149,23 @@ class BoardScreen(SafeScreen[None]):
         board: Board,
         *,
         changes: tuple[ChangeLine, ...],
-        beats: int,
-        now: datetime,
-        alarm: AlarmNotice | None = None,
+        status: PageStatus,
     ) -> None:
         """Another board; each widget paints what differs."""
-        self.board, self.changes, self.beats = board, changes, beats
-        self._show_panels(now)
-        self.tick(now, alarm=alarm, notices=self._notices)
+        self.board, self.changes = board, changes
+        self._show_panels(status.now)
+        self.tick(status)
 
-    def tick(self, now: datetime, *, alarm: AlarmNotice | None = None, notices: Sequence[str] = ()) -> None:
+    def tick(self, status: PageStatus) -> None:
         """A second has passed: ages, banner, clock."""
-        self._alarm, self._notices = alarm, tuple(notices)
-        running = f"{self.running}…" if self.running else ""
-        mode = self._mode or running or ("read-only" if self.only_reads else "")
-        self.top.show(board=self.board, workspace=self._workspace, beats=self.beats, now=now, mode=mode)
+        self._status, now = status, status.now
+        self.top.show(status)
         self._show_foot()
         trouble = self.board.trouble if self.board else None
-        self.banner.show(trouble, now=now, alarm=self._alarm, notices=self._notices)
+        self.banner.show(trouble, now=now, alarm=status.alarm, notices=status.notices)
         if self.board is None:
             return
-        self.verdict.show(
-            self.board, now=now, news="" if self._mode else news(self.changes, since=self.since, now=now)
-        )
+        self.verdict.show(self.board, now=now, news=status.news)
         self.figures.show(self.board.figures, freshness=self.board.freshness("sequence", now), now=now)
         for panel in self.panels.values():
             panel.tick(now)
@@ -215,7 +207,7 @@ class BoardScreen(SafeScreen[None]):
 
     def replay(self, at: datetime | None, mode: str) -> None:
         """Show that this is another moment; None is now."""
-        self.replayed_at, self._mode = at, mode
+        self.replayed_at, self.mode = at, mode
         self.set_class(bool(mode), "-replay")
         self._show_keys()
 
@@ -227,12 +219,12 @@ class BoardScreen(SafeScreen[None]):
 
     def _show_keys(self) -> None:
         self._show_foot()
-        if self.board:
-            self.tick(self._now(), alarm=self._alarm, notices=self._notices)
+        if self._status:
+            self.tick(self._status)
 
     def _show_foot(self) -> None:
         """The keys of the panel where the cursor is; none that would be refused."""
-        keys = REPLAY if self._mode else keys_of(self.active, only_reads=self.only_reads)
+        keys = REPLAY if self.mode else keys_of(self.active, only_reads=self.only_reads)
         self.foot.show(foot_of(keys, remapped=self._remapped))
 
     @on(LinkLine.Clicked, "#tabs")
@@ -300,7 +292,7 @@ class BoardScreen(SafeScreen[None]):
         each = -(-len(figures) // max(1, len(panels)))
         for number, panel in enumerate(panels):
             shown = figures[number * each : (number + 1) * each]
-            panel.show(shown, now=self._now(), empty=NOT_RECORDED if self._mode else NOT_READ)
+            panel.show(shown, now=self._now(), empty=NOT_RECORDED if self.mode else NOT_READ)
 
     # -- keys on the lists -----------------------------------------------------------------------------
 
@@ -325,7 +317,7 @@ class BoardScreen(SafeScreen[None]):
 
     async def action_back(self) -> None:
         """Back to now, else as the list comes."""
-        if self._mode:
+        if self.mode:
             await self.run_action("app.live")
             return
         self.grid.unmark()

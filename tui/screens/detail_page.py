@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar
 
+from rich.console import Group
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,41 +20,26 @@ from textual.message import Message
 from textual.widgets import Static
 
 from shared.domain.card import Card, Fact, Tone
-from shared.text.sanitize import visible
 from tui.model import layout, rich_card
 from tui.model.board import Board
 from tui.model.columns import INBOXES
 from tui.model.keys import PAGE, bindings, foot_of, keys_of_page
-from tui.model.lines import ChangeLine, PageRef
+from tui.model.lines import ChangeLine, Freshness, PageRef
 from tui.model.page_content import Metric, Page, above, name_of, page, page_ref_of, way
-from tui.theme.error_boundary import SafeScreen
-from tui.theme.palette import PALETTES, Glyphs, Ink, Piece
+from tui.model.page_status import PageStatus
+from tui.screens.headed import HeadedScreen
+from tui.theme.palette import PALETTES, Glyphs, Ink, Piece, faded
 from tui.theme.plotting import RANGES, Plot, Range
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import LinkLine, Panel, TextLine
 from tui.widgets.plot import PlotArea
-from tui.widgets.status_lines import Foot, TopLine
+from tui.widgets.status_lines import Foot
 
 RANGE_KEYS = ("hours", "days", "weeks")
 GONE = Card(title="This no longer exists", tone=Tone.UNKNOWN, text=("The service no longer lists it.",))
 
 
-class Breadcrumbs(LinkLine):
-    """Where one is, from the workspace down; a click goes back up."""
-
-    def __init__(self) -> None:
-        super().__init__(id="path")
-
-    def show(self, names: Sequence[str], *, ascii_only: bool) -> None:
-        links: list[Sequence[Piece]] = []
-        for number, name in enumerate(names, start=1):
-            sign = " " if number == 1 else " > " if ascii_only else " › "
-            ink = Ink.STRONG if number == len(names) else Ink.ACCENT
-            links.append([(sign, Ink.MUTED), (visible(name), ink)])
-        self.set_text(self.set_links(links), [("esc back ", Ink.MUTED)])
-
-
-class DetailScreen(SafeScreen[None]):
+class DetailScreen(HeadedScreen[None]):
     """Shows the last spot of its way."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,7 +63,7 @@ class DetailScreen(SafeScreen[None]):
         only_reads: bool,
         now: Callable[[], datetime],
     ) -> None:
-        super().__init__()
+        super().__init__(glyphs=glyphs)
         self._glyphs = glyphs
         self._remapped = remapped
         self._only_reads = only_reads
@@ -86,13 +73,14 @@ class DetailScreen(SafeScreen[None]):
         self._changes: Sequence[ChangeLine] = ()
         self.page: Page | None = None
         self.summary_card: Card | None = None
+        self._age = ""
+        """How old the facts are, where they are stale."""
         self._facts: tuple[Fact, ...] = ()
         self._text: tuple[str, ...] = ()
         self._ahead: tuple[Fact, ...] = ()
+        self._status: PageStatus | None = None
         self._metric = 0
         self.range: Range = RANGES[1]
-        self.top = TopLine(glyphs=glyphs, notice="")
-        self.path = Breadcrumbs()
         self.facts_text = Static("", id="facts")
         self.plot_head = TextLine(id="plot-head")
         self.plot = PlotArea(glyphs=glyphs)
@@ -102,8 +90,7 @@ class DetailScreen(SafeScreen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        yield self.top
-        yield self.path
+        yield self.head
         with Horizontal(id="page-top"):
             with VerticalScroll(id="page-facts", can_focus=False):
                 yield self.facts_text
@@ -137,28 +124,39 @@ class DetailScreen(SafeScreen[None]):
         return self._trail[-1] if self._trail else None
 
     @property
+    def _moment(self) -> datetime:
+        """The time of what is shown: of now, or of the moment that is replayed."""
+        return self._status.now if self._status and self._status.is_past else self._now()
+
+    @property
     def metric(self) -> Metric | None:
         metrics = self.page.metrics if self.page else ()
         return metrics[self._metric % len(metrics)] if metrics else None
 
-    def open(self, ref: PageRef, *, board: Board, changes: Sequence[ChangeLine], beats: int) -> None:
+    @property
+    def path(self) -> tuple[str, ...]:
+        return tuple(name_of(ref, board=self._board) for ref in self._trail)
+
+    def open(self, ref: PageRef, *, board: Board, changes: Sequence[ChangeLine], status: PageStatus) -> None:
         if self not in self.app.screen_stack:  # someone has left it already
             return
-        self._board, self._changes = board, changes
+        self._board, self._changes, self._status = board, changes, status
         self._trail = []
         self._go(ref)
-        self.tick(self._now(), beats=beats)
+        self.tick(status)
 
-    def show(self, board: Board, *, changes: Sequence[ChangeLine], beats: int, now: datetime) -> None:
-        self._board, self._changes = board, changes
+    def show(self, board: Board, *, changes: Sequence[ChangeLine], status: PageStatus) -> None:
+        self._board, self._changes, self._status = board, changes, status
         self._rearrange()
-        self.tick(now, beats=beats)
+        self.tick(status)
 
-    def tick(self, now: datetime, *, beats: int) -> None:
-        if self._board:
-            self.top.show(board=self._board, workspace=self._board.workspace, beats=beats, now=now)
+    def tick(self, status: PageStatus) -> None:
+        self._status = status
+        self.set_class(status.is_past, "-replay")
+        super().tick(status)
         for panel in self.panels:
-            panel.tick(now)
+            panel.tick(status.now)
+        self._show_summary()
 
     def show_plot(self, ref: PageRef, plot: Plot | None, *, ahead: tuple[Fact, ...]) -> None:
         """The course of what is shown; that of another spot came too late."""
@@ -205,8 +203,8 @@ class DetailScreen(SafeScreen[None]):
         if self._board is None or self.ref is None:
             return
         self.page = page(self.ref, board=self._board, changes=self._changes)
-        names = [self._board.workspace, *(name_of(ref, board=self._board) for ref in self._trail)]
-        self.path.show(names, ascii_only=self._glyphs.ascii)
+        if self._status:
+            self.show_head(self._status, path=self.path)
         has_plot = bool(self.page and self.page.metrics)
         self.query_one("#page-plot").display = has_plot
         self.set_class(not has_plot, "-no-plot")
@@ -219,7 +217,7 @@ class DetailScreen(SafeScreen[None]):
                 panel.rename(one.title)
                 panel.grid.exchange(one.columns)
                 stamp = self._board.stamps.get(one.source)
-                panel.show(one.lines, stamp=stamp, now=self._now(), aside=one.aside)
+                panel.show(one.lines, stamp=stamp, now=self._moment, aside=one.aside)
         self._fit_lists()
         self._show_summary()
 
@@ -234,12 +232,15 @@ class DetailScreen(SafeScreen[None]):
     def _show_summary(self) -> None:
         card = self.page.card if self.page else GONE
         facts = (*card.facts, *self._facts, *self._ahead)
+        stamp = self._board.stamps.get(self.page.source) if self._board and self.page else None
+        is_stale = stamp is not None and stamp.freshness(self._moment) >= Freshness.LATE
+        age = f"{self._glyphs.warn} {stamp.words(self._moment)}" if stamp and is_stale else ""
         summary = replace(card, text=(*card.text, *self._text), facts=facts)
-        if summary != self.summary_card:
-            self.summary_card = summary
-            self.facts_text.update(
-                rich_card.render(summary, palette=PALETTES[self.app.theme], glyphs=self._glyphs)
-            )
+        if (summary, age) != (self.summary_card, self._age):
+            self.summary_card, self._age = summary, age
+            palette = PALETTES[self.app.theme]
+            drawn = rich_card.render(summary, palette=faded(palette) if age else palette, glyphs=self._glyphs)
+            self.facts_text.update(Group(Text(age, style=palette.warn), drawn) if age else drawn)
 
     def _look(self) -> None:
         if self.ref:
@@ -256,8 +257,8 @@ class DetailScreen(SafeScreen[None]):
         if ref and ref != self.ref:
             self._go(ref)
 
-    @on(Breadcrumbs.Clicked)
-    def _crumb_clicked(self, event: Breadcrumbs.Clicked) -> None:
+    @on(LinkLine.Clicked, "#top")
+    def _path_clicked(self, event: LinkLine.Clicked) -> None:
         if event.number == 0:
             self.dismiss(None)
         elif event.number < len(self._trail):

@@ -22,25 +22,26 @@ from shared.domain.card import Card
 from shared.text.formats import show_span
 from shared.text.sanitize import visible
 from tui.model import rich_card
-from tui.theme.error_boundary import SafeScreen
+from tui.screens.headed import HeadedScreen
 from tui.theme.palette import PALETTES, Glyphs
 
 MOST_BUTTONS = 5
 
 
-class CardDialog(SafeScreen[Invocation | None], ModalScreen[Invocation | None]):
+class CardDialog(HeadedScreen[Invocation | None], ModalScreen[Invocation | None]):
     """Answers the command of the button that was pressed, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "Back", id="card.back")]
 
     def __init__(self, card: Card, *, glyphs: Glyphs) -> None:
-        super().__init__()
+        super().__init__(glyphs=glyphs)
         self.card = card
         self._glyphs = glyphs
         self._buttons = card.buttons[:MOST_BUTTONS]
 
     def compose(self) -> ComposeResult:
         drawn = rich_card.render(self.card, palette=PALETTES[self.app.theme], glyphs=self._glyphs)
+        yield self.head
         with Vertical(classes="dialog -large"):
             with VerticalScroll(classes="dialog-body"):
                 yield Static(drawn)
@@ -62,7 +63,7 @@ class CardDialog(SafeScreen[Invocation | None], ModalScreen[Invocation | None]):
         self.dismiss(None)
 
 
-class ConfirmDialog(SafeScreen[bool], ModalScreen[bool]):
+class ConfirmDialog(HeadedScreen[bool], ModalScreen[bool]):
     """Answers True for yes; Esc, n and a click beside it are no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -72,13 +73,16 @@ class ConfirmDialog(SafeScreen[bool], ModalScreen[bool]):
         Binding("right", "app.focus_next", show=False),
     ]
 
-    def __init__(self, *, title: str, text: tuple[str, ...], yes: str, no: str = "Cancel") -> None:
-        super().__init__()
+    def __init__(
+        self, *, title: str, text: tuple[str, ...], yes: str, glyphs: Glyphs, no: str = "Cancel"
+    ) -> None:
+        super().__init__(glyphs=glyphs)
         self._heading = visible(title)
         self._lines = tuple(visible(line) for line in text)
         self._yes, self._no = yes, no
 
     def compose(self) -> ComposeResult:
+        yield self.head
         with Vertical(classes="dialog"):
             yield Static(Text(self._heading), classes="dialog-title")
             yield Static(Text("\n".join(self._lines)), classes="dialog-text")
@@ -97,7 +101,7 @@ class ConfirmDialog(SafeScreen[bool], ModalScreen[bool]):
 HOURS = (1, 2, 4, 8)
 
 
-class HoursDialog(SafeScreen[int], ModalScreen[int]):
+class HoursDialog(HeadedScreen[int], ModalScreen[int]):
     """For how many hours; 0 is none after all."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -107,9 +111,14 @@ class HoursDialog(SafeScreen[int], ModalScreen[int]):
         Binding("right", "app.focus_next", show=False),
     ]
 
+    def __init__(self, *, what: str, glyphs: Glyphs) -> None:
+        super().__init__(glyphs=glyphs)
+        self._what = visible(what)
+
     def compose(self) -> ComposeResult:
+        yield self.head
         with Vertical(classes="dialog"):
-            yield Static(Text("Pause for how long?"), classes="dialog-title")
+            yield Static(Text(f"Pause {self._what} for how long?"), classes="dialog-title")
             with Horizontal(classes="dialog-buttons"):
                 for hours in HOURS:
                     yield Button(f"{hours} h  ({hours})", id=f"hours-{hours}")
@@ -119,7 +128,9 @@ class HoursDialog(SafeScreen[int], ModalScreen[int]):
         self.dismiss(int((event.button.id or "hours-0").removeprefix("hours-")))
 
 
-def confirmation_of(asked: Invocation, *, sequences: Sequence[SequenceModel]) -> ConfirmDialog | None:
+def confirmation_of(
+    asked: Invocation, *, sequences: Sequence[SequenceModel], glyphs: Glyphs
+) -> ConfirmDialog | None:
     """What to ask before a command that changes something, by the names it means; None for one that reads, or is none."""
     if not asked.changes:
         return None
@@ -135,4 +146,4 @@ def confirmation_of(asked: Invocation, *, sequences: Sequence[SequenceModel]) ->
             duration = arguments.duration if isinstance(arguments, Pause) else None
             period = f" for {show_span(duration)}" if duration else ""
             title = f"{verb} {email}{found.sequence.label}{period}?"
-    return ConfirmDialog(title=title, text=(asked.line,), yes=verb)
+    return ConfirmDialog(title=title, text=(asked.line,), yes=verb, glyphs=glyphs)

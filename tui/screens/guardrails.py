@@ -15,7 +15,9 @@ from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.text.sanitize import visible
 from tui.model.guardrails import COLUMNS, GuardrailLine, lines_of
-from tui.theme.error_boundary import SafeScreen
+from tui.model.lines import Stamp
+from tui.model.page_status import PageStatus
+from tui.screens.headed import HeadedScreen
 from tui.theme.palette import Glyphs, Ink
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel, TextLine
@@ -27,9 +29,11 @@ EVERY = 15.0
 NO_RECORDS = "Guardrails are in the bot's database, which this dashboard doesn't share."
 
 
-class GuardrailsScreen(SafeScreen[None]):
+class GuardrailsScreen(HeadedScreen[None]):
     """Asks `guardrails list` again and again while it is open; changes nothing."""
 
+    is_always_live: ClassVar[bool] = True
+    path = ("Guardrails",)
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,G", "dismiss", show=False, id="guardrails.back"),
         Binding("s", "sort", show=False, id="guardrails.sort"),
@@ -45,7 +49,7 @@ class GuardrailsScreen(SafeScreen[None]):
         glyphs: Glyphs,
         now: Callable[[], datetime],
     ) -> None:
-        super().__init__()
+        super().__init__(glyphs=glyphs)
         self._run, self._test, self._now = run, test, now
         self.rule = TextLine(id="rule")
         self.panel = Panel(
@@ -59,6 +63,7 @@ class GuardrailsScreen(SafeScreen[None]):
         self.foot = Foot()
 
     def compose(self) -> ComposeResult:
+        yield self.head
         yield self.panel
         yield self.rule
         yield self.note
@@ -87,8 +92,12 @@ class GuardrailsScreen(SafeScreen[None]):
             )
             return
         self.note.set_text([(f" {visible(' '.join(card.text))}", Ink.WARN)])
-        self.panel.show(lines_of(result), stamp=None, now=self._now())
+        self.panel.show(lines_of(result), stamp=Stamp(interval=EVERY, read_at=self._now()), now=self._now())
         self._show_rule()
+
+    def tick(self, status: PageStatus) -> None:
+        super().tick(status)
+        self.panel.tick(status.now)
 
     def _show_rule(self) -> None:
         """The whole sentence of the chosen rule, which no column has room for."""

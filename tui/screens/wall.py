@@ -17,10 +17,10 @@ from textual.containers import Vertical
 
 from shared.domain.card import Tone
 from tui.model import layout
-from tui.model.alarms import AlarmNotice
 from tui.model.board import Board
 from tui.model.columns import INTERESTED, LISTS, RECORDED
 from tui.model.lines import ChangeLine, DomainLine, Line
+from tui.model.page_status import PageStatus
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.figures import HealthCounts, KeyFigures
@@ -70,21 +70,16 @@ class WallScreen(SafeScreen[None]):
     HORIZONTAL_BREAKPOINTS = layout.WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(
-        self, *, glyphs: Glyphs, workspace: str, notice: str, began: datetime, rotate: int = 0
-    ) -> None:
+    def __init__(self, *, glyphs: Glyphs, notice: str, began: datetime, rotate: int = 0) -> None:
         super().__init__()
         self._turns_after = float(rotate or TURN)
         self._is_kiosk = rotate > 0
         """Nobody acknowledges alarms there: only present trouble of what is shown holds it still."""
         self._glyphs = glyphs
-        self._workspace = workspace
         self._began = self._turned_since = began
         self._board: Board | None = None
-        self._beats = 0
         self._now = began
-        self._alarm: AlarmNotice | None = None
-        self._notices: tuple[str, ...] = ()
+        self._status: PageStatus | None = None
         self._since = ""
         self.view = VIEWS[0]
         self.turns = 1
@@ -121,20 +116,19 @@ class WallScreen(SafeScreen[None]):
 
     def on_resize(self) -> None:
         """Much depends on the size, which a screen that was just opened does not know yet."""
-        self.call_after_refresh(lambda: self.tick(self._now, alarm=self._alarm, notices=self._notices))
+        if status := self._status:
+            self.call_after_refresh(lambda: self.tick(status))
 
     def show(
         self,
         board: Board,
         *,
         changes: tuple[ChangeLine, ...],
-        beats: int,
-        alarm: AlarmNotice | None,
-        now: datetime,
+        status: PageStatus,
         since: str = "",
     ) -> None:
         """Another board; `since` is when the oldest trouble of it began."""
-        self._board, self._beats, self._since = board, beats, since
+        self._board, self._since, now = board, since, status.now
         shown: dict[str, tuple[Sequence[Line], str]] = {
             "domains": (tuple(map(DomainLine, board.domains)), "inboxes"),
             "sequences": (board.sequences, "sequences"),
@@ -146,21 +140,19 @@ class WallScreen(SafeScreen[None]):
         for name, (lines, source) in shown.items():
             self.panels[name].show(lines, stamp=board.stamps.get(source), now=now)
         self.panels["changes"].show(changes, stamp=board.changes_stamp, now=now)
-        self.tick(now, alarm=alarm, notices=self._notices)
+        self.tick(status)
 
     def begin(self, now: datetime) -> None:
         """Turn through the views from the first one on."""
         self._turned_since = now
 
-    def move_to(self, workspace: str) -> None:
-        self._workspace = workspace
-
-    def tick(self, now: datetime, *, alarm: AlarmNotice | None = None, notices: Sequence[str] = ()) -> None:
-        self._now, self._alarm, self._notices = now, alarm, tuple(notices)
+    def tick(self, status: PageStatus) -> None:
+        """A second has passed: ages, alarm, clock, and perhaps the next view."""
+        self._status, self._now, now = status, status.now, status.now
         seconds = max(0.0, (now - self._began) / timedelta(seconds=1))
-        self.top.show(board=self._board, workspace=self._workspace, beats=self._beats, now=now)
+        self.top.show(status)
         trouble = self._board.trouble if self._board else None
-        self.banner.show(trouble, alarm=alarm, notices=notices, now=now)
+        self.banner.show(trouble, alarm=status.alarm, notices=status.notices, now=now)
         if self._board:
             self.verdict.show(self._board, now=now)
             self.standing.show(self._board.counts, freshness=self._board.freshness("inboxes", now))
@@ -170,7 +162,7 @@ class WallScreen(SafeScreen[None]):
             panel.tick(now)
         in_trouble = self._board is not None and self._board.verdict.tone is Tone.BAD
         filled = [name for name in VIEWS if self.panels[name].grid.shown]
-        is_held = in_trouble or (alarm is not None and not self._is_kiosk)
+        is_held = in_trouble or (status.alarm is not None and not self._is_kiosk)
         turning = max(0.0, (now - self._turned_since) / timedelta(seconds=1))
         wanted = view_at(turning, trouble=is_held, views=filled, turn=self._turns_after)
         self.turns = 1 if is_held else max(1, len(filled))

@@ -5,8 +5,9 @@ Blue and orange are distinguishable with all common kinds of color blindness; re
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from typing import Any
 
 from textual.theme import Theme
 
@@ -101,6 +102,12 @@ MONO = Palette(
 )  # fmt: skip
 """Greys, for NO_COLOR."""
 PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "dimmed": DIMMED, "basic": BASIC, "mono": MONO}
+
+
+def faded(palette: Palette) -> Palette:
+    """The palette of what is stale: nothing looks healthy or urgent that may be so no more."""
+    inks: dict[str, Any] = {ink.value: palette.muted for ink in Ink if ink not in {Ink.FAINT, Ink.STOPPED}}
+    return replace(palette, **inks)
 
 
 def theme(name: str) -> Theme:

@@ -18,6 +18,7 @@ from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.alarms import AlarmNotice
 from tui.model.board import Board, Trouble
+from tui.model.page_status import PageStatus
 from tui.theme import formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
@@ -26,6 +27,8 @@ from tui.widgets.panel import LinkLine, TextLine
 TRACK = 5
 """Cells of the heartbeat's track."""
 GAUGE = 10
+LIMITS = 0.9
+"""The share of the budget in use from which it limits what is read."""
 
 
 def heartbeat(beats: int, *, glyphs: Glyphs) -> list[Piece]:
@@ -39,50 +42,59 @@ def heartbeat(beats: int, *, glyphs: Glyphs) -> list[Piece]:
 
 
 def gauge(budget: BudgetState | None, *, now: datetime, glyphs: Glyphs, long: bool) -> list[Piece]:
-    """How much of the key's rate was used in the last second, or until when the service wants silence."""
+    """How far the key's rate limits the dashboard, or until when the service wants silence; nothing where neither does."""
     if budget is None:
         return []
     wait = (budget.resumes_at or 0) - now.timestamp()
     if wait > 0:
         return [(f"{glyphs.warn} 429: paused for {wait:.0f} s", Ink.WARN)]
-    used = min(GAUGE, round(budget.used_last_second / budget.rate * GAUGE)) if budget.rate else 0
-    ink = Ink.WARN if used >= GAUGE - 1 else Ink.GOOD
-    bar: list[Piece] = [(glyphs.full * used, ink), (glyphs.empty * (GAUGE - used), Ink.FAINT)]
-    figure = f" {budget.used_last_second} of {budget.rate:g}/s"
+    used = min(budget.used_last_second, budget.rate)
+    if not budget.rate or not (budget.waiting or used >= LIMITS * budget.rate):
+        return []
+    cells = round(used / budget.rate * GAUGE)
     waiting = f", {budget.waiting} waiting" if budget.waiting else ""
-    gauged: list[Piece] = bar if long else []
+    bar: list[Piece] = [(glyphs.full * cells, Ink.WARN), (glyphs.empty * (GAUGE - cells) + " ", Ink.FAINT)]
     return [
-        ("budget", Ink.MUTED),
-        (" ", Ink.MUTED),
-        *gauged,
-        ((figure + waiting).lstrip(" " if not long else ""), Ink.MUTED),
+        ("budget ", Ink.MUTED),
+        *(bar if long else ()),
+        (f"{used:.2g} of {budget.rate:.2g}/s{waiting}", Ink.MUTED),
     ]
 
 
-class TopLine(TextLine):
-    """Whose account, whether it lives, what it may ask, and the time."""
+class TopLine(LinkLine):
+    """Whose account and which page, whether it lives, what limits it, and the time with its zone."""
 
-    def __init__(self, *, glyphs: Glyphs, notice: str) -> None:
-        super().__init__(id="top", ground="ground")
+    def __init__(self, *, glyphs: Glyphs, notice: str = "") -> None:
+        super().__init__(id="top")
         self._glyphs = glyphs
         self._notice = visible(notice)
 
-    def show(self, *, board: Board | None, workspace: str, beats: int, now: datetime, mode: str = "") -> None:
-        width = self.size.width
-        left: list[Piece] = [(" OUTREACH ", Ink.STRONG), (f" {visible(workspace)}", Ink.ACCENT)]
-        if mode:
-            left.append((f"  {mode}", Ink.WARN))
+    def show(self, status: PageStatus, *, path: Sequence[str] = ()) -> None:
+        """The path goes on from the workspace; a click on a part of it goes there."""
+        width, now = self.size.width, status.now
+        right: list[Piece] = [*heartbeat(status.beats, glyphs=self._glyphs), ("   ", Ink.FAINT)]
+        if status.board:
+            limit = gauge(status.board.budget, now=now, glyphs=self._glyphs, long=width >= 120)
+            right += [*limit, ("   ", Ink.FAINT)] if limit else []
+        right.append((local(now).strftime("%H:%M:%S %Z "), Ink.TEXT))
+        mode: list[Piece] = [(f"  {status.mode}", Ink.WARN)] if status.mode else []
+        room = width - _width((*mode, *right)) - 1
+        left = [*self.set_links(self._path((status.workspace, *path), room)), *mode]
         if self._notice and width >= 100:
             left.append((f"   {self._notice}", Ink.MUTED))
-        right: list[Piece] = [*heartbeat(beats, glyphs=self._glyphs), ("   ", Ink.FAINT)]
-        if board and width >= 80:
-            right += [
-                *gauge(board.budget, now=now, glyphs=self._glyphs, long=width >= 120),
-                ("   ", Ink.FAINT),
-            ]
-        zone = " %Z " if width >= 100 else " "
-        right.append((local(now).strftime(f"%H:%M:%S{zone}"), Ink.TEXT))
         self.set_text(left, right)
+
+    def _path(self, names: Sequence[str], room: int) -> list[list[Piece]]:
+        """A link for each name; where they don't fit, those in the middle are left out, the highest first."""
+        sign, more = (" > ", "~") if self._glyphs.ascii else (" › ", "…")
+        last = len(names) - 1
+        links: list[list[Piece]] = [[(" OUTREACH  ", Ink.STRONG), (visible(names[0]), Ink.ACCENT)]]
+        links += [[(sign, Ink.MUTED), (visible(name), Ink.ACCENT)] for name in names[1:]]
+        for number in range(1, last):
+            if sum(map(_width, links)) <= room:
+                break
+            links[number] = [(f"{sign}{more}", Ink.MUTED)] if number == 1 else []
+        return links
 
 
 class Verdict(ErrorBoundary, Vertical):
@@ -90,15 +102,17 @@ class Verdict(ErrorBoundary, Vertical):
 
     DEFAULT_CSS = "Verdict { height: auto; padding: 0 1; background: $o-panel; }"
 
-    def __init__(self, *, glyphs: Glyphs) -> None:
+    def __init__(self, *, glyphs: Glyphs, has_spread: bool = True) -> None:
         super().__init__(id="verdict")
         self._glyphs = glyphs
+        self._has_spread = has_spread
         self.words = TextLine(id="verdict-words")
         self.spread = TextLine(id="verdict-spread")
 
     def compose(self) -> ComposeResult:
         yield self.words
-        yield self.spread
+        if self._has_spread:
+            yield self.spread
 
     def show(self, board: Board, *, now: datetime, news: str = "") -> None:
         """The verdict, and what is new since the last look; a doubtful verdict is not painted as a good one."""
@@ -146,7 +160,7 @@ def spread(of: InboxCounts, *, glyphs: Glyphs, room: int, stale: bool = False) -
     for number, word, sign, ink in parts:
         if number:
             numbers += [("   ", Ink.FAINT), (sign, Ink.MUTED if stale else ink)]
-            numbers += [(f" {number:,} ", Ink.TEXT), (word, Ink.MUTED)]
+            numbers += [(f" {number:,} ", Ink.MUTED if stale else Ink.TEXT), (word, Ink.MUTED)]
     width = min(BAR, room - 5 - sum(cell_len(text) for text, _ in numbers))
     bar: list[Piece] = []
     if width >= LEAST_BAR:
@@ -275,6 +289,38 @@ class Foot(TextLine):
                 break
             pieces += [(gap, Ink.MUTED), (key, Ink.ACCENT), (f" {word}", Ink.MUTED)]
         self.set_text(pieces)
+
+
+class StatusHead(ErrorBoundary, Vertical):
+    """The first lines of every page: path and clock, the alarm or what can't be read, the verdict."""
+
+    DEFAULT_CSS = "StatusHead { height: auto; }"
+
+    def __init__(self, *, glyphs: Glyphs, notice: str = "") -> None:
+        super().__init__()
+        self.top = TopLine(glyphs=glyphs, notice=notice)
+        self.banner = Banner(glyphs=glyphs)
+        self.verdict = Verdict(glyphs=glyphs, has_spread=False)
+        self._shown: tuple[PageStatus, tuple[str, ...]] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield self.top
+        yield self.banner
+        yield self.verdict
+
+    def show(self, status: PageStatus, *, path: tuple[str, ...] = ()) -> None:
+        self._shown = status, path
+        self.top.show(status, path=path)
+        trouble = status.board.trouble if status.board else None
+        self.banner.show(trouble, now=status.now, alarm=status.alarm, notices=status.notices)
+        self.verdict.display = status.board is not None
+        if status.board:
+            self.verdict.show(status.board, now=status.now, news=status.news)
+
+    def on_resize(self) -> None:
+        if self._shown:
+            status, path = self._shown
+            self.call_after_refresh(lambda: self.show(status, path=path))
 
 
 HINT = ((", .", " turn  "), ("0", " all "))

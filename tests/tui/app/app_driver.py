@@ -81,4 +81,4 @@ def other_account() -> Snapshot:
 
 def path_of(app: DashboardApp) -> str:
     assert isinstance(app.screen, DetailScreen)
-    return app.screen.path.text.strip()
+    return " › ".join((app.workspaces.current.workspace, *app.screen.path))

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from textual.widgets import OptionList
 
+from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading
@@ -15,6 +16,8 @@ from tests.tui.accounts import NOW, Clock, account, failing
 from tests.tui.app.dashboard_harness import staged
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog
+from tui.theme.palette import UNICODE
+from tui.widgets.status_lines import gauge
 
 
 async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
@@ -32,7 +35,21 @@ async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
         }
         assert "Sends 20.4k" in screen.figures.text
         assert "acme" in screen.top.text
-        assert "2 of 9.5/s" in screen.top.text
+        assert "14:32:07 UTC" in screen.top.text
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (BudgetState(rate=9.5, used_last_second=2), ""),
+        (BudgetState(rate=9.5, used_last_second=10), "9.5 of 9.5/s"),
+        (BudgetState(rate=6.19275, used_last_second=6), "6 of 6.2/s"),
+        (BudgetState(rate=9.5, used_last_second=3, waiting=4), "3 of 9.5/s, 4 waiting"),
+    ],
+)
+def test_the_budget_is_shown_only_where_it_limits(budget: BudgetState, words: str) -> None:
+    pieces = gauge(budget, now=NOW, glyphs=UNICODE, long=False)
+    assert "".join(text for text, _ in pieces).removeprefix("budget ") == words
 
 
 async def test_when_the_service_is_gone_the_figures_stay_and_the_banner_says_since_when(clock: Clock) -> None:
@@ -63,7 +80,7 @@ async def test_panels_age_by_themselves(clock: Clock) -> None:
         grid = harness.screen.panels["sequences"].grid
         assert grid.freshness.name == "FRESH"
         clock.advance(70)
-        harness.screen.tick(clock())
+        harness.app.second_passed()
         assert grid.freshness.name == "LATE"
         assert "late: 1 min ago" in harness.screen.panels["sequences"].head.text
 
@@ -185,8 +202,10 @@ async def test_the_foot_offers_what_does_something_where_the_cursor_is(clock: Cl
         await harness.press("l")
         assert harness.screen.active == "sequences"
         assert "P pause for a time" in harness.screen.foot.text
-        harness.screen.only_reads = True
-        harness.screen.tick(clock())
+        pending_changes = harness.app.workspaces.current.pending_changes
+        assert pending_changes
+        pending_changes.read_only = True
+        harness.app.presenter.show()
         assert "pause" not in harness.screen.foot.text
         assert "read-only" in harness.screen.top.text
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -13,8 +11,6 @@ from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.records import InterestedReply, LeadReply
 from shared.domain.snapshot import Reading
-from shared.history import History
-from shared.storage.database import parse_url
 from tests.tui.accounts import NAMES, NOW, Clock, FakeFeed, account, board_of, tick_of
 from tests.tui.app.app_driver import open_app, path_of, press, see, state
 from tui.feed.history_access import HistoryAccess
@@ -25,18 +21,6 @@ from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog
 
 DOMAIN = "useacme.example"
-
-
-@pytest.fixture
-async def falling(tmp_path: Path) -> AsyncIterator[HistoryAccess]:
-    """A history in which the first inbox has lost three points a day, from 99 down to 84."""
-    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
-        for days, score in ((5, 99.0), (4, 96.0), (3, 93.0), (2, 90.0), (1, 87.0), (0, 84.0)):
-            at = NOW - timedelta(days=days)
-            box = Inbox(email=f"ann@{DOMAIN}", health_score=score, daily_limit=40, status="active")
-            snapshot = account(now=at)
-            await store.add(replace(snapshot, inboxes=Reading(value=(box,), read_at=at)), now=at)
-        yield HistoryAccess(store, workspace="acme")
 
 
 async def test_one_goes_down_from_domains_to_an_inbox_and_back(clock: Clock) -> None:
@@ -95,7 +79,9 @@ async def test_a_page_that_was_left_at_once_is_no_error(clock: Clock) -> None:
         page_screen = app.screen
         assert isinstance(page_screen, DetailScreen)
         await page_screen.dismiss(None)
-        page_screen.open(PageRef(kind="domains"), board=board_of(account()), changes=(), beats=1)
+        page_screen.open(
+            PageRef(kind="domains"), board=board_of(account()), changes=(), status=app.presenter.status()
+        )
         await pilot.pause()
         assert app.board_screen.is_current
 
@@ -132,10 +118,10 @@ async def test_a_click_on_the_path_goes_back_up(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "d", "enter", "enter")
-        await pilot.click("#path", offset=(9, 0))
+        await pilot.click("#top", offset=(19, 0))
         await pilot.pause()
-        assert path_of(app).startswith("acme › Domains  ")
-        await pilot.click("#path", offset=(2, 0))
+        assert path_of(app) == "acme › Domains"
+        await pilot.click("#top", offset=(12, 0))
         await pilot.pause()
         assert app.board_screen.is_current
 
@@ -254,7 +240,7 @@ async def test_changes_since_the_last_key_are_shown(clock: Clock) -> None:
         app.post_message(app.Ticked(tick_of(account(now=clock()), changes=(worse,))))
         await press(pilot, "down")
         clock.advance(1)
-        app.board_screen.tick(clock())
+        app.second_passed()
         assert "1 change since 14:32, 1 for the worse" in app.board_screen.verdict.words.text
 
 

@@ -46,7 +46,7 @@ async def test_the_wall_rotates_and_any_key_returns_to_the_board(clock: Clock) -
         assert app.wall.view == "domains"
         assert len(app.wall.panels["domains"].grid.shown) == 4
         clock.advance(13)
-        app.wall.tick(clock())
+        app.second_passed()
         assert app.wall.view == "sequences"
         assert [name for name, panel in app.wall.panels.items() if panel.display] == ["sequences"]
         await pilot.press("x")

@@ -1,0 +1,45 @@
+"""Pages and dialogs that start with the same lines: path, clock, verdict, alarm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.message import Message
+from textual.screen import ScreenResultType
+
+from tui.model.page_status import PageStatus
+from tui.theme.error_boundary import SafeScreen
+from tui.theme.palette import Glyphs
+from tui.widgets.status_lines import StatusHead
+
+
+class HeadedScreen(SafeScreen[ScreenResultType]):
+    """Yields `head` first, and gets its status from the app: when it opens, and then every second."""
+
+    is_always_live: ClassVar[bool] = False
+    """Whether it shows the present even while the past is replayed."""
+
+    @dataclass
+    class StatusNeeded(Message):
+        """A page has opened, and its top lines are empty."""
+
+    def __init__(self, *, glyphs: Glyphs, notice: str = "") -> None:
+        super().__init__()
+        self.head = StatusHead(glyphs=glyphs, notice=notice)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Where this page is, below the workspace."""
+        return ()
+
+    def tick(self, status: PageStatus) -> None:
+        """Show what is so a second later."""
+        self.show_head(status, path=self.path)
+
+    def show_head(self, status: PageStatus, *, path: tuple[str, ...]) -> None:
+        """The top lines; over a page, a dialog shows that page's path."""
+        self.head.show(status, path=path)
+
+    def on_screen_resume(self) -> None:
+        self.post_message(self.StatusNeeded())
