@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from shared.settings import Settings
 
 NO_TERMINAL = (
-    "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once`, "
-    "or serve browsers with `--web`"
+    "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once` or each "
+    "change with `--lines`, or serve browsers with `--web`"
 )
 
 
@@ -50,7 +50,7 @@ def bot(options: Namespace) -> int:
 
 
 def dashboard(options: Namespace) -> int:
-    """The dashboard in front, or with `--once` one snapshot on stdout."""
+    """The dashboard in front, or on stdout: one snapshot with `--once`, a line a change with `--lines`."""
     if (options.json or options.svg) and not options.once:
         raise exit_codes.WrongUsage("--json and --svg need --once: `outreach dashboard --once --json`")
     if options.follow:
@@ -64,6 +64,9 @@ def dashboard(options: Namespace) -> int:
             _settings(options), as_json=options.json, svg=options.svg, workspace=options.workspace
         )
         return asyncio.run(once)
+    if options.lines:
+        asyncio.run(_lines(options))
+        return exit_codes.DONE
     if options.web:
         return _serving(_web(options))
     if not attended():
@@ -116,6 +119,14 @@ async def _front(options: Namespace) -> int:
         wall=options.wall,
         workspace=options.workspace,
     )
+
+
+async def _lines(options: Namespace) -> None:
+    from tui.entrypoints.lines import print_lines
+
+    settings = _settings(options)
+    with stopping() as stop:
+        await print_lines(settings, stop=stop, workspace=options.workspace, open_records=_records)
 
 
 async def _web(options: Namespace) -> None:

@@ -53,8 +53,14 @@ _ALL = (
         summary="Open the terminal dashboard",
         entry="cli.commands.launch:dashboard",
         options=program_options.dashboard,
-        examples=("dashboard", "dashboard --wall", "dashboard --once --json", "dashboard --web"),
-        usage="[--wall] [--once] [--json] [--svg FILE] [--web] [--port N]",
+        examples=(
+            "dashboard",
+            "dashboard --wall",
+            "dashboard --once --json",
+            "dashboard --lines",
+            "dashboard --web",
+        ),
+        usage="[--wall] [--once] [--json] [--svg FILE] [--lines] [--web] [--port N]",
     ),
     Program(
         name="sandbox",

@@ -25,6 +25,7 @@ from tui.system.terminal import (
     AsciiDriver,
     HandoverDriver,
     exit_when_terminal_gone,
+    output_encoding,
     plain_theme,
     restored_terminal,
 )
@@ -91,7 +92,8 @@ async def run_dashboard(
         first = all_start_settings[0]
         options = DashboardOptions.of(first.section)
         alarm_command = AlarmCommand(options.alarm_command)
-        glyphs = glyphs_for(sys.stdout.encoding, ascii_only=options.ascii or environ.get("TERM") == "linux")
+        encoding = output_encoding(sys.stdout.encoding, environ)
+        glyphs = glyphs_for(encoding, ascii_only=options.ascii or environ.get("TERM") == "linux")
         driver = AsciiDriver if glyphs.ascii else HandoverDriver
         app = DashboardApp(
             [_state(load, one, options=options, open_records=open_records) for one in all_start_settings],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -11,16 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from sqlalchemy.engine import URL
 
 from shared.domain import evidence
 from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot, to_json
+from shared.history import History
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
+from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.alarms import update
 from tui.model.board import Board, compose
+from tui.model.lines import ChangeLine
 from tui.screens import text_report
+from tui.system.terminal import output_encoding, writable
 from tui.theme.palette import DAY, NIGHT, glyphs_for
 
 PAPER = 120
@@ -35,15 +42,17 @@ async def print_once(
     place = settings.workspace(workspace)
     async with open_client(settings, place) as client:
         snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
+    now = datetime.now(UTC)
     board = compose(snapshot, intervals=intervals(settings.poll_seconds), thresholds=place.thresholds)
     if svg:
         picture = await _picture(snapshot, board, place)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
-        text = json.dumps(as_data(snapshot, board), indent=2, ensure_ascii=False)
+        began = await _began(settings, place, board, now=now)
+        text = json.dumps(as_data(snapshot, board, began=began), indent=2, ensure_ascii=False)
         sys.stdout.write((visible_json(text) if sys.stdout.isatty() else text) + "\n")
     elif not svg:
-        _print(board)
+        _print(board, now=now)
     return _failures(snapshot)
 
 
@@ -57,16 +66,35 @@ def _failures(snapshot: Snapshot) -> int:
     return 1 if failures else 0
 
 
-def _print(board: Board) -> None:
+def _print(board: Board, *, now: datetime) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     width = console.width if console.is_terminal else PAPER
-    glyphs = glyphs_for(sys.stdout.encoding)
-    for pieces in text_report.lines(board, width=width, now=datetime.now(UTC), glyphs=glyphs):
+    encoding = output_encoding(sys.stdout.encoding, os.environ)
+    glyphs = glyphs_for(encoding)
+    for shown in text_report.lines(board, width=width, now=now, glyphs=glyphs):
+        pieces = [(writable(text, encoding), ink) for text, ink in shown]
         line = text_report.text(pieces, palette=NIGHT if console.is_terminal else DAY)
         console.print(line if console.is_terminal else line.plain)
 
 
-def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
+def _has_history(database: URL) -> bool:
+    """Whether there may be one: a snapshot creates no file."""
+    return database.get_backend_name() != "sqlite" or Path(database.database or "").is_file()
+
+
+async def _began(
+    settings: Settings, place: Workspace, board: Board, *, now: datetime
+) -> Mapping[str, datetime]:
+    """When each condition began, by its key, as far as the history of earlier runs tells."""
+    changes: tuple[ChangeLine, ...] = ()
+    if board.conditions and _has_history(settings.history_database):
+        async with History(settings.history_database, thresholds=place.thresholds) as store:
+            changes = (await HistoryAccess(store, workspace=place.name).recall(now=now)).changes
+    alarms = update((), board.conditions, now=now, first_look=True, changes=changes).alarms
+    return {one.key: one.since for one in alarms if not one.since_or_earlier}
+
+
+def as_data(snapshot: Snapshot, board: Board, *, began: Mapping[str, datetime]) -> Mapping[str, Any]:
     """The document's words as keys; null for what is unknown. `readings` tells the age of each part."""
     document = to_json(snapshot)
     readings = document["readings"]
@@ -74,7 +102,13 @@ def as_data(snapshot: Snapshot, board: Board) -> Mapping[str, Any]:
         "workspace": snapshot.workspace,
         "verdict": board.verdict.as_data(),
         "alarms": [
-            {"kind": one.kind, "where": one.where or None, "text": one.text, "inboxes": one.extent or None}
+            {
+                "kind": one.kind,
+                "where": one.where or None,
+                "text": one.text,
+                "inboxes": one.extent or None,
+                "since": began[one.key].isoformat() if one.key in began else None,
+            }
             for one in board.conditions
         ],
         **{name: _with_rates(reading["value"]) for name, reading in readings.items()},

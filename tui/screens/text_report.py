@@ -13,6 +13,7 @@ from rich.text import Text
 
 from shared.api.models import GROUPINGS
 from shared.domain import evidence
+from shared.domain.local_zone import local
 from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible
@@ -32,6 +33,9 @@ def lines(board: Board, *, width: int, now: datetime, glyphs: Glyphs) -> Iterato
     head = board.verdict
     ink = TONE_INK[head.tone]
     yield drawing.fit([(f"{glyphs.of(head.tone)} ", ink), (head.text, Ink.STRONG)], width, more=glyphs.more)
+    here = local(now)
+    moment = f"  {here.day} {here:%b %Y %H:%M} {here.tzname()} · {visible(board.workspace)}"
+    yield drawing.fit([(moment, Ink.MUTED)], width, more=glyphs.more)
     if head.detail:
         yield drawing.fit([(f"  {visible(head.detail)}", Ink.MUTED)], width, more=glyphs.more)
     yield spread(board.counts, glyphs=glyphs, room=width)

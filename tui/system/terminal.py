@@ -15,6 +15,7 @@ import select
 import signal
 import sys
 import threading
+import unicodedata
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from queue import Full
 from types import FrameType
@@ -34,9 +35,14 @@ CLOSING = 1.0
 
 
 def is_gone(descriptor: int) -> bool:
+    return is_hung_up(descriptor) or not os.isatty(descriptor)
+
+
+def is_hung_up(descriptor: int) -> bool:
+    """Whether the other end of a terminal, pipe or socket is closed; never of a file."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    return any(state & GONE for _, state in poll.poll(0)) or not os.isatty(descriptor)
+    return any(state & GONE for _, state in poll.poll(0))
 
 
 @contextlib.asynccontextmanager
@@ -152,6 +158,36 @@ SIGNS = {
 }  # fmt: skip
 ASCII = {ord(sign): plain for plain, signs in SIGNS.items() for sign in signs}
 """One cell for one, so that nothing moves: for a console whose font lacks them."""
+
+
+PLAIN_LOCALES = frozenset({"C", "POSIX"})
+COERCED = "C.UTF-8"
+"""What Python sets as LC_CTYPE where the locale is C (https://docs.python.org/3/using/cmdline.html#envvar-PYTHONCOERCECLOCALE)."""
+
+
+def output_encoding(stream: str | None, environ: Mapping[str, str]) -> str:
+    """The encoding for a stream of that encoding: ASCII where the locale is C or POSIX by name.
+
+    Python writes UTF-8 in these (https://docs.python.org/3/library/os.html#python-utf-8-mode), which a terminal or reader with
+    that locale doesn't show. Without any locale, as in a container, UTF-8 stays.
+    """
+    if environ.get("PYTHONUTF8") == "1" or environ.get("PYTHONIOENCODING"):
+        return stream or "ascii"
+    language, kind = environ.get("LANG", ""), environ.get("LC_CTYPE", "")
+    is_coerced = kind == COERCED and language in PLAIN_LOCALES
+    locale = environ.get("LC_ALL") or ("" if is_coerced else kind) or language
+    return "ascii" if locale in PLAIN_LOCALES else stream or "ascii"
+
+
+def writable(text: str, encoding: str) -> str:
+    """The text in what an encoding can write: plain signs, letters without accents, and `?` for the rest."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain = unicodedata.normalize("NFKD", text.translate(ASCII))
+        bare = "".join(sign for sign in plain if not unicodedata.combining(sign))
+        return bare.encode(encoding, errors="replace").decode(encoding)
+    return text
 
 
 class AsciiDriver(HandoverDriver):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -16,11 +18,14 @@ import pytest
 
 from cli.main import main
 from sandbox.service import Service
-from shared.domain.snapshot import SOURCES
+from shared.domain.snapshot import SOURCES, Snapshot
+from shared.history import History
 from shared.operations.context import open_client
 from tests.rate_limit import lift_rate_limit
+from tests.tui import accounts
+from tests.tui.accounts import NOW
 from tests.tui.entrypoints.test_web import settings_of
-from tui.entrypoints.once import PAPER
+from tui.entrypoints.once import PAPER, _began, _has_history, as_data
 
 Once = Callable[..., Awaitable[tuple[int, str, str]]]
 
@@ -72,6 +77,7 @@ async def test_once_prints_the_verdict_the_figures_and_every_list(
     assert all(inbox.email.partition("@")[0] in out for inbox in inboxes)
     assert max(map(len, out.splitlines())) <= PAPER
     assert "\x1b" not in out, "a pipe gets no colors"
+    assert re.fullmatch(r"  \d{1,2} \w{3} \d{4} \d\d:\d\d UTC · default", out.splitlines()[1])
 
 
 async def test_once_as_json_holds_what_the_service_says(once: Once, tmp_path: Path, account: str) -> None:
@@ -111,6 +117,34 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
     assert sequences[0].label in text
 
 
+async def test_the_json_tells_since_when_an_alarm_is_on_as_far_as_it_was_seen_to_begin(
+    tmp_path: Path, account: str
+) -> None:
+    async with open_service(account) as (sandbox, _):
+        settings = settings_of(sandbox, tmp_path)
+    domain, at = "useacme.example", NOW + timedelta(minutes=5)
+
+    def with_resting(*domains: str, read_at: datetime) -> Snapshot:
+        calm = accounts.account(now=read_at)
+        boxes = calm.inboxes.value or ()
+        found = (replace(box, status="resting" if box.domain in domains else "active") for box in boxes)
+        return replace(calm, inboxes=replace(calm.inboxes, value=tuple(found)))
+
+    first = with_resting("acmehq.example", read_at=NOW)
+    then = with_resting("acmehq.example", domain, read_at=at)
+    board = accounts.board_of(then)
+    since = await _began(settings, settings.workspace(), board, now=at + timedelta(hours=1))
+    assert since == {}
+    assert not _has_history(settings.history_database), "a snapshot creates no file"
+    async with History(settings.history_database) as history:
+        for snapshot, moment in ((first, NOW), (then, at)):
+            await history.add(replace(snapshot, workspace=settings.workspace().name), now=moment)
+    since = await _began(settings, settings.workspace(), board, now=at + timedelta(hours=1))
+    alarms = as_data(then, board, began=since)["alarms"]
+    told = {alarm["where"]: alarm["since"] for alarm in alarms}
+    assert (told[domain], told["acmehq.example"]) == (at.isoformat(), None)
+
+
 @pytest.mark.e2e
 async def test_once_names_what_could_not_be_read_and_fails(once: Once) -> None:
     code, out, err = await once("http://127.0.0.1:9/v1", "live_none", "--json")
@@ -127,7 +161,7 @@ async def test_json_is_escaped_on_a_terminal_and_exact_in_a_pipe(
     once: Once, account: str, monkeypatch: pytest.MonkeyPatch, *, terminal: bool
 ) -> None:
     name = "\x9b31m\u202egnp.exe"
-    monkeypatch.setattr("tui.entrypoints.once.as_data", lambda *_: {"name": name})
+    monkeypatch.setattr("tui.entrypoints.once.as_data", lambda *_, **_named: {"name": name})
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: terminal)
     async with open_service(account) as (sandbox, key):
         _, shown, _ = await once(sandbox.base_url, key, "--json")
