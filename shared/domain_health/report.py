@@ -54,6 +54,10 @@ class Code(StrEnum):
     SYNTAX = "syntax"
     NULL_MX = "null-mx"
     """The domain says that it takes no mail (RFC 7505)."""
+    NEUTRAL = "neutral"
+    """Good, but the SPF record says nothing of other servers: it ends in `?all`, or without `all`."""
+    NO_POLICY = "no-policy"
+    """Good, but the DMARC record has no `p`, which receivers of before RFC 9989 ask for."""
     TOO_MANY_LOOKUPS = "too-many-lookups"
     TOO_MANY_VOIDS = "too-many-voids"
     LOOP = "loop"
@@ -104,6 +108,7 @@ class LastGood:
 
     at: datetime
     records: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,14 +124,24 @@ class CheckReport:
     """Of what the code or the check counts: look-ups, records, bits of a key."""
     records: tuple[str, ...] = ()
     """As public DNS has them, cleaned and shortened; of DKIM each with its selector in front."""
+    keys: tuple[str, ...] = ()
+    """The selectors of the DKIM keys that are good."""
     advice: Advice | None = None
     since: datetime | None = None
-    """Since when it has this value."""
+    """Since when it has this value and code; of SOA, since when the zone's serial is this one."""
     checked_at: datetime | None = None
     """The last look, whatever it found."""
     last_good: LastGood | None = None
     confirmed: bool = False
     """Two resolvers said so: only then is anybody alerted to a problem."""
+    settled: CheckReport | None = None
+    """Where it is unknown or unconfirmed now: how it was when that was last certain."""
+
+    @property
+    def certain(self) -> CheckReport | None:
+        """This, or how it was last certain; None: it never was."""
+        is_certain = self.value is Value.GOOD or (self.value is Value.PROBLEM and self.confirmed)
+        return self if is_certain else self.settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,109 @@
+"""Checks of a domain in words: what is wrong, and what to do. Pure.
+
+What public DNS says is in them as it was cleaned for the reports: a Card and its renderers take it as plain text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, DomainChange, Value
+
+NAMES: Mapping[Check, str] = {
+    Check.MX: "MX",
+    Check.SPF: "SPF",
+    Check.DMARC: "DMARC",
+    Check.DKIM: "DKIM",
+    Check.NS: "Name servers",
+    Check.SOA: "Zone",
+    Check.BLOCKLIST: "Blocklists",
+}
+_STATES: Mapping[Code, str] = {
+    Code.FINE: "good",
+    Code.NEUTRAL: "good, but it doesn't say what to do with mail from other servers",
+    Code.NO_POLICY: "good, but without a policy (p=)",
+    Code.NOT_CHECKED: "not checked yet",
+    Code.TIMEOUT: "unknown: the resolver didn't answer",
+    Code.SERVER_FAILURE: "unknown: the resolver couldn't read the zone (SERVFAIL)",
+    Code.REFUSED: "unknown: the request was refused",
+    Code.ODD_ANSWER: "unknown: the answer makes no sense",
+    Code.TOO_LARGE: "unknown: the answer is too large",
+    Code.DISAGREEMENT: "unknown: two resolvers disagree",
+    Code.NO_KEY_FOUND: "unknown: no key under the selectors that were tried",
+    Code.NO_DOMAIN: "the domain doesn't exist in DNS",
+    Code.MISSING: "no record",
+    Code.SEVERAL: "{count} records, and only one is allowed",
+    Code.SYNTAX: "the record is invalid{in_brackets}",
+    Code.NULL_MX: "the record says that the domain takes no mail",
+    Code.TOO_MANY_LOOKUPS: "the record needs more than 10 look-ups{in_brackets}",
+    Code.TOO_MANY_VOIDS: "more than 2 of the record's look-ups find nothing{in_brackets}",
+    Code.LOOP: "the record includes itself{in_brackets}",
+    Code.BROKEN_INCLUDE: "{about} has no valid SPF record, which breaks this one",
+    Code.ALLOWS_ALL: "the record allows every server to send (+all)",
+    Code.KEY_GONE: "the key of {about} is gone",
+    Code.KEY_REVOKED: "the key of {about} is revoked",
+    Code.KEY_WEAK: "the key of {about} is too weak",
+    Code.LISTED: "listed by {about}",
+}
+_KNOWN_RECORD: Mapping[Action, str] = {
+    Action.ADD: "Add this {record}: {value}",
+    Action.MERGE: "Merge them into one {record}: {value}",
+    Action.REPLACE: "Replace the {record} with: {value}",
+    Action.RESTORE: "Restore the {record}: {value}",
+}
+"""What to do where the whole record can be said."""
+_ADVICE: Mapping[Action, str] = {
+    Action.ADD: "Add the {record} that your provider names.",
+    Action.MERGE: "Merge them into one {record}.",
+    Action.REPLACE: "Correct the {record}{in_brackets}.",
+    Action.REMOVE_LOOKUPS: "Remove includes that you no longer need from the {record}, or name addresses instead.",
+    Action.FIX_INCLUDE: "Remove or correct {about} in the {record}.",
+    Action.RESTORE: "Restore the {record}.",
+    Action.NEW_KEY: "Create a new key of 2,048 bits with your provider, and publish it as the {record}.",
+    Action.RENEW_DOMAIN: "Ask your registrar whether {name} has expired or lost its name servers.",
+    Action.ASK_LIST: "Ask {about} why it lists {name}; it removes the domain once the cause is gone.",
+}
+
+
+def name_of(check: Check) -> str:
+    return NAMES[check]
+
+
+def state_of(one: CheckReport) -> str:
+    """What a check says, without its name: `2 records, and only one is allowed`, `no record`, `good`."""
+    return _STATES[one.code].format(count=one.count, about=one.about, in_brackets=_in_brackets(one.about))
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def headline(one: CheckReport) -> str:
+    """`SPF: 2 records, and only one is allowed`."""
+    return f"{name_of(one.check)}: {state_of(one)}"
+
+
+def advice_of(one: CheckReport) -> str:
+    """What to do about a problem, with the whole record where it can be known; empty where there is nothing to do."""
+    return _sentence(one.advice) if one.advice and one.value is Value.PROBLEM else ""
+
+
+def _sentence(advice: Advice) -> str:
+    known = _KNOWN_RECORD.get(advice.action) if advice.value else None
+    return (known or _ADVICE[advice.action]).format(
+        record=f"{advice.type} record at {advice.name}",
+        value=advice.value,
+        name=advice.name,
+        about=advice.about,
+        in_brackets=_in_brackets(advice.about),
+    )
+
+
+def change_of(one: DomainChange) -> str:
+    """What happened: `SPF: 2 records, and only one is allowed`, `SPF is good again`, `DMARC changed`."""
+    name = name_of(one.check)
+    if one.recovered:
+        return f"{name}: good again"
+    if one.after.value is Value.GOOD:
+        return f"{name}: the record changed"
+    return headline(one.after)

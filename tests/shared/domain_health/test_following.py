@@ -1,0 +1,140 @@
+"""What a new look changes: values that are unknown in between, confirmations, recoveries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from shared.domain_health.following import Followed, confirm, follow, keys_to_expect, to_confirm
+from shared.domain_health.report import (
+    Action,
+    Advice,
+    Check,
+    CheckReport,
+    Code,
+    DomainReport,
+    Value,
+)
+
+DOMAIN = "acme.example"
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+RECORD = "v=spf1 -all"
+GOOD = CheckReport(check=Check.SPF, value=Value.GOOD, code=Code.FINE, records=(RECORD,))
+MISSING = CheckReport(
+    check=Check.SPF,
+    value=Value.PROBLEM,
+    code=Code.MISSING,
+    advice=Advice(action=Action.ADD, name=DOMAIN),
+    confirmed=True,
+)
+TWICE = replace(MISSING, code=Code.SEVERAL, count=2, records=(RECORD, RECORD))
+SILENT = CheckReport(check=Check.SPF, code=Code.TIMEOUT)
+
+
+def looks(*found: CheckReport) -> list[Followed]:
+    """One look after another, an hour apart."""
+    before: DomainReport | None = None
+    all_: list[Followed] = []
+    for hour, one in enumerate(found):
+        all_.append(follow(DOMAIN, before, [one], NOON + timedelta(hours=hour)))
+        before = all_[-1].report
+    return all_
+
+
+def told(*found: CheckReport) -> list[tuple[int, Code, Code]]:
+    """In which look what was told: the code before and after."""
+    return [
+        (hour, change.before.code, change.after.code)
+        for hour, one in enumerate(looks(*found))
+        for change in one.changes
+    ]
+
+
+def test_a_first_look_tells_only_problems() -> None:
+    assert told(GOOD) == []
+    assert told(MISSING) == [(0, Code.NOT_CHECKED, Code.MISSING)]
+
+
+def test_a_problem_is_told_once_and_so_is_its_end() -> None:
+    assert told(GOOD, MISSING, MISSING, GOOD, GOOD) == [
+        (1, Code.FINE, Code.MISSING),
+        (3, Code.MISSING, Code.FINE),
+    ]
+
+
+def test_another_problem_is_told() -> None:
+    assert told(GOOD, MISSING, TWICE) == [(1, Code.FINE, Code.MISSING), (2, Code.MISSING, Code.SEVERAL)]
+
+
+def test_silence_in_between_tells_nothing_and_forgets_nothing() -> None:
+    assert told(GOOD, SILENT, GOOD) == []
+    assert told(MISSING, SILENT, SILENT, MISSING) == [(0, Code.NOT_CHECKED, Code.MISSING)]
+    assert told(MISSING, SILENT, GOOD)[1:] == [(2, Code.MISSING, Code.FINE)]
+    assert told(GOOD, SILENT, MISSING) == [(2, Code.FINE, Code.MISSING)]
+
+
+def test_what_is_unknown_is_neither_good_nor_a_problem_and_keeps_the_last_good_answer() -> None:
+    *_, last = looks(GOOD, SILENT, SILENT)
+    found = last.report.of(Check.SPF)
+    assert (found.value, found.code) == (Value.UNKNOWN, Code.TIMEOUT)
+    assert (found.since, found.checked_at) == (NOON + timedelta(hours=1), NOON + timedelta(hours=2))
+    assert found.last_good
+    assert (found.last_good.at, found.last_good.records) == (NOON, (RECORD,))
+
+
+def test_a_problem_that_one_resolver_alone_saw_is_not_told() -> None:
+    alone = replace(MISSING, confirmed=False)
+    assert told(GOOD, alone, alone) == []
+    assert told(GOOD, alone, MISSING) == [(2, Code.FINE, Code.MISSING)]
+    assert looks(GOOD, alone)[1].report.problems == []
+
+
+def test_a_confirmed_problem_stays_confirmed_while_the_second_resolver_is_silent() -> None:
+    last = looks(MISSING, replace(MISSING, confirmed=False))[-1]
+    assert [one.code for one in last.report.problems] == [Code.MISSING]
+
+
+def test_a_missing_record_is_advised_to_be_restored() -> None:
+    advice = looks(GOOD, MISSING)[-1].report.of(Check.SPF).advice
+    assert advice
+    assert (advice.action, advice.value) == (Action.RESTORE, RECORD)
+
+
+def test_another_good_record_is_told_when_two_resolvers_have_it() -> None:
+    other = replace(GOOD, records=("v=spf1 mx -all",))
+    assert told(GOOD, replace(other, confirmed=True)) == [(1, Code.FINE, Code.FINE)]
+    assert told(GOOD, other) == []
+
+
+def test_the_serial_of_a_zone_dates_its_change_and_is_no_news() -> None:
+    zone = CheckReport(check=Check.SOA, value=Value.GOOD, code=Code.FINE, records=("ns. host. 1 1 1 1 1",))
+    first, second, third = looks(zone, replace(zone, records=("ns. host. 2 1 1 1 1",), confirmed=True), zone)
+    assert [*first.changes, *second.changes] == []
+    assert second.report.of(Check.SOA).since == NOON + timedelta(hours=1)
+    assert third.report.of(Check.SOA).since == NOON + timedelta(hours=2)
+
+
+def test_problems_and_other_records_are_confirmed_and_nothing_else() -> None:
+    before = looks(GOOD)[0].report
+    assert to_confirm(before, [GOOD]) == set()
+    assert to_confirm(before, [replace(GOOD, records=("v=spf1 mx -all",))]) == {Check.SPF}
+    assert to_confirm(before, [MISSING]) == {Check.SPF}
+    assert to_confirm(before, [SILENT]) == set()
+
+
+def test_a_second_resolver_confirms_contradicts_or_is_silent() -> None:
+    alone = replace(MISSING, confirmed=False)
+    assert confirm([alone], {Check.SPF: TWICE})[0].confirmed
+    assert confirm([alone], {Check.SPF: GOOD})[0].code is Code.DISAGREEMENT
+    assert confirm([alone], {Check.SPF: SILENT}) == (alone,)
+    assert confirm([GOOD], {}) == (GOOD,)
+
+
+def test_a_key_that_is_gone_is_expected_for_a_week() -> None:
+    two = CheckReport(check=Check.DKIM, value=Value.GOOD, code=Code.FINE, keys=("a", "b"))
+    one = replace(two, value=Value.PROBLEM, code=Code.KEY_GONE, keys=("b",), about="a", confirmed=True)
+    good = follow(DOMAIN, None, [two], NOON).report
+    gone = follow(DOMAIN, good, [one], NOON + timedelta(hours=6)).report
+    assert keys_to_expect(None, NOON) == ()
+    assert set(keys_to_expect(gone, NOON + timedelta(days=7))) == {"a", "b"}
+    assert keys_to_expect(gone, NOON + timedelta(days=7, hours=6)) == ("b",)
