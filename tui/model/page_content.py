@@ -148,9 +148,10 @@ def name_of(ref: PageRef, *, board: Board | None) -> str:
 def _domains(board: Board) -> Page:
     lines = tuple(map(DomainLine, board.domains))
     listing = Listing(title="Domains", columns=DOMAINS, lines=lines, source="inboxes")
+    is_read = "inboxes" in board.stamps and board.stamps["inboxes"].read_at is not None
     facts = (
-        Fact(label="Domains", value=show_count(len(lines))),
-        Fact(label="Inboxes", value=show_count(board.counts.all)),
+        Fact(label="Domains", value=show_count(len(lines) if is_read else None)),
+        Fact(label="Inboxes", value=show_count(board.counts.all if is_read else None)),
     )
     card = Card(title="Domains, worst first", tone=board.verdict.tone, facts=facts)
     return Page(card=card, lists=(listing,), source="inboxes")

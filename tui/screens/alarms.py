@@ -19,7 +19,7 @@ from shared.text.sanitize import visible
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import Alarm
 from tui.model.columns import Column
-from tui.model.lines import PageRef
+from tui.model.lines import PageRef, Stamp
 from tui.model.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
 from tui.theme import formatting
@@ -98,6 +98,9 @@ COLUMNS = (
 """The sign tells what still is so, and its time when it ended: the state is left out first."""
 
 
+UNREAD = Stamp(interval=0)
+
+
 class AlarmsScreen(HeadedScreen[None]):
     """Every alarm of the last day; unacknowledged ones first."""
 
@@ -144,7 +147,9 @@ class AlarmsScreen(HeadedScreen[None]):
         self._states = states
         lines = [AlarmLine(state=state, alarm=alarm, now=now) for state in states for alarm in state.alarms]
         lines.sort(key=lambda line: line.alarm.rank)
-        self.panel.show(lines, stamp=None, now=now)
+        stamps = [state.board.stamps["inboxes"] if state.board else UNREAD for state in states]
+        unread = next((stamp for stamp in stamps if stamp.read_at is None), None)
+        self.panel.show(lines, stamp=unread, now=now)
 
     def action_acknowledge(self) -> None:
         line = self.panel.grid.line

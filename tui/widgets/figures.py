@@ -91,7 +91,7 @@ class NumberRow(ErrorBoundary, Widget):
     def __init__(self, *, glyphs: Glyphs, id: str) -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id)
         self._glyphs = glyphs
-        self._freshness = Freshness.FRESH
+        self._freshness = Freshness.NEVER
         self._ground = "panel"
 
     def tint(self, ground: str) -> None:
