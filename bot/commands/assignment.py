@@ -6,7 +6,7 @@ Of two people who assign a reply at once, the first does; the other is told who 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -35,6 +35,8 @@ class Assignment:
     directory: UserDirectory
     access: Access
     changed: Callable[[], None]
+    face: str = "slack"
+    """Where the person is who asks; the audit tells it."""
 
     async def perform(self, asked: OnAlert, by: Person, *, channel: str) -> ActionResult:
         """The result, visible only to this person."""
@@ -51,14 +53,14 @@ class Assignment:
             if not user:
                 return ActionResult(card=nobody(asked.person, alert, near))
         person = await self.directory.find(in_team(self.directory.team, user))
-        place, refusal = await self._place_for(person, alert)
+        place, refusal = await self.place_for(person, alert)
         if refusal:
             return ActionResult(card=refused(refusal, alert))
         return await self._assign(alert, person, by, asked=asked, channel=channel, place=place)
 
-    async def _place_for(self, person: Person, alert: AlertRow) -> tuple[str, str]:
+    async def place_for(self, person: Person, alert: AlertRow) -> tuple[str, str]:
         """The channel with a card of the alert that a person can read, or why they can't be given it."""
-        if reason := _never(person):
+        if reason := never(person):
             return "", reason
         cards = await self.store.alerts.channels(alert.id)
         own = [one for one in cards if split_id(one)[0] == self.directory.team]
@@ -80,7 +82,7 @@ class Assignment:
     async def _assign(
         self, alert: AlertRow, person: Person, by: Person, *, asked: OnAlert, channel: str, place: str
     ) -> ActionResult:
-        actor = actor_of(by, channel)
+        actor = replace(actor_of(by, channel), face=self.face)
         is_claim = person.id == by.id
         changed = await self.store.alerts.assign(
             alert.id,
@@ -118,7 +120,7 @@ class Assignment:
         return Card(title=card.title, text=("Nothing was changed.",), buttons=(button,))
 
 
-def _never(person: Person) -> str:
+def never(person: Person) -> str:
     """Why a person can be given nothing, whatever the settings say."""
     if not person.is_known:
         return "Slack didn't say who that is. Try again in a minute."

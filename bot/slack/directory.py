@@ -102,6 +102,11 @@ class UserDirectory:
         near = difflib.get_close_matches(user, known, n=1, cutoff=0.7)
         return f"{near[0]} (@{known[near[0]][0]})" if near else ""
 
+    async def people(self) -> Sequence[str]:
+        """The names of everybody here who can do something: `ann`."""
+        known = await self._cached_call("people", "", self._people) or {}
+        return sorted({names[0] for names in known.values() if names}, key=str.casefold)
+
     async def _people(self) -> dict[str, tuple[str, ...]]:
         """The names of each person here who can do something: the one that is shown first."""
         found = {}

@@ -30,6 +30,7 @@ from bot.store.records.domains import Domains
 from bot.store.records.erasure import Erasure
 from bot.store.records.people import People
 from bot.store.records.records import CommandRecords
+from bot.store.records.reply_queue import ReplyQueueRecords
 
 
 class Store:
@@ -59,6 +60,7 @@ class Store:
         self.records = CommandRecords(database)
         self.reminders = Reminders(database)
         self.repaints = Repaints(database)
+        self.reply_queue = ReplyQueueRecords(database)
         self.retention = Retention(database)
         self.slack_events = SlackEvents(database)
         self.spikes = Spikes(database)

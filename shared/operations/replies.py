@@ -238,7 +238,8 @@ def _name(actor: Actor, names: Mapping[str, str]) -> str:
 
 def who_did(actor: Actor) -> str:
     """`@ann`, as cards and threads call people of Slack; others by their names."""
-    return f"@{actor.name}" if actor.face == "slack" else actor.name
+    is_of_slack = actor.face == "slack" or (actor.face == "dashboard" and actor.id)
+    return f"@{actor.name}" if is_of_slack else actor.name
 
 
 def _without_other_teams(entry: AuditEntry, team: str) -> AuditEntry:

@@ -178,6 +178,12 @@ class DashboardSection(Section):
     jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1, example=0.1)
     refresh_at: of.TimeOfDay = setting("", example="04:00")
     alarm_command: str = setting("", example="notify-send")
+    slack_user: of.User | None = setting(
+        None,
+        "Your id in Slack (with several Slack workspaces: T…/U…). You claim replies on the dashboard's page of replies "
+        "in this name, with the permissions that it has in Slack. Default: the page is read-only.",
+        example="U0123456789",
+    )
     intervals: Mapping[of.Source, of.Seconds] = setting({}, example={"sequences": 30, "inboxes": 120})
     keys: Mapping[str, str] = setting({}, example={"faults": "x", "page.hours": "z"})
 

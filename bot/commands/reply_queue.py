@@ -1,0 +1,226 @@
+"""The queue of replies for the dashboard: what a click in Slack does, in the name of a Slack user and from elsewhere.
+
+Slack says who the person is and where they belong, and the settings say what they may do; without an answer they may do
+nothing. The bot that shares the database updates the cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC
+
+from bot.blockkit.actions import ASSIGN, OnAlert
+from bot.commands.access import Access
+from bot.commands.alert_actions import GONE, AlertActions
+from bot.commands.assignment import Assignment, never
+from bot.commands.context import CommandContexts
+from bot.slack.directory import UserDirectory
+from bot.slack.permissions import Person, role_of
+from bot.slack.teams import Teams
+from bot.slack.web_api import open_web_api
+from bot.store import Store, open_store
+from bot.store.queue.alert_row import AlertRow
+from bot.store.slack_teams import SlackTeams
+from bot.store.webhooks import SecretCipher
+from shared.commands import Role
+from shared.domain.card import Action, Card, Tone
+from shared.domain.records import Actor
+from shared.domain.reply_queue import MOST_QUEUED, Change, Permission, QueuedReplies, QueuedReply, Verb
+from shared.domain.wall_clock import find_zone, moment
+from shared.settings import CLAIM, Settings
+from shared.text.quotations import without_quotation
+from shared.text.slack_ids import split_id
+
+FACE = "dashboard"
+NO_USER = "Set slack_user under [dashboard] to your id in Slack, like U0123456789, to work on replies here."
+NO_TOKEN = "Set SLACK_BOT_TOKEN here, too: only Slack knows whether you may claim replies."
+NO_TEAM = "Write slack_user with its Slack workspace, like T0123456789/U0123456789."
+NO_ACCESS = "This Slack workspace has no access to the workspace: `outreach slack-workspaces grant` gives it."
+
+
+async def _granted() -> bool:
+    return True
+
+
+class SlackReplyQueue:
+    """Implements `shared.domain.reply_queue.ReplyQueue`; without a directory it only reads."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        settings: Settings,
+        workspace: str,
+        user: str,
+        directory: UserDirectory | None,
+        refusal: str = "",
+        is_granted: Callable[[], Awaitable[bool]] = _granted,
+    ) -> None:
+        self._store, self._workspace, self._user = store, workspace, user
+        self._directory, self._refusal, self._is_granted = directory, refusal, is_granted
+        self._words: dict[str, QueuedReply] = {}
+        if directory is None:
+            return
+        contexts = CommandContexts(settings=settings, store=store, clients={})
+        self._access = Access(contexts, directory)
+        self._actions = AlertActions(
+            store,
+            changed=_found_by_the_bot,
+            zone=find_zone(settings.routes.zone) or UTC,
+            link=settings.links.lead,
+        )
+        self._assignment = Assignment(
+            store=store, directory=directory, access=self._access, changed=_found_by_the_bot, face=FACE
+        )
+
+    async def permission(self) -> Permission:
+        runs = await self._store.records.bot_is_running()
+        if self._directory is None:
+            return Permission(refusal=self._refusal, bot_runs=runs)
+        person = await self._directory.find(self._user)
+        refusal = never(person) or await self._refusal_of(person)
+        return Permission(name=person.name, refusal=refusal, bot_runs=runs)
+
+    async def _refusal_of(self, person: Person) -> str:
+        """Why a person may claim nothing in any channel; a channel may still allow less."""
+        if not await self._is_granted():
+            return NO_ACCESS
+        placed = self._access.with_role(person, channel="")
+        if self._access.may_use(CLAIM, placed, channel=""):
+            return ""
+        card = await self._access.refusal(CLAIM, CLAIM, Role.OPERATOR, placed, channel="")
+        return f"@{person.name} may not claim replies. {' '.join(card.text[:-1])}"
+
+    async def read(self) -> QueuedReplies:
+        """The words of each reply are read once: they don't change."""
+        count, rows = await self._store.reply_queue.standings(self._workspace, most=MOST_QUEUED)
+        unread = [row.id for row in rows if row.id not in self._words]
+        fresh = await self._store.reply_queue.with_words(unread) if unread else {}
+        self._words = {
+            row.id: self._words.get(row.id) or _worded(fresh.get(row.id, row)) for row in rows
+        }
+        return QueuedReplies(unclaimed=count, replies=[self._standing(row) for row in rows])
+
+    def _standing(self, row: AlertRow) -> QueuedReply:
+        return replace(
+            self._words[row.id],
+            claimed_by=row.claimed_name,
+            claimed_at=moment(row.claimed_at),
+            is_own=bool(row.claimed_by) and row.claimed_by == self._user,
+            snoozed_until=None if row.claimed_by else moment(row.snoozed_until),
+            turn_of="" if row.claimed_by else row.owner_name,
+        )
+
+    async def act(self, verb: Verb, alert: str, *, detail: str = "", person: str = "") -> Change:
+        return await self._perform(OnAlert(verb=verb, alert=alert, detail=detail, person=person))
+
+    async def press(self, action: Action, *, detail: str = "", person: str = "") -> Change:
+        if not isinstance(action, OnAlert):
+            return Change(card=_ONLY_IN_SLACK)
+        return await self._perform(
+            replace(action, detail=detail or action.detail, person=person or action.person)
+        )
+
+    async def _perform(self, asked: OnAlert) -> Change:
+        if self._directory is None:
+            return Change(card=_refused(self._refusal))
+        alert = await self._store.alerts.find(asked.alert)
+        if alert is None or alert.workspace != self._workspace:
+            return Change(card=GONE)
+        person = await self._directory.find(self._user)
+        channel, refusal = await self._place(person, alert)
+        if refusal:
+            return Change(card=_refused(refusal))
+        placed = self._access.with_role(person, channel=channel)
+        if asked.verb == ASSIGN:
+            done = await self._assignment.perform(asked, placed, channel="")
+            return Change(card=done.card, changed=done.shown)
+        # The settings may let readers claim, which the actions themselves don't know.
+        allowed = replace(placed, role=Role.ADMIN) if role_of(placed) is Role.READER else placed
+        done = await self._actions.perform(asked, allowed, Actor(name=person.name, id=person.id, face=FACE))
+        return Change(card=done.card, changed=done.shown)
+
+    async def _place(self, person: Person, alert: AlertRow) -> tuple[str, str]:
+        """A channel with the reply's card in which the person may act, or why there is none."""
+        if not await self._is_granted():
+            return "", NO_ACCESS
+        if await self._store.alerts.channels(alert.id):
+            return await self._assignment.place_for(person, alert)
+        return "", never(person) or await self._refusal_of(person)  # not posted yet
+
+    async def people(self) -> Sequence[str]:
+        if self._directory is None:
+            return ()
+        return await self._directory.people()
+
+
+def _worded(row: AlertRow) -> QueuedReply:
+    lead = row.event.lead
+    return QueuedReply(
+        alert_id=row.id,
+        received_at=row.received,
+        lead=lead.name,
+        email=row.email,
+        company=lead.company or "",
+        sequence=row.event.sequence or row.sequence,
+        text=without_quotation(row.event.reply or "").strip(),
+    )
+
+
+def _found_by_the_bot() -> None:
+    """The bot is another process, which looks for changed cards by itself."""
+
+
+def _refused(reason: str) -> Card:
+    return Card(title="Nothing was changed", tone=Tone.WARN, text=(reason,))
+
+
+_ONLY_IN_SLACK = Card(title="This works only in Slack", tone=Tone.WARN, text=("Nothing was changed.",))
+
+
+@asynccontextmanager
+async def open_reply_queue(settings: Settings, workspace: str) -> AsyncIterator[SlackReplyQueue]:
+    """The queue of a workspace, for the user of the settings. Raises `RecordsUnavailable` when the database can't be opened."""
+    user, slack = settings.dashboard_section.slack_user or "", settings.slack
+    team = split_id(user)[0]
+    is_several = slack.client_id is not None
+    refusal = (
+        NO_USER
+        if not user
+        else NO_TEAM
+        if is_several and not team
+        else NO_TOKEN
+        if not (is_several or slack.bot_token)
+        else ""
+    )
+    async with open_store(settings.database) as store:
+        if refusal:
+            yield SlackReplyQueue(
+                store, settings=settings, workspace=workspace, user=user, directory=None, refusal=refusal
+            )
+            return
+        teams = Teams(
+            SlackTeams(store.database, SecretCipher(settings.secret_keys), client_id=slack.client_id or "")
+        )
+
+        async def is_granted() -> bool:
+            if not is_several:
+                return True
+            found = await teams.find(team)
+            return found is not None and workspace in found.workspaces
+
+        token = slack.bot_token.get_secret_value() if slack.bot_token and not is_several else ""
+        async with open_web_api(
+            token, base_url=slack.api_url or "", token_of=teams.token if is_several else None
+        ) as api:
+            own = api.of_team(team) if is_several else api
+            yield SlackReplyQueue(
+                store,
+                settings=settings,
+                workspace=workspace,
+                user=user,
+                directory=UserDirectory(own, groups=settings.roles.groups),
+                is_granted=is_granted,
+            )

@@ -1,0 +1,93 @@
+"""The replies that wait for somebody, and what a person does about them, for front ends that can't import the bot.
+
+The bot implements it over its database, with the permissions, the audit and the cards of a click in Slack; `cli` passes it
+to the dashboard. All times are aware datetimes in UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from shared.domain.card import Action, Card
+
+MOST_QUEUED = 200
+"""Unclaimed replies that are listed at most, and as many of those that somebody has."""
+Verb = Literal["claim", "takeover", "release", "assign", "snooze", "wake", "done", "dismiss", "reopen"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedReply:
+    """An interested reply that isn't done: unclaimed, snoozed, or somebody's."""
+
+    alert_id: str
+    received_at: datetime
+    lead: str
+    email: str
+    company: str = ""
+    sequence: str = ""
+    text: str = ""
+    """All that the lead wrote, without the quoted email; empty where it is deleted."""
+    claimed_by: str = ""
+    """The name of the person who has it."""
+    claimed_at: datetime | None = None
+    is_own: bool = False
+    """It is the acting person's."""
+    snoozed_until: datetime | None = None
+    turn_of: str = ""
+    """Whose turn it is, as long as nobody has it."""
+
+    @property
+    def is_unclaimed(self) -> bool:
+        return not self.claimed_by and self.snoozed_until is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedReplies:
+    """How many are unclaimed, and a part of all: the unclaimed first, the oldest first; then the snoozed, then the claimed."""
+
+    unclaimed: int = 0
+    replies: Sequence[QueuedReply] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """In whose name changes are made, or why none can be."""
+
+    name: str = ""
+    refusal: str = ""
+    """What is missing and what to do; empty where the person may change something."""
+    bot_runs: bool = True
+    """Whether a bot updates the cards in Slack now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """The answer to an act, and whether it changed the reply."""
+
+    card: Card
+    changed: bool = False
+
+
+class ReplyQueue(Protocol):
+    """The queue of one workspace. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def permission(self) -> Permission:
+        """As Slack and the settings have it now."""
+        ...
+
+    async def read(self) -> QueuedReplies: ...
+
+    async def act(self, verb: Verb, alert: str, *, detail: str = "", person: str = "") -> Change:
+        """`detail`: until when, or why; `person`: to whom, as `@ann`. What is left out is asked for by the card's buttons."""
+        ...
+
+    async def press(self, action: Action, *, detail: str = "", person: str = "") -> Change:
+        """Do what a button of an answer does."""
+        ...
+
+    async def people(self) -> Sequence[str]:
+        """The names of those to whom a reply may be assigned, as far as Slack tells."""
+        ...

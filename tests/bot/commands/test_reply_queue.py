@@ -1,0 +1,228 @@
+"""Replies that are worked on outside of Slack, in the name of a Slack user, beside a bot in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from bot.commands.reply_queue import SlackReplyQueue, open_reply_queue
+from sandbox.slack.state import seed
+from shared import settings as shared_settings
+from shared.domain.card import Button
+from shared.domain.reply_queue import QueuedReply
+from shared.operations.replies import where, who_did
+from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
+from tests.bot.interactions.alert_bot import choose, click, in_thread, shown
+from tests.waiting import until
+
+SEEN_WITHIN = 1.0
+"""Seconds within which a change is seen on the other side; half of them pass until the bot looks."""
+ANN, BEN = seed.ANN.id, seed.BEN.id
+
+
+@asynccontextmanager
+async def queue_of(
+    bot: BotHarness, user: str | None = ANN, *, text: str = "", **environ: str
+) -> AsyncIterator[SlackReplyQueue]:
+    """The queue as a dashboard opens it, with settings of its own."""
+    file = Path(bot.environ["XDG_STATE_HOME"]) / "dashboard.toml"
+    file.write_text(f'{text}\n[dashboard]\nslack_user = "{user}"\n' if user else text)
+    own = {**bot.environ, "OUTREACH_CONFIG": str(file), **environ}
+    settings = shared_settings.load(environ={key: value for key, value in own.items() if value})
+    async with open_reply_queue(settings, "default") as queue:
+        yield queue
+
+
+@pytest.fixture
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
+    """A bot that isn't told of what the queue does: it shares only the database."""
+    async with open_harness(tmp_path) as opened, bot_inside(opened, pace=HASTE):
+        yield opened
+
+
+async def card(bot: BotHarness, number: int = 1, **changes: Any) -> dict[str, Any]:
+    assert await bot.deliver(interested(number, **changes)) == 200
+
+    async def there() -> dict[str, Any] | None:
+        return next((one for one in await bot.messages() if f"Ada {number}" in one["text"]), None)
+
+    return dict(await until(there))
+
+
+async def standing(queue: SlackReplyQueue) -> QueuedReply:
+    (reply,) = (await queue.read()).replies
+    return reply
+
+
+async def test_a_claim_is_on_the_card_and_in_the_audit_under_the_persons_name(bot: BotHarness) -> None:
+    message = await card(bot)
+    async with queue_of(bot) as queue:
+        reply = await standing(queue)
+        assert (reply.lead, reply.company, reply.text) == ("Ada 1", "Acme", "Yes, call me.")
+        assert reply.is_unclaimed
+        done = await queue.act("claim", reply.alert_id)
+        assert done.changed
+        assert done.card.title == "@ann claimed Ada 1 at Acme"
+        assert (await standing(queue)).is_own
+        assert (await queue.read()).unclaimed == 0
+    await shown(bot, message, "Claimed by @ann")
+    assert bot.running
+    (entry,) = await bot.running.store.records.audit("default")
+    assert (entry.actor.id, who_did(entry.actor), where(entry.actor)) == (ANN, "@ann", "dashboard")
+
+
+async def test_a_reply_is_snoozed_closed_reopened_released_and_assigned(bot: BotHarness) -> None:
+    message = await card(bot)
+    async with queue_of(bot) as queue:
+        alert = (await standing(queue)).alert_id
+        choices = (await queue.act("snooze", alert)).card.buttons
+        assert [one.label for one in choices][:1] == ["1 hour"]
+        hour = choices[0].action
+        assert hour
+        assert (await queue.press(hour)).changed
+        assert (await standing(queue)).snoozed_until
+        assert (await queue.act("wake", alert)).changed
+        assert (await queue.act("dismiss", alert, detail="no budget")).changed
+        assert (await queue.read()).replies == []
+        await shown(bot, message, "no budget")
+        assert (await queue.act("reopen", alert)).changed
+        assert (await queue.act("assign", alert, person="@ben")).changed
+        assert (await standing(queue)).claimed_by == "ben"
+        await shown(bot, message, "Assigned to @ben by @ann")
+        await in_thread(bot, message, "@ann assigned Ada 1 at Acme to @ben")
+        assert (await queue.act("done", alert)).changed
+
+
+async def test_who_was_slower_is_told_who_has_it_and_may_take_over(bot: BotHarness) -> None:
+    message = await card(bot)
+    await click(bot, message, "Claim", user=BEN)
+    await shown(bot, message, "Claimed by @ben")
+    async with queue_of(bot) as queue:
+        alert = (await standing(queue)).alert_id
+        late = await queue.act("claim", alert)
+        assert not late.changed
+        assert "@ben claimed this" in late.card.title
+        (take_over,) = late.card.buttons
+        assert isinstance(take_over, Button)
+        assert take_over.action
+        assert (await queue.press(take_over.action)).changed
+    await shown(bot, message, "Claimed by @ann")
+
+
+async def test_an_unclear_name_is_answered_with_people_like_it(bot: BotHarness) -> None:
+    await card(bot)
+    async with queue_of(bot) as queue:
+        alert = (await standing(queue)).alert_id
+        asked = await queue.act("assign", alert, person="@cloe")
+        assert not asked.changed
+        assert "Did you mean @cleo?" in asked.card.text[0]
+        assert {"ann", "ben", "cleo"} <= set(await queue.people())
+
+
+@pytest.mark.parametrize(
+    ("user", "text", "environ", "reason"),
+    [
+        (None, "", {}, "Set slack_user under [dashboard]"),
+        (ANN, "", {"SLACK_BOT_TOKEN": ""}, "Set SLACK_BOT_TOKEN here, too"),
+        (ANN, "", {"SLACK_API_URL": "http://127.0.0.1:9/api/"}, "Slack didn't say who that is."),
+        ("U0NOBODY99", "", {}, "Slack didn't say who that is."),
+        (seed.GUS.id, "", {}, "@gus may not claim replies. Guests of this Slack workspace"),
+        (seed.EVA.id, "", {}, "@eva may not claim replies. People from other organizations"),
+        (seed.BOT.id, "", {}, "@outreach is a bot."),
+        (ANN, f'[roles]\nadmin = ["{BEN}"]\noperator = ["{BEN}"]\n', {}, "@ann may not claim replies."),
+    ],
+)
+async def test_without_permission_nothing_changes_and_the_reason_is_given(
+    bot: BotHarness, user: str | None, text: str, environ: dict[str, str], reason: str
+) -> None:
+    await card(bot)
+    async with queue_of(bot, user, text=text, **environ) as queue:
+        reply = await standing(queue)
+        assert reason in (await queue.permission()).refusal
+        for verb in ("claim", "done", "assign", "snooze", "dismiss"):
+            done = await queue.act(verb, reply.alert_id, detail="1h", person="@ben")
+            assert not done.changed
+            assert done.card.title == "Nothing was changed"
+        assert (await standing(queue)).is_unclaimed
+    assert bot.running
+    assert await bot.running.store.records.audit("default") == []
+
+
+async def test_a_deactivated_person_can_change_nothing(bot: BotHarness) -> None:
+    await card(bot)
+    await bot.control("user", user=seed.DEV.id, deleted=True)
+    async with queue_of(bot, seed.DEV.id) as queue:
+        reply = await standing(queue)
+        assert "deactivated" in (await queue.permission()).refusal
+        assert not (await queue.act("claim", reply.alert_id)).changed
+
+
+async def test_a_reply_of_a_private_channel_is_for_its_members(tmp_path: Path) -> None:
+    async with open_harness(tmp_path, OUTREACH_ALERT_CHANNEL=seed.PRIVATE) as bot, bot_inside(bot, pace=HASTE):
+        assert await bot.deliver(interested(1)) == 200
+        await bot.until_posted(1)
+        async with queue_of(bot, seed.CLEO.id) as queue:
+            reply = await standing(queue)
+            done = await queue.act("claim", reply.alert_id)
+            assert not done.changed
+            assert "isn't in the private channel" in done.card.text[0]
+        async with queue_of(bot, ANN) as queue:
+            assert (await queue.act("claim", reply.alert_id)).changed
+
+
+async def test_unclaimed_replies_come_first_the_oldest_first(bot: BotHarness) -> None:
+    for number in (1, 2, 3):
+        await card(bot, number)
+    async with queue_of(bot) as queue:
+        first, second, _ = (await queue.read()).replies
+        await queue.act("claim", first.alert_id)
+        await queue.act("snooze", second.alert_id, detail="2h")
+        found = await queue.read()
+    assert found.unclaimed == 1
+    assert [one.lead for one in found.replies] == ["Ada 3", "Ada 2", "Ada 1"]
+
+
+async def test_another_workspaces_reply_is_not_found(bot: BotHarness) -> None:
+    await card(bot)
+    async with queue_of(bot) as queue:
+        alert = (await standing(queue)).alert_id
+    assert bot.running
+    moved = sa.text("UPDATE alerts SET workspace = 'other'")
+    await bot.running.store.database.write(lambda tx: tx.execute(moved))
+    async with queue_of(bot) as queue:
+        assert (await queue.read()).replies == []
+        assert (await queue.act("claim", alert)).card.title == "This alert is no longer stored"
+
+
+@pytest.mark.e2e
+async def test_a_card_follows_another_process_and_the_other_way_round(tmp_path: Path, url: sa.URL) -> None:
+    database = url.render_as_string(hide_password=False)
+    async with open_harness(tmp_path, database=database) as bot, bot_process(bot, pace=HASTE):
+        message = await card(bot)
+        loop = asyncio.get_running_loop()
+        async with queue_of(bot) as queue:
+            alert = (await standing(queue)).alert_id
+            seconds: dict[str, list[float]] = {"to Slack": [], "to the queue": []}
+            for _ in range(5):
+                began = loop.time()
+                await queue.act("claim", alert)
+                claimed = await shown(bot, message, "Claimed by @ann")
+                seconds["to Slack"].append(loop.time() - began)
+                began = loop.time()
+                await choose(bot, claimed, "Release", user=ANN)
+                await until(lambda: _is_unclaimed(queue))
+                seconds["to the queue"].append(loop.time() - began)
+                await shown(bot, message, '"Claim"')
+    for found in seconds.values():
+        assert median(found) < SEEN_WITHIN, seconds
+
+
+async def _is_unclaimed(queue: SlackReplyQueue) -> bool:
+    return (await standing(queue)).is_unclaimed
