@@ -35,7 +35,7 @@ from shared.text.slack_ids import split_id
 
 FACE = "dashboard"
 NO_USER = "Set slack_user under [dashboard] to your id in Slack, like U0123456789, to work on replies here."
-NO_TOKEN = "Set SLACK_BOT_TOKEN here, too: only Slack knows whether you may claim replies."
+UNCHECKED_USER = "Set SLACK_BOT_TOKEN here, too: only Slack knows whether you may claim replies."
 NO_TEAM = "Write slack_user with its Slack workspace, like T0123456789/U0123456789."
 NO_ACCESS = "This Slack workspace has no access to the workspace: `outreach slack-workspaces grant` gives it."
 
@@ -98,9 +98,7 @@ class SlackReplyQueue:
         count, rows = await self._store.reply_queue.standings(self._workspace, most=MOST_QUEUED)
         unread = [row.id for row in rows if row.id not in self._words]
         fresh = await self._store.reply_queue.with_words(unread) if unread else {}
-        self._words = {
-            row.id: self._words.get(row.id) or _worded(fresh.get(row.id, row)) for row in rows
-        }
+        self._words = {row.id: self._words.get(row.id) or _worded(fresh.get(row.id, row)) for row in rows}
         return QueuedReplies(unclaimed=count, replies=[self._standing(row) for row in rows])
 
     def _standing(self, row: AlertRow) -> QueuedReply:
@@ -191,7 +189,7 @@ async def open_reply_queue(settings: Settings, workspace: str) -> AsyncIterator[
         if not user
         else NO_TEAM
         if is_several and not team
-        else NO_TOKEN
+        else UNCHECKED_USER
         if not (is_several or slack.bot_token)
         else ""
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shared.domain.records import Records
+    from shared.domain.reply_queue import ReplyQueue
     from shared.settings import Settings
 
 NO_TERMINAL = (
@@ -107,6 +108,12 @@ def _records(settings: Settings) -> AbstractAsyncContextManager[Records]:
     return open_records(settings)
 
 
+def _replies(settings: Settings, workspace: str) -> AbstractAsyncContextManager[ReplyQueue]:
+    from cli.console.resources import open_replies
+
+    return open_replies(settings, workspace)
+
+
 async def _front(options: Namespace) -> int:
     """The settings are read in full once the screen stands, where they are plain."""
     gc.disable()  # nothing loaded at startup is garbage; the dashboard turns collection on when it is up
@@ -115,6 +122,7 @@ async def _front(options: Namespace) -> int:
     return await run_dashboard(
         lambda: _settings(options),
         open_records=_records,
+        open_replies=_replies,
         config=options.config,
         wall=options.wall,
         workspace=options.workspace,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bot.store import Store
     from shared.api.client import OutreachClient
     from shared.api.models import Sequence
+    from shared.domain.reply_queue import ReplyQueue
     from shared.operations.context import CommandContext
     from shared.settings import Settings, Workspace
 
@@ -72,6 +73,21 @@ async def open_records(settings: Settings) -> AsyncIterator[Records]:
             unopened = _Unopened(text if known else f"The bot's database can't be opened: {text}")
             records = cast("Records", unopened)
         yield records
+
+
+@contextlib.asynccontextmanager
+async def open_replies(settings: Settings, workspace: str) -> AsyncIterator[ReplyQueue]:
+    """The queue of replies in the settings' database. Raises `RecordsUnavailable`, with the reason."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from bot.commands.reply_queue import open_reply_queue
+    from shared.storage.database import DatabaseUnusable
+
+    try:
+        async with open_reply_queue(settings, workspace) as queue:
+            yield queue
+    except (SQLAlchemyError, DatabaseUnusable, OSError) as fault:
+        raise RecordsUnavailable(f"The bot's database can't be used: {_reason(fault)}") from fault
 
 
 @contextlib.asynccontextmanager

@@ -8,7 +8,7 @@ import signal
 import sys
 
 from cli.console.interactive import stopping
-from cli.console.resources import open_records
+from cli.console.resources import open_records, open_replies
 from cli.demo.setup import DemoFailed, Installation, set_up
 from cli.demo.verification import Verifier
 
@@ -77,6 +77,7 @@ async def _dashboard(installation: Installation) -> None:
     await run_dashboard(
         lambda: settings.load(environ=installation.environ),
         open_records=open_records,
+        open_replies=open_replies,
         environ=installation.environ,
         notice=f"Slack: {installation.announcement['slack_page']}",
     )

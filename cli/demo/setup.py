@@ -15,6 +15,7 @@ import aiohttp
 
 from bot.slack.manifest import manifest
 from cli.demo import processes
+from sandbox.slack.state import seed as people
 
 READY_SECONDS = 120.0
 """For each program to start; one that ends before is not waited for. A busy small machine took over 30 seconds."""
@@ -56,7 +57,8 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Ins
             )
         )  # fmt: skip
         announced = await _first_line(sandbox, folder / "sandbox.log")
-        (folder / "outreach.toml").touch()  # named, so that no user's file is read
+        # Named, so that no user's file is read. The dashboard acts as the person that the Slack page begins with.
+        (folder / "outreach.toml").write_text(f'[dashboard]\nslack_user = "{people.ANN.id}"\n')
         port = processes.free_port()
         bot_url = f"http://127.0.0.1:{port}"
         environ = processes.environment(**_settings(announced, port=port, folder=folder))

@@ -206,7 +206,7 @@ async def recorded() -> list[str]:
         return [
             await frame(),
             await frame(hours=4),
-            await frame("6", "enter"),
+            await frame("7", "enter"),
             await frame("escape", "1", "w", hours=4),
             await frame("x", hours=60),
         ]

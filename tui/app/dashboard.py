@@ -37,10 +37,11 @@ from tui.screens.alarms import AlarmsScreen, alarm_card
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
-from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog
+from tui.screens.dialogs import CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog
 from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.headed import HeadedScreen
 from tui.screens.prompt import Prompt
+from tui.screens.replies import RepliesScreen
 from tui.screens.wall import WallScreen
 from tui.system import self_restart
 from tui.system.self_restart import RestartState
@@ -58,8 +59,8 @@ AWAY = timedelta(minutes=2)
 FILTER_HINT = (
     "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
 )
-KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, LineTable, CardDialog,
-         ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
+KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
+         CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
 KEY_NAMES = {one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)}
 
 
@@ -238,6 +239,20 @@ class DashboardApp(ErrorBoundary, App[int]):
     @on(HeadedScreen.StatusNeeded)
     def _status_needed(self) -> None:
         self.presenter.second_passed()
+
+    def action_replies(self) -> None:
+        """The queue is that of now, also while another moment is shown."""
+        state = self.workspaces.current
+        self.push_screen(
+            RepliesScreen(
+                open_queue=state.open_replies,
+                only_reads=state.only_reads,
+                is_browser=self.is_web or state.pending_changes is None,
+                glyphs=self._glyphs,
+                now=self.now,
+                remapped=self._remapped("replies"),
+            )
+        )
 
     @on(AlarmsScreen.Opened)
     def _alarm_opened(self, message: AlarmsScreen.Opened) -> None:

@@ -15,7 +15,7 @@ from shared.text.systemd_notify import systemd_notified
 from tui.app.dashboard import DashboardApp, utc_now
 from tui.app.own_errors import ErrorLog
 from tui.feed.pending_changes import PendingChanges
-from tui.feed.startup import OpenRecords, ServiceFeed, has_bot_database
+from tui.feed.startup import OpenRecords, OpenReplies, ServiceFeed, has_bot_database, opened_replies
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.alarm_command import AlarmCommand
 from tui.system.fast_start import StartSettings, read_start_settings
@@ -75,6 +75,7 @@ async def run_dashboard(
     load: Callable[[], Settings],
     *,
     open_records: OpenRecords | None = None,
+    open_replies: OpenReplies | None = None,
     config: Path | None = None,
     environ: Mapping[str, str] = os.environ,
     wall: bool = False,
@@ -96,7 +97,10 @@ async def run_dashboard(
         glyphs = glyphs_for(encoding, ascii_only=options.ascii or environ.get("TERM") == "linux")
         driver = AsciiDriver if glyphs.ascii else HandoverDriver
         app = DashboardApp(
-            [_state(load, one, options=options, open_records=open_records) for one in all_start_settings],
+            [
+                _state(load, one, options=options, open_records=open_records, open_replies=open_replies)
+                for one in all_start_settings
+            ],
             notice=notice,
             glyphs=glyphs,
             theme_name=options.theme,
@@ -129,10 +133,19 @@ def _state(
     *,
     options: DashboardOptions,
     open_records: OpenRecords | None,
+    open_replies: OpenReplies | None,
 ) -> WorkspaceState:
     feed = ServiceFeed(load, start_settings=start_settings, open_records=open_records, now=utc_now)
     pending_changes = PendingChanges(feed.run, now=utc_now, read_only=options.read_only)
-    return WorkspaceState(workspace=start_settings.workspace, feed=feed, pending_changes=pending_changes)
+    name = start_settings.workspace
+    return WorkspaceState(
+        workspace=name,
+        feed=feed,
+        pending_changes=pending_changes,
+        open_replies=partial(opened_replies, load, name, open_replies)
+        if open_replies and start_settings.has_bot
+        else None,
+    )
 
 
 def start_settings_of(settings: Settings, workspace: str | None) -> tuple[StartSettings, ...]:

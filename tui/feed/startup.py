@@ -10,7 +10,7 @@ import contextlib
 import getpass
 import importlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -20,6 +20,7 @@ from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain import forecast
 from shared.domain.records import Actor, LeadReply, Records, RecordsUnavailable
+from shared.domain.reply_queue import ReplyQueue
 from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess, as_recalled
@@ -45,6 +46,7 @@ SETTLED = 3.0
 REPLIES_EVERY = 15.0
 """Seconds between two looks at the bot's records."""
 OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
+OpenReplies = Callable[["Settings", str], AbstractAsyncContextManager[ReplyQueue]]
 
 
 class ServiceFeed:
@@ -266,6 +268,16 @@ class ServiceFeed:
             logger.info("guardrails that have fired: %s", error)
         else:
             poller.note_firings(tuple(one for one in incidents if one.sentence and one.ended_at is None))
+
+
+@contextlib.asynccontextmanager
+async def opened_replies(
+    load: Callable[[], Settings], workspace: str, open_replies: OpenReplies
+) -> AsyncIterator[ReplyQueue]:
+    """The queue of a workspace, with the settings as they are now: who may do what changes while the dashboard runs."""
+    settings = await asyncio.to_thread(load)
+    async with open_replies(settings, workspace) as queue:
+        yield queue
 
 
 def has_bot_database(settings: Settings) -> bool:

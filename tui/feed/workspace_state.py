@@ -8,12 +8,14 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.records import LeadReply
+from shared.domain.reply_queue import ReplyQueue
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
@@ -21,6 +23,7 @@ from tui.model.alarms import Alarm, acknowledge, from_plain, update
 from tui.model.board import Board
 from tui.model.lines import ChangeLine
 
+OpenQueue = Callable[[], AbstractAsyncContextManager[ReplyQueue]]
 MOST_CHANGES = 200
 """Kept for the list of changes."""
 
@@ -58,6 +61,8 @@ class WorkspaceState:
     workspace: str
     feed: Feed | None = None
     pending_changes: PendingChanges | None = None
+    open_replies: OpenQueue | None = None
+    """Opens the queue of replies in the bot's records; None where they aren't shared."""
     last: Tick | None = None
     changes: deque[ChangeLine] = field(default_factory=lambda: deque(maxlen=MOST_CHANGES))
     alarms: tuple[Alarm, ...] = ()

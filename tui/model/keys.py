@@ -74,6 +74,8 @@ BOARD = (
         summary="Compare the time shown with now"),
     Key(id="domains", keys="d", action="app.domains", word="domains",
         summary="All domains, and the inboxes of each", foot=7),
+    Key(id="replies", keys="5", action="app.replies", word="replies",
+        summary="Replies to work on: claim, done, snooze, not interested, assign", foot=7),
     Key(id="everything", keys="0", action="app.all_workspaces", word="all workspaces",
         summary="All workspaces on one screen, worst first"),
     Key(id="next-workspace", keys="full_stop,ctrl+right", action="app.workspace(1)", word="next workspace",
@@ -121,6 +123,25 @@ PAGE = (
     Key(id="toggle", keys="p", action="app.pause_or_resume_shown", word="pause/resume",
         summary="Pause or resume this sequence, after confirmation", foot=7, panels=("sequence",), changes=True),
     Key(id="help", keys="f1,question_mark", action="app.page_help", word="help", summary="Help for pages", foot=8),
+)  # fmt: skip
+REPLIES = (
+    Key(id="claim", keys="c", action="act('claim')", word="claim",
+        summary="Claim the selected reply. If someone has it, you are asked before you take it over", foot=1, changes=True),
+    Key(id="done", keys="d", action="act('done')", word="done", summary="Mark it done", foot=2, changes=True),
+    Key(id="snooze", keys="z", action="act('snooze')", word="snooze",
+        summary="Snooze it for a time or until a day. On a snoozed one: end its snooze", foot=3, changes=True),
+    Key(id="dismiss", keys="n", action="act('dismiss')", word="not interested",
+        summary="Close it as not interested, with a reason", foot=4, changes=True),
+    Key(id="assign", keys="at", action="act('assign')", word="assign", summary="Assign it to a person by name", foot=5,
+        changes=True),
+    Key(id="release", keys="x", action="act('release')", word="release", summary="Release a claim", foot=6, changes=True),
+    Key(id="undo", keys="u", action="undo", word="undo",
+        summary="Undo your last claim, release, snooze, done or not interested", foot=7, changes=True),
+    Key(id="copy", keys="y", action="copy", word="copy address", summary="Copy the lead's address", foot=10),
+    Key(id="down", keys="J", action="scroll_words(1)", word="more", summary="Scroll the words of a long reply"),
+    Key(id="up", keys="K", action="scroll_words(-1)", word="back", summary="Scroll them back"),
+    Key(id="back", keys="escape,5", action="dismiss", word="back", summary="Back to the board", foot=8),
+    Key(id="help", keys="f1,question_mark", action="help", word="help", summary="Help for this page", foot=9),
 )  # fmt: skip
 
 
@@ -217,11 +238,30 @@ def page_help(*, remapped: Mapping[str, str] | None) -> Card:
     return Card(title="Help: pages", text=(text,), table=_key_table(PAGE, remapped or {}))
 
 
+PAGES = {
+    "replies": (
+        "Replies",
+        (
+            "Interested replies that aren't done: unclaimed first, the oldest first, then the snoozed and the claimed. What you do "
+            "here is done in the name of your Slack user (slack_user under [dashboard]), with the permissions that it has in "
+            "Slack. The card in Slack changes within a second, and so does this page when someone clicks there."
+        ),
+        REPLIES,
+    ),
+}
+
+
+def page_card(name: str, *, remapped: Mapping[str, str]) -> Card:
+    """The help of a page that has keys of its own."""
+    title, text, keys = PAGES[name]
+    return Card(title=f"Help: {title}", text=(text,), table=_key_table(keys, remapped))
+
+
 def _key_table(keys: Sequence[Key], remapped: Mapping[str, str]) -> Table:
     columns = (Column(title="Key"), Column(title="Does"))
     moves = (
         Row(cells=("arrows", "Move (also Page Up, Page Down, Home, End). Enter opens, Space marks")),
-        Row(cells=("1–6, tab, h l", "Go to a panel")),
+        Row(cells=("1–4, 6, 7, tab, h l", "Go to a panel")),
     )
     rows = (Row(cells=(key_label(remapped.get(key.id, key.keys)), key.summary)) for key in keys)
     return Table(columns=columns, rows=(*(moves if keys is BOARD else ()), *rows))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 PANELS = ("inboxes", "sequences", "stats", "interested", "changes", "domains")
-"""In the order of their numbers."""
+"""In the order in which they follow each other."""
+REPLIES = "replies"
+"""A page among the panels: it has a number and a tab, as they have."""
+TABS = ("inboxes", "sequences", "stats", "interested", REPLIES, "changes", "domains")
+"""In the order of their numbers, from 1."""
+NUMBERS = {name: number for number, name in enumerate(TABS, start=1)}
 TRENDS = ("trends-1", "trends-2")
 """Plots, which have no number."""
 LEFT = ("domains", "inboxes")

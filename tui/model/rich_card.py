@@ -26,6 +26,11 @@ def render(card: Card, *, palette: Palette = NIGHT, glyphs: Glyphs = UNICODE) ->
     return Group(*_parts(card, palette, glyphs))
 
 
+def words(text: str, *, palette: Palette = NIGHT) -> Text:
+    """What somebody wrote, line by line."""
+    return Text(visible_lines(text), style=palette.text)
+
+
 def _parts(card: Card, palette: Palette, glyphs: Glyphs) -> Iterator[RenderableType]:
     ink = TONE_INK[card.tone]
     yield Text.assemble(

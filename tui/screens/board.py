@@ -38,6 +38,7 @@ TITLES = {
     "changes": ("Changes", "No recent changes."),
     "domains": ("Domains", "No inboxes are connected."),
 }
+TAB_TITLES = {**{name: title for name, (title, _) in TITLES.items()}, layout.REPLIES: "Replies"}
 LISTED = ("inboxes", "sequences", "interested", "step")
 """What must have been read to know how long the lists are."""
 NOT_READ, NOT_RECORDED = "days not read yet", "days not recorded at this moment"
@@ -50,7 +51,7 @@ class BoardScreen(SafeScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(BOARD),
-        *(Binding(str(n), f"panel('{name}')", show=False) for n, name in enumerate(layout.PANELS, start=1)),
+        *(Binding(str(layout.NUMBERS[name]), f"panel('{name}')", show=False) for name in layout.PANELS),
         Binding("tab", "next_panel(1)", show=False, priority=True),
         Binding("shift+tab", "next_panel(-1)", show=False, priority=True),
         Binding("l,right", "next_panel(1)", show=False),
@@ -111,9 +112,9 @@ class BoardScreen(SafeScreen[None]):
                 columns=LISTS[name],
                 glyphs=glyphs,
                 empty=TITLES[name][1],
-                key=str(number),
+                key=str(layout.NUMBERS[name]),
             )
-            for number, name in enumerate(layout.PANELS, start=1)
+            for name in layout.PANELS
         }
 
     def compose(self) -> ComposeResult:
@@ -228,8 +229,12 @@ class BoardScreen(SafeScreen[None]):
         self.foot.show(foot_of(keys, remapped=self._remapped))
 
     @on(LinkLine.Clicked, "#tabs")
-    def _tab_clicked(self, event: LinkLine.Clicked) -> None:
-        self.action_panel(layout.PANELS[event.number])
+    async def _tab_clicked(self, event: LinkLine.Clicked) -> None:
+        name = layout.TABS[event.number]
+        if name in layout.PANELS:
+            self.action_panel(name)
+        else:
+            await self.run_action(f"app.{name}")
 
     def _fit(self, width: int, height: int) -> None:
         refusal = layout.too_small(width, height)
@@ -254,9 +259,7 @@ class BoardScreen(SafeScreen[None]):
         self._show_trends([self.trends[name] for name in layout.TRENDS if name in heights], figures)
         shown = set(heights)
         self.tabs.display = not shown.issuperset(layout.PANELS)
-        self.tabs.show(
-            [(name, TITLES[name][0].partition(",")[0]) for name in layout.PANELS], active=self.active
-        )
+        self.tabs.show([(name, TAB_TITLES[name]) for name in layout.TABS], active=self.active)
         if heights == self._heights:
             return
         self._heights = heights

@@ -18,6 +18,7 @@ from shared.commands import Invocation, invocation
 from shared.commands.arguments import Add, Arguments, OnSequence, Remove
 from shared.commands.pauses import Pause
 from shared.commands.resolve import Resolved, resolve_sequence
+from shared.domain.card import Button as CardButton
 from shared.domain.card import Card
 from shared.text.formats import show_span
 from shared.text.sanitize import visible
@@ -61,6 +62,44 @@ class CardDialog(HeadedScreen[Invocation | None], ModalScreen[Invocation | None]
                 self.dismiss(invocation(pressed.action, workspace=pressed.workspace or None))
                 return
         self.dismiss(None)
+
+
+class ChoiceDialog(HeadedScreen[CardButton | None], ModalScreen[CardButton | None]):
+    """Answers the button of a card that was chosen by its number, with the cursor or by a click."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(str(number), f"choose({number})", show=False) for number in range(1, 10)),
+        Binding("escape,q", "dismiss", "Back", id="choice.back"),
+        Binding("up,k", "app.focus_previous", show=False),
+        Binding("down,j", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, card: Card, *, glyphs: Glyphs) -> None:
+        super().__init__(glyphs=glyphs)
+        self.card = card
+
+    def compose(self) -> ComposeResult:
+        yield self.head
+        with Vertical(classes="dialog -choice"):
+            yield Static(Text(visible(self.card.title)), classes="dialog-title")
+            if text := "\n".join(filter(None, map(visible, (*self.card.text, self.card.footer)))):
+                yield Static(Text(text), classes="dialog-text")
+            for number, button in enumerate(self.card.buttons, start=1):
+                label = visible(button.label).replace("[", r"\[")
+                yield Button(f"{number}  {label}", id=f"choice-{number}")
+            yield Button("Back  (esc)", id="back")
+
+    def action_choose(self, number: int) -> None:
+        if number <= len(self.card.buttons):
+            self.dismiss(self.card.buttons[number - 1])
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        number = (event.button.id or "").removeprefix("choice-")
+        if number.isdigit():
+            self.action_choose(int(number))
+        else:
+            self.dismiss(None)
 
 
 class ConfirmDialog(HeadedScreen[bool], ModalScreen[bool]):

@@ -58,6 +58,12 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
         grid: LineTable
 
+    @dataclass
+    class Moved(Message):
+        """The cursor went to another line."""
+
+        grid: LineTable
+
     def __init__(self, columns: Sequence[Column], *, glyphs: Glyphs, empty: str, id: str) -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id)
         self._columns = columns
@@ -133,6 +139,10 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._placed = place(columns, self._room)
         self.refresh()
 
+    def stay(self) -> None:
+        """Keep the cursor on its line from now on, also at the top: what is done next is about that line."""
+        self._moved = bool(self.shown)
+
     def unmark(self) -> None:
         self._marked = frozenset()
         self.refresh()
@@ -170,6 +180,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         if at != self._cursor:
             self._repaint(self._cursor)
             self._repaint(at)
+            self.post_message(self.Moved(self))
         self._cursor = at
         self._key = self.shown[at].key if at < len(self.shown) else self._key
 

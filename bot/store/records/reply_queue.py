@@ -47,8 +47,6 @@ class ReplyQueueRecords(Repository):
     def with_words(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, AlertRow]:
         """The alerts of these ids with their deliveries."""
         found = (
-            row
-            for some in portions(ids)
-            for row in read_alerts(tx, ALERT_ROWS.where(alerts.c.id.in_(some)))
+            row for some in portions(ids) for row in read_alerts(tx, ALERT_ROWS.where(alerts.c.id.in_(some)))
         )
         return {row.id: row for row in found}

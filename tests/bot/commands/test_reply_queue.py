@@ -165,7 +165,10 @@ async def test_a_deactivated_person_can_change_nothing(bot: BotHarness) -> None:
 
 
 async def test_a_reply_of_a_private_channel_is_for_its_members(tmp_path: Path) -> None:
-    async with open_harness(tmp_path, OUTREACH_ALERT_CHANNEL=seed.PRIVATE) as bot, bot_inside(bot, pace=HASTE):
+    async with (
+        open_harness(tmp_path, OUTREACH_ALERT_CHANNEL=seed.PRIVATE) as bot,
+        bot_inside(bot, pace=HASTE),
+    ):
         assert await bot.deliver(interested(1)) == 200
         await bot.until_posted(1)
         async with queue_of(bot, seed.CLEO.id) as queue:

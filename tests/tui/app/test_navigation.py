@@ -68,7 +68,7 @@ async def test_a_change_leads_to_what_has_changed(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         app.post_message(app.Ticked(tick_of(after, changes=found)))
         await pilot.pause()
-        await press(pilot, "5", "enter")
+        await press(pilot, "6", "enter")
         assert path_of(app).startswith(f"acme › {app.board_screen.changes[0].subject}")
 
 

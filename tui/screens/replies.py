@@ -1,0 +1,375 @@
+"""The page of replies: unclaimed first, with the words of the chosen one; claimed and closed in the name of a Slack user."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.notifications import SeverityLevel
+from textual.widgets import Static
+
+from shared.domain.card import Button, Card, Tone
+from shared.domain.records import RecordsUnavailable
+from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, ReplyQueue, Verb
+from shared.text.sanitize import visible
+from tui.feed.workspace_state import OpenQueue
+from tui.model import layout, rich_card
+from tui.model.keys import REPLIES, bindings, foot_of, page_card
+from tui.model.lines import Stamp
+from tui.model.page_status import PageStatus
+from tui.model.replies import COLUMNS, ReplyLine, card_of, lines_of
+from tui.screens.dialogs import CardDialog, ChoiceDialog
+from tui.screens.headed import HeadedScreen
+from tui.screens.prompt import Prompt
+from tui.theme.palette import PALETTES, Glyphs, Ink
+from tui.widgets.line_table import LineTable
+from tui.widgets.panel import Panel, TextLine
+from tui.widgets.status_lines import Foot
+
+logger = logging.getLogger(__name__)
+
+EVERY = 0.5
+"""Seconds between two looks at the bot's records: a click in Slack is seen here within a second."""
+PERMISSION_EVERY = 30.0
+AGAIN = 5.0
+"""Seconds until a database that couldn't be used is tried again."""
+MOST_NAMES = 12
+NO_RECORDS = "Replies are in the bot's database, which this dashboard doesn't share."
+IN_TERMINALS = "The replies are in dashboards of terminals: browsers only view the board."
+READ_ONLY = "This dashboard is read-only."
+NO_BOT = "No bot is running: cards in Slack change once it runs again."
+ASKING = "Slack is being asked who you are. Try again in a moment."
+UNTIL = "Until when: 2h, tomorrow, monday, or a day such as 2026-12-01. Enter snoozes, Esc cancels."
+TO_WHOM = "To whom: a name in Slack. Tab completes, Enter assigns, Esc cancels."
+WHY = "Why not interested? Enter closes the reply, Esc cancels."
+OTHER_REASON = Button(label="Another reason …")
+UNDONE_BY: Mapping[str, Verb] = {
+    "claim": "release",
+    "release": "claim",
+    "snooze": "wake",
+    "done": "reopen",
+    "dismiss": "reopen",
+}
+
+
+class RepliesScreen(HeadedScreen[None]):
+    """Reads the queue again and again while it is open; every act goes through it, and nothing is kept here."""
+
+    is_always_live: ClassVar[bool] = True
+    path = ("Replies",)
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings(REPLIES, group="replies"),
+        Binding("a", "app.acknowledge", show=False),
+        Binding("A", "app.alarms", show=False),
+        Binding("s", "sort", show=False),
+        Binding("S", "reverse", show=False),
+    ]
+    HORIZONTAL_BREAKPOINTS = layout.WIDTHS
+
+    def __init__(
+        self,
+        *,
+        open_queue: OpenQueue | None,
+        only_reads: bool,
+        is_browser: bool,
+        glyphs: Glyphs,
+        now: Callable[[], datetime],
+        remapped: Mapping[str, str],
+    ) -> None:
+        super().__init__(glyphs=glyphs)
+        self._open_queue, self._only_reads, self._is_browser = open_queue, only_reads, is_browser
+        self._glyphs, self._now, self._remapped = glyphs, now, remapped
+        self._queue: ReplyQueue | None = None
+        self._queued: QueuedReplies | None = None
+        self._permission: Permission | None = None
+        self._stamp = Stamp(interval=EVERY)
+        self._woken = asyncio.Event()
+        self._undo: tuple[Verb, QueuedReply] | None = None
+        self._read_text = ""
+        self.panel = Panel(
+            "replies",
+            title="Replies",
+            columns=COLUMNS,
+            glyphs=glyphs,
+            empty="No unclaimed replies.",
+        )
+        self.who = TextLine(id="reply-who")
+        self.words = Static("", id="reply-words")
+        self.note = TextLine(id="note")
+        self.foot = Foot()
+
+    def compose(self) -> ComposeResult:
+        yield self.head
+        with Container(id="replies-parts"):
+            yield self.panel
+            with VerticalScroll(id="reply", can_focus=False):
+                yield self.who
+                yield self.words
+        yield self.note
+        yield self.foot
+
+    def on_mount(self) -> None:
+        self.panel.grid.focus()
+        self.run_worker(self._follow(), group="replies", exit_on_error=False)
+        self._show_note()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_foot)
+
+    def _show_foot(self) -> None:
+        can_change = bool(self._permission and not self._refusal)
+        keys = [key for key in REPLIES if can_change or not key.changes]
+        self.foot.show(foot_of(keys, remapped=self._remapped))
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        """Read until the page is left; a database that doesn't answer is tried again."""
+        while self._open_queue:
+            try:
+                async with self._open_queue() as self._queue:
+                    self.run_worker(
+                        self._look_at_permission(self._queue),
+                        group="permission",
+                        exclusive=True,
+                        exit_on_error=False,
+                    )
+                    while True:
+                        await self._read(self._queue)
+                        with contextlib.suppress(TimeoutError):
+                            async with asyncio.timeout(EVERY):
+                                await self._woken.wait()
+                        self._woken.clear()
+            except RecordsUnavailable as error:
+                logger.warning("the queue of replies: %s", error)
+                self._failed(str(error))
+            finally:
+                self._queue = None
+            await asyncio.sleep(AGAIN)
+
+    async def _read(self, queue: ReplyQueue) -> None:
+        queued = await queue.read()
+        self._stamp = Stamp(interval=EVERY, read_at=self._now())
+        if queued != self._queued:
+            self._queued = queued
+            self._show_lines()
+        else:
+            self.panel.tick(self._now())
+
+    def _failed(self, error: str) -> None:
+        since = self._stamp.failed_since or self._now()
+        self._stamp = replace(self._stamp, error=error, cause=error, failed_since=since)
+        self._show_lines()
+        self._show_note()
+
+    async def _look_at_permission(self, queue: ReplyQueue) -> None:
+        while self._queue is queue:
+            with contextlib.suppress(RecordsUnavailable):
+                self._permission = await queue.permission()
+            self._show_note()
+            self._show_foot()
+            await asyncio.sleep(PERMISSION_EVERY)
+
+    # -- what is shown ---------------------------------------------------------------------------------
+
+    @property
+    def line(self) -> ReplyLine | None:
+        line = self.panel.grid.line
+        return line if isinstance(line, ReplyLine) else None
+
+    @property
+    def _refusal(self) -> str:
+        """Why nothing can be changed here; empty where it can, or isn't known yet."""
+        if self._open_queue is None:
+            return IN_TERMINALS if self._is_browser else NO_RECORDS
+        if self._only_reads:
+            return READ_ONLY
+        return self._permission.refusal if self._permission else ""
+
+    def tick(self, status: PageStatus) -> None:
+        super().tick(status)
+        self._show_lines()
+
+    def _show_lines(self) -> None:
+        queued, now = self._queued or QueuedReplies(), self._now()
+        lines = lines_of(queued, now=now)
+        more = queued.unclaimed - sum(one.reply.is_unclaimed for one in lines)
+        aside = f"{queued.unclaimed:,} unclaimed" + (
+            f", the oldest {queued.unclaimed - more:,} listed" if more > 0 else ""
+        )
+        self.panel.show(lines, stamp=self._stamp, now=now, aside=aside if self._queued else "")
+        self.panel.grid.stay()
+        self._show_words()
+
+    def _show_words(self) -> None:
+        """The chosen reply as the lead wrote it."""
+        line = self.line
+        if line is None:
+            self.who.set_text([])
+            self._update_words(Card(title=""))
+            return
+        reply = line.reply
+        place = " · ".join(filter(None, (reply.company, reply.email, reply.sequence)))
+        self.who.set_text([(f" {visible(line.who)} ", Ink.STRONG), (f" {visible(place)}", Ink.MUTED)])
+        self._update_words(card_of(line))
+
+    def _update_words(self, card: Card) -> None:
+        text = card.quote or " ".join(card.text)
+        if text != self._read_text:  # a long reply stays where it was scrolled to
+            self._read_text = text
+            drawn = rich_card.words(text, palette=PALETTES[self.app.theme])
+            self.words.update(drawn)
+            self.query_one("#reply", VerticalScroll).scroll_to(y=0, animate=False)
+
+    def _show_note(self) -> None:
+        permission = self._permission
+        if self._stamp.failed_since:
+            self.note.set_text([(f" {self._glyphs.warn} {visible(self._stamp.error)}", Ink.WARN)])
+        elif self._refusal:
+            self.note.set_text([(" Read-only: ", Ink.WARN), (visible(self._refusal), Ink.TEXT)])
+        elif permission and not permission.bot_runs:
+            self.note.set_text([(f" {self._glyphs.warn} {NO_BOT}", Ink.WARN)])
+        elif permission:
+            self.note.set_text([(f" You are @{visible(permission.name)} in Slack.", Ink.MUTED)])
+        else:
+            self.note.set_text([])
+
+    @on(LineTable.Moved)
+    def _moved(self, event: LineTable.Moved) -> None:
+        event.stop()
+        self._show_words()
+
+    @on(LineTable.Arranged)
+    def _arranged(self, event: LineTable.Arranged) -> None:
+        event.stop()
+        self.panel.tick(self._now())
+        self._show_words()
+
+    @on(LineTable.Picked)
+    def _picked(self, event: LineTable.Picked) -> None:
+        event.stop()
+        if isinstance(event.line, ReplyLine):
+            self.app.push_screen(CardDialog(card_of(event.line), glyphs=self._glyphs))
+
+    # -- keys ------------------------------------------------------------------------------------------
+
+    def action_act(self, verb: Verb) -> None:
+        """Do it with the chosen reply, unless nothing may be changed here."""
+        line = self.line
+        if refusal := self._refusal or ("" if self._permission else ASKING):
+            self._tell(Card(title="Nothing was changed", tone=Tone.WARN, text=(refusal,)))
+        elif line is None:
+            self.app.notify("There is no reply to choose.", severity="warning")
+        else:
+            self._start("wake" if verb == "snooze" and line.reply.snoozed_until else verb, line.reply)
+
+    def action_undo(self) -> None:
+        if self._undo is None:
+            self.app.notify("Nothing to undo.", severity="warning")
+            return
+        (verb, reply), self._undo = self._undo, None
+        self._start(verb, reply)
+
+    def _start(self, verb: Verb, reply: QueuedReply) -> None:
+        self.run_worker(self._act(verb, reply), group="acts", exclusive=True, exit_on_error=False)
+
+    async def _act(self, verb: Verb, reply: QueuedReply) -> None:
+        queue = self._queue
+        if queue is None:
+            self._tell(Card(title="Nothing was changed", tone=Tone.WARN, text=(self._stamp.error or ASKING,)))
+            return
+        try:
+            person = await self._ask_person(queue) if verb == "assign" else ""
+            if person is not None:
+                await self._answered(await queue.act(verb, reply.alert_id, person=person), verb, reply, queue)
+        except RecordsUnavailable as error:
+            self._tell(Card(title="Not changed, as far as is known", tone=Tone.BAD, text=(str(error),)))
+
+    async def _answered(self, change: Change, verb: Verb, reply: QueuedReply, queue: ReplyQueue) -> None:
+        """Tell what was done, or ask what the answer asks, until something is done or given up."""
+        asked_again = False
+        while not change.changed:
+            card = change.card
+            buttons = [one for one in card.buttons if one.action]
+            if not buttons:
+                self._tell(card)
+                return
+            if verb == "dismiss":
+                buttons, card = [*buttons, OTHER_REASON], replace(card, footer="")
+            asked_again = asked_again or verb in {"claim", "assign"}
+            chosen = await self.app.push_screen_wait(
+                ChoiceDialog(replace(card, buttons=tuple(buttons)), glyphs=self._glyphs)
+            )
+            if chosen is None:
+                return
+            given = await self._ask_rest(chosen, queue)
+            if given is None:
+                return
+            if chosen.action is None:
+                change = await queue.act(verb, reply.alert_id, detail=given)
+            elif chosen.picks_person:
+                change = await queue.press(chosen.action, person=given)
+            else:
+                change = await queue.press(chosen.action, detail=given)
+        self._tell(Card(title=change.card.title))
+        # A claim that took a reply from somebody isn't undone by releasing it.
+        undo = None if asked_again else UNDONE_BY.get(verb)
+        self._undo = (undo, reply) if undo else None
+        self._woken.set()
+
+    async def _ask_rest(self, chosen: Button, queue: ReplyQueue) -> str | None:
+        """What a button still needs; None where the person gave up."""
+        if chosen.picks_person:
+            return await self._ask_person(queue)
+        if chosen.picks_time:
+            return await self.app.push_screen_wait(Prompt(sign="until", hint=UNTIL)) or None
+        if chosen.action is None:
+            return await self.app.push_screen_wait(Prompt(sign="reason", hint=WHY)) or None
+        return ""
+
+    async def _ask_person(self, queue: ReplyQueue) -> str | None:
+        names = await queue.people()
+
+        def suggest(typed: str) -> list[tuple[str, str]]:
+            begun = typed.strip().lstrip("@").casefold()
+            return [(f"@{name}", "") for name in names if name.casefold().startswith(begun)][:MOST_NAMES]
+
+        given = await self.app.push_screen_wait(Prompt(sign="assign to", hint=TO_WHOM, suggest=suggest))
+        name = (given or "").strip().lstrip("@")
+        return f"@{name}" if name else None
+
+    def _tell(self, card: Card) -> None:
+        severity: SeverityLevel = "warning" if card.tone in {Tone.WARN, Tone.BAD} else "information"
+        text = " ".join(map(visible, card.text))
+        if text:
+            self.app.notify(text, title=visible(card.title), severity=severity, timeout=12, markup=False)
+        else:
+            self.app.notify(visible(card.title), severity=severity, timeout=5, markup=False)
+
+    def action_sort(self) -> None:
+        self.panel.grid.next_order()
+
+    def action_reverse(self) -> None:
+        self.panel.grid.reverse()
+
+    def action_scroll_words(self, by: int) -> None:
+        """A longer reply than there is room for."""
+        scroll = self.query_one("#reply", VerticalScroll)
+        scroll.scroll_relative(y=by * max(1, scroll.size.height - 2), animate=False)
+
+    def action_copy(self) -> None:
+        if self.line and self.line.reply.email:
+            self.app.copy_to_clipboard(visible(self.line.reply.email))
+            self.app.notify(f"Copied: {visible(self.line.reply.email)}", timeout=3, markup=False)
+
+    def action_help(self) -> None:
+        self.app.push_screen(CardDialog(page_card("replies", remapped=self._remapped), glyphs=self._glyphs))
