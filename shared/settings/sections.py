@@ -184,6 +184,7 @@ class DashboardSection(Section):
         "in this name, with the permissions that it has in Slack. Default: the page is read-only.",
         example="U0123456789",
     )
+    notifications: of.Notifications = setting("auto", example="off")
     intervals: Mapping[of.Source, of.Seconds] = setting({}, example={"sequences": 30, "inboxes": 120})
     keys: Mapping[str, str] = setting({}, example={"faults": "x", "page.hours": "z"})
 

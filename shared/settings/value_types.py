@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from shared.api.models import EVENT_KINDS
 from shared.commands.table import ALIASES, COMMANDS, Role
-from shared.domain.themes import THEMES
+from shared.domain.themes import NOTIFICATIONS, THEMES
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.catalog import NAME
 from shared.guardrails.sentence import Misunderstood, parse
@@ -317,6 +317,7 @@ GuardrailName = Annotated[
 ]
 GuardrailRule = Annotated[str, AfterValidator(_guardrail)]
 Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
+Notifications = Annotated[str, _one_of(NOTIFICATIONS, "is not a way to notify.")]
 TimeOfDay = Annotated[
     str,
     _check(_is_time_of_day, "is not a time of day.", "Use a time like 04:00, in the screen's time zone."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,7 @@ from tui.screens.prompt import Prompt
 from tui.screens.replies import RepliesScreen
 from tui.screens.wall import WallScreen
 from tui.system import self_restart
+from tui.system.notifications import Replies, TerminalNotifier
 from tui.system.self_restart import RestartState
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, UNICODE, Glyphs, theme
@@ -96,6 +98,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         folder: Path | None = None,
         error_log: ErrorLog | None = None,
         on_alarm: Callable[[Iterable[str]], object] = lambda _: None,
+        notifier: TerminalNotifier | None = None,
         restart_at: time | None = None,
         restored: RestartState | None = None,
         driver_class: type[Driver] | None = None,
@@ -147,7 +150,8 @@ class DashboardApp(ErrorBoundary, App[int]):
             glyphs=glyphs,
             now=now,
         )
-        self.presenter = Presenter(ui, on_alarm=on_alarm)
+        self._notifier = notifier or TerminalNotifier(choice="off", environ={})
+        self.presenter = Presenter(ui, on_alarm=on_alarm, notify=self._notifier.tell)
         self.replay = ReplayControl(ui, self.presenter)
         self.navigation = Navigation(ui=ui, presenter=self.presenter, replay=self.replay, page_keys=page_keys)
         self._rotation = Rotation(
@@ -184,10 +188,26 @@ class DashboardApp(ErrorBoundary, App[int]):
             self.notify(warning, severity="warning", timeout=30, markup=False)
         self.set_interval(1.0, self.second_passed, name="clock")
         self.call_after_refresh(self.presenter.show)
+        self.call_after_refresh(self._ask_terminal)
         first, *others = self.workspaces.all
         self._start(first)
         for number, state in enumerate(others, start=1):
             self.set_timer(number * STAGGER, partial(self._start, state))
+
+    @property
+    def terminal_replies(self) -> Replies:
+        """What the driver keeps from being read as keys."""
+        return self._notifier.replies
+
+    def _ask_terminal(self) -> None:
+        self._write(self._notifier.query())
+
+    def _write(self, sequence: str) -> None:
+        if self._driver and sequence:
+            self._driver.write(sequence)
+
+    async def _notify_desktop(self, text: str) -> None:
+        self._write(await asyncio.to_thread(self._notifier.sequence, text))
 
     def _start(self, state: WorkspaceState) -> None:
         if state.feed:
@@ -290,6 +310,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         if self._rotation.every:
             self._rotation.second_passed(last_input=self._last_input)
         self.presenter.second_passed()
+        if text := self._notifier.due(self.now()):
+            work = partial(self._notify_desktop, text)
+            _: Worker[None] = self.run_worker(work, group="notifications", exit_on_error=False)
 
     # -- keys ------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from tui.model.all_workspaces import workspace_line
 from tui.model.board import unread
 from tui.model.changes import news
 from tui.model.page_status import PageStatus
+from tui.model.reply_news import ReplyNews
 from tui.screens.alarms import AlarmsScreen
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
@@ -57,9 +58,17 @@ class Ui:
 class Presenter:
     """Paints only the screen that can be seen; a board that arrives while the past is shown waits."""
 
-    def __init__(self, ui: Ui, *, on_alarm: Callable[[Iterable[str]], object]) -> None:
+    def __init__(
+        self,
+        ui: Ui,
+        *,
+        on_alarm: Callable[[Iterable[str]], object],
+        notify: Callable[[str], object],
+    ) -> None:
         self._ui = ui
         self._on_alarm = on_alarm
+        self._notify = notify
+        self._news = {state.workspace: ReplyNews(since=ui.now()) for state in ui.workspaces.all}
         self.own_error: OwnError | None = None
         self.day_theme = ui.app.theme
         """What to return to from a dimmed wall."""
@@ -69,6 +78,8 @@ class Presenter:
 
     def take(self, tick: Tick, state: WorkspaceState) -> None:
         self._raise(state.take(tick, now=self._ui.now()), state)
+        for text in self._news[state.workspace].of(tick.snapshot):
+            self._notify(f"{prefix}: {text}" if (prefix := self._prefix(state)) else text)
         if state.pending_changes:
             self._report(state.pending_changes.confirm(tick.snapshot), state)
         if state is self._ui.workspaces.current:
@@ -228,7 +239,10 @@ class Presenter:
         if raised:
             now, prefix = self._ui.now(), self._prefix(state)
             self._ui.app.bell()
-            self._on_alarm(alarm.notice(now, workspace=prefix).text for alarm in raised)
+            texts = [alarm.notice(now, workspace=prefix).text for alarm in raised]
+            self._on_alarm(texts)
+            for text in texts:
+                self._notify(text)
 
     def _dim_at_night(self) -> None:
         """Dim a wall at night, unless another theme was chosen or something is wrong."""

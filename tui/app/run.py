@@ -19,6 +19,7 @@ from tui.feed.startup import OpenRecords, OpenReplies, ServiceFeed, has_bot_data
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.alarm_command import AlarmCommand
 from tui.system.fast_start import StartSettings, read_start_settings
+from tui.system.notifications import AUTO, TerminalNotifier
 from tui.system.process import logging_to, tuned_gc
 from tui.system.self_restart import RestartState, parse_time, restart
 from tui.system.terminal import (
@@ -45,6 +46,7 @@ class DashboardOptions:
     keys: Mapping[str, str] | None = None
     refresh_at: str = ""
     alarm_command: str = ""
+    notifications: str = AUTO
 
     @classmethod
     def of(cls, section: Mapping[str, Any]) -> DashboardOptions:
@@ -56,6 +58,7 @@ class DashboardOptions:
             ascii=section.get("ascii") is True,
             refresh_at=str(section.get("refresh_at", "")),
             alarm_command=str(section.get("alarm_command", "")),
+            notifications=str(section.get("notifications", AUTO)),
             keys={str(k): str(v) for k, v in keys.items()} if isinstance(keys, Mapping) else None,
         )
 
@@ -110,6 +113,7 @@ async def run_dashboard(
             folder=first.state / "exports",
             error_log=ErrorLog(),
             on_alarm=alarm_command.call,
+            notifier=TerminalNotifier(choice=options.notifications, environ=environ),
             restart_at=parse_time(options.refresh_at),
             restored=restored,
             driver_class=None if "TEXTUAL_DRIVER" in environ else driver,

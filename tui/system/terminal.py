@@ -16,13 +16,19 @@ import signal
 import sys
 import threading
 import unicodedata
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from functools import partial
 from queue import Full
 from types import FrameType
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from rich.console import Console
+from textual._xterm_parser import XTermParser
+from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from tui.system.notifications import Replies
 
 EVERY = 1.0
 """Seconds between looks."""
@@ -117,11 +123,34 @@ class RestartableApp(Protocol):
     restart_state: object | None
 
 
+class _KeyParser(XTermParser):
+    """Reads keys out of what is typed besides answers."""
+
+    def __init__(self, replies: Replies, *args: Any) -> None:
+        super().__init__(*args)
+        self._replies = replies
+
+    def feed(self, data: str) -> Iterable[Message]:
+        keys = self._replies.without(data) if data else ""
+        return super().feed(keys) if keys or not data else ()  # nothing is the end of the input
+
+
 class HandoverDriver(LinuxDriver):
     """Neither leaves the screen for the next process, nor enters it anew after the one before.
 
     A lost terminal accepts no output, and must not block.
     """
+
+    def run_input_thread(self) -> None:
+        """Read keys, without what the terminal answers to questions of the app."""
+        replies = getattr(self._app, "terminal_replies", None)
+        if replies is not None:
+            # The one place where the driver names its parser, which takes answers that it doesn't know for keys.
+            vars(linux_driver)["XTermParser"] = partial(_KeyParser, replies)
+        try:
+            super().run_input_thread()
+        finally:
+            vars(linux_driver)["XTermParser"] = XTermParser
 
     def write(self, data: str) -> None:
         """All but what would show a gap."""
