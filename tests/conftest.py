@@ -22,6 +22,7 @@ from sqlalchemy.engine import make_url
 from shared.storage import database
 from tests.clock import NOW, TestClock, moment
 from tests.compiled_sql import compile_once
+from tests.network_log import Guard
 from tests.seeded_account import make_account
 
 pytest_plugins = ["tests.properties"]
@@ -41,6 +42,18 @@ atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
 def own_state_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else all tests of one API key share its budget, with whatever else runs on the machine, and wait for it."""
     monkeypatch.setenv("XDG_STATE_HOME", f"{_STATE}/{secrets.token_hex(8)}")
+
+
+NETWORK = Guard()
+NETWORK.watch()
+
+
+@pytest.fixture(autouse=True)
+def no_network() -> Iterator[None]:
+    """Nothing of a test leaves this machine: not a query for a name, either."""
+    NETWORK.refused.clear()
+    yield
+    assert NETWORK.refused == []
 
 
 compile_once()
