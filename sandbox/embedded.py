@@ -16,6 +16,7 @@ class SandboxOptions:
 
     port: int = 0
     slack_port: int = 0
+    dns_port: int = 0
     database: str | None = None
     seed: int = 7
     speed: float = 1.0
@@ -34,6 +35,7 @@ class Sandbox:
         self._options = options or SandboxOptions()
         self.service = Service(
             port=self._options.port,
+            dns_port=self._options.dns_port,
             database=self._options.database,
             seed=self._options.seed,
             speed=self._options.speed,
@@ -55,6 +57,7 @@ class Sandbox:
                 "base_url": service.base_url,
                 "api_keys": service.api_keys,
                 "control_url": service.control_url,
+                "dns_resolvers": service.dns_resolvers,
                 **slack.announcement,
             }
             self._exits = exits.pop_all()

@@ -162,6 +162,7 @@ async def _serve_sandbox(options: Namespace) -> None:
     chosen = SandboxOptions(
         port=options.port,
         slack_port=options.slack_port,
+        dns_port=options.dns_port,
         database=options.database,
         seed=options.seed,
         speed=options.speed,

@@ -81,6 +81,8 @@ def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[
         "OUTREACH_STATE_DIR": str(folder),
         "OUTREACH_PORT": str(port),
         "OUTREACH_POLL_SECONDS": str(POLL_SECONDS),
+        # The zones of the account's domains; without it the demo would ask the system's resolvers.
+        "OUTREACH_DNS_RESOLVERS": ",".join(announced["dns_resolvers"]),
         "SLACK_BOT_TOKEN": announced["slack_bot_token"],
         "SLACK_SIGNING_SECRET": announced["slack_signing_secret"],
         "SLACK_API_URL": announced["slack_api_url"],

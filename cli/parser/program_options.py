@@ -56,6 +56,13 @@ def sandbox(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--slack-port", type=_port, default=0, metavar="N", help="port of the Slack stand-in (0: a free one)"
     )
+    parser.add_argument(
+        "--dns-port",
+        type=_port,
+        default=0,
+        metavar="N",
+        help="port of the first DNS resolver; the second is the next (0: free ones)",
+    )
     parser.add_argument("--database", metavar="URL", help="database for the account (default: in memory)")
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="seed of the generated account")
     parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed of time; 1 is real time")

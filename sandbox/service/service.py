@@ -17,10 +17,13 @@ from sandbox import SCENARIOS
 from sandbox.asgi_server import bind, serving
 from sandbox.service.base.clock import Clock
 from sandbox.service.base.storage import Storage
-from sandbox.service.campaign import scenarios, simulation
+from sandbox.service.campaign import scenarios, scheduled_dns, simulation
 from sandbox.service.campaign.simulation import Simulation
 from sandbox.service.control import inspection
-from sandbox.service.control.routes import Control, create_control
+from sandbox.service.control.control import Control
+from sandbox.service.control.routes import create_control
+from sandbox.service.dns.account_zones import AccountZones
+from sandbox.service.dns.resolvers import Resolvers
 from sandbox.service.seed.account import SeedOptions, seed_account, seed_again
 from sandbox.service.v1.fast_reads import FastReads
 from sandbox.service.v1.request_guard import RequestGuard
@@ -43,6 +46,7 @@ class Service:
 
     Args:
         port: 0 takes a free one.
+        dns_port: of the first of the two resolvers, the second is the next; 0 takes free ones.
         database: None, `sqlite:///PATH` or `postgresql://…`; a store that has an account is carried on.
         seed: of the account and of everything that happens in it.
         speed: service seconds per real second; 0 is frozen.
@@ -58,6 +62,7 @@ class Service:
         self,
         *,
         port: int = 0,
+        dns_port: int = 0,
         database: str | None = None,
         seed: int = 7,
         speed: float = 1.0,
@@ -77,8 +82,12 @@ class Service:
         self._sender = DeliverySender(self._storage, now=self.now, timeout=timeout)
         self._simulation = Simulation(self._storage)
         self._exits = contextlib.AsyncExitStack()
+        self._zones = AccountZones(now=self.now, speed=lambda: self._clock.speed)
+        self._resolvers = Resolvers(self._zones, port=dns_port)
         control = Control(
             state=self.state,
+            zones=self._zones,
+            resolvers=self._resolvers,
             sender=self._sender,
             clock=self._read_clock,
             set_clock=self._set_clock,
@@ -102,6 +111,11 @@ class Service:
     def control_url(self) -> str:
         return f"{self.origin}/control"
 
+    @property
+    def dns_resolvers(self) -> list[str]:
+        """Where the DNS of the account's domains is answered, as `host:port`."""
+        return self._resolvers.addresses
+
     def now(self) -> float:
         return self._clock.at(time.time())
 
@@ -123,6 +137,7 @@ class Service:
         if created and scenarios.load(self._options.scenario).account != "huge":
             self._first_day = await self._storage.copy()
         await self._restore()
+        await exits.enter_async_context(self._resolvers)
         exits.push_async_callback(self._keep_clock, speed=0.0)
         self.origin = await exits.enter_async_context(serving(self.app, listener, name="sandbox-service"))
         await exits.enter_async_context(_running(self._run_simulation(), name="sandbox-simulation"))
@@ -145,6 +160,10 @@ class Service:
             clock = Clock(real=time.time(), virtual=virtual, speed=self._options.speed)
             await self._storage.write(simulation.set_clock, clock)
         self._clock = clock
+        await self._start_zones()
+
+    async def _start_zones(self) -> None:
+        await self._storage.read(scheduled_dns.start_zones, self._zones)
 
     async def _read_clock(self) -> Clock:
         if self._storage.shared:
@@ -183,6 +202,7 @@ class Service:
         self._simulation.start_over()
         self.state.totals = Totals()
         self.state.keys = await self._storage.read(simulation.live_keys)
+        await self._start_zones()
 
     async def _run_simulation(self) -> None:
         kept = time.monotonic()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests import network_log
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import ROOT, Demo, headless_demo
 from tests.processes import left_of
@@ -67,6 +68,18 @@ def test_a_short_demo_loses_nothing_says_so_and_leaves_nothing(
     )
     assert left_of(demo.family, seconds=0) == []
     assert list(state.iterdir()) == []
+
+
+def test_nothing_of_the_demo_leaves_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text(network_log.WRITE_ADDRESSES)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
+    monkeypatch.setenv(network_log.VARIABLE, str(tmp_path / "addresses"))
+    with headless_demo("--for", "15") as demo:
+        code, out = demo.wait_for_exit()
+    assert code == 0, out
+    sent_to = network_log.addresses(tmp_path / "addresses")
+    assert sent_to
+    assert [one for one in sent_to if not network_log.stays(one[0])] == []
 
 
 def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:

@@ -8,6 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import dns.message
+import dns.query
+import dns.rcode
 import psutil
 import pytest
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
@@ -221,7 +224,26 @@ def test_the_service_passes_time_when_asked(outreach_service: Service) -> None:
     outreach_service.advance(86_400)
     after = outreach_service.control("time")
     assert before != after
-    assert set(outreach_service.environment) == {"OUTREACH_BASE_URL", "OUTREACH_API_KEY"}
+    assert set(outreach_service.environment) == {
+        "OUTREACH_BASE_URL",
+        "OUTREACH_API_KEY",
+        "OUTREACH_DNS_RESOLVERS",
+    }
+
+
+def test_the_service_breaks_its_dns_when_asked(outreach_service: Service) -> None:
+    outreach_service.change_dns("useacme.example", "no_dmarc")
+    outreach_service.fail_dns("servfail", name="getacme.example", times=1)
+    host, _, port = outreach_service.dns_resolvers[1].partition(":")
+
+    def ask(name: str) -> dns.message.Message:
+        return dns.query.udp(dns.message.make_query(name, "TXT"), host, port=int(port), timeout=5)
+
+    assert ask("_dmarc.useacme.example").rcode() == dns.rcode.NXDOMAIN
+    assert ask("_dmarc.getacme.example").rcode() == dns.rcode.SERVFAIL
+    assert ask("_dmarc.getacme.example").answer
+    outreach_service.reset()
+    assert ask("_dmarc.useacme.example").answer
 
 
 def test_two_bots_share_a_workspace(slack_standin: Slack) -> None:

@@ -17,6 +17,7 @@ KEYS = {
     "base_url",
     "api_keys",
     "control_url",
+    "dns_resolvers",
     "slack_page",
     "slack_api_url",
     "slack_bot_token",

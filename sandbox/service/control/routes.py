@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, FastAPI, Query
+from fastapi import APIRouter, FastAPI, Query
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sandbox.service.base.clock import Clock, stamp
+from sandbox.service.base.clock import stamp
 from sandbox.service.base.errors import ApiError, BadRequest, Json, NotFound, refuse
 from sandbox.service.base.ids import decode
 from sandbox.service.base.schema import domains, workspaces
 from sandbox.service.campaign import simulation
 from sandbox.service.campaign.triggered_events import EventRequest, trigger
 from sandbox.service.control import inspection
+from sandbox.service.control.control import Body, Control, Controlled
+from sandbox.service.control.dns_routes import add_dns_routes
 from sandbox.service.v1.dialect import Dialect
 from sandbox.service.v1.docs_page import add_docs_page
 from sandbox.service.v1.faults import Fault
 from sandbox.service.v1.schemas import EventKind
-from sandbox.service.v1.state import ApiState
-from sandbox.service.webhooks.sender import DeliverySender
 
 _DESCRIPTION = """Settings for tests and demos. They are outside of `/v1` and ask for no key: the sandbox listens on
 loopback alone. Settings other than time, events and keys apply to the process that receives the request, not to others on its database."""
@@ -38,23 +36,7 @@ loopback alone. Settings other than time, events and keys apply to the process t
 _EVENTS_AT_ONCE = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Control:
-    """What the control API changes."""
-
-    state: ApiState
-    sender: DeliverySender
-    clock: Callable[[], Awaitable[Clock]]
-    set_clock: Callable[[Clock], Awaitable[int]]
-    start_over: Callable[[], Awaitable[None]]
-    seed: int
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class TimeChange(_Body):
+class TimeChange(Body):
     """How the service's time goes on."""
 
     advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0, description="Seconds to advance.")
@@ -63,7 +45,7 @@ class TimeChange(_Body):
     )
 
 
-class EventBody(_Body):
+class EventBody(Body):
     """An event on demand."""
 
     workspace: str = "acme"
@@ -78,13 +60,13 @@ class EventBody(_Body):
     payload: dict[str, Any] = Field(default_factory=dict, description="Overrides members of the payload.")
 
 
-class LimiterChange(_Body):
+class LimiterChange(Body):
     """The form of the rate limit."""
 
     form: Literal["fixed", "sliding", "bucket", "off"]
 
 
-class KeyChange(_Body):
+class KeyChange(Body):
     """A key to issue or to revoke."""
 
     workspace: str = "acme"
@@ -93,21 +75,13 @@ class KeyChange(_Body):
     )
 
 
-class Reset(_Body):
+class Reset(Body):
     """How much is reset."""
 
     everything: bool = Field(
         default=False,
         description="Also reset the account and its clock to their creation, and delete subscriptions.",
     )
-
-
-async def _control(request: Request) -> Control:
-    control: Control = request.scope["control"]
-    return control
-
-
-Controlled = Annotated[Control, Depends(_control)]
 
 
 @cache
@@ -131,6 +105,7 @@ def create_control() -> FastAPI:
     _add_event_routes(router)
     _add_setting_routes(router)
     _add_delivery_routes(router)
+    add_dns_routes(router)
     app.include_router(router)
     add_docs_page(app, "/control/docs", source=str(app.openapi_url))
     app.add_exception_handler(ApiError, refuse)
@@ -149,7 +124,7 @@ def _add_state_routes(router: APIRouter) -> None:
     @router.get("")
     async def index() -> dict[str, str]:
         """What there is."""
-        names = "docs state time events faults limiter dialect keys subscriptions deliveries history summary reset"
+        names = "docs state time events dns faults limiter dialect keys subscriptions deliveries history summary reset"
         return {name: f"/control/{name}" for name in names.split()}
 
     @router.get("/state")
@@ -304,6 +279,8 @@ def _add_setting_routes(router: APIRouter) -> None:
         if change is not None and change.everything:
             await control.start_over()
         control.state.reset()
+        control.zones.reset()
+        control.resolvers.reset()
         return {"status": "reset"}
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from sandbox import SCENARIOS
 from sandbox.service.campaign.account_plans import BELIEVABLE, EMPTY, GLOBEX, AccountPlan, HostName
 from sandbox.service.campaign.rules import NORMAL, Conditions
+from sandbox.service.dns.zones import Change
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
@@ -56,6 +57,15 @@ class Period(_Entry):
     domains: frozenset[DomainRef] = frozenset()
 
 
+class DnsPeriod(_Entry):
+    """A time during which a domain's zone is different; without an end, until somebody repairs it."""
+
+    start: Seconds = Field(alias="from")
+    end: Seconds | None = Field(default=None, alias="to")
+    domain: DomainRef
+    change: Change
+
+
 class Scenario(_Entry):
     """One scenario file; once read, an event that happens several times is several, and domains are numbers."""
 
@@ -66,6 +76,7 @@ class Scenario(_Entry):
     texts: Literal["usual", "hostile"] = "usual"
     events: list[ScheduledEvent] = Field(default=[], alias="event")
     periods: list[Period] = Field(default=[], alias="period")
+    dns: list[DnsPeriod] = []
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -82,6 +93,7 @@ class Scenario(_Entry):
         ]
         named += [(one.domain, "domain", domains) for one in self.events if one.domain]
         named += [(domain, "domain", domains) for one in self.periods for domain in one.domains]
+        named += [(one.domain, "domain", domains) for one in self.dns]
         for name, what, known in named:
             if isinstance(name, str) and name not in known:
                 raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
@@ -95,6 +107,7 @@ class Scenario(_Entry):
             one.model_copy(update={"domains": frozenset(self._number_of(name) for name in one.domains)})
             for one in self.periods
         ]
+        self.dns[:] = [one.model_copy(update={"domain": self._number_of(one.domain)}) for one in self.dns]
         return self
 
     @property

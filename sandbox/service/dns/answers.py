@@ -1,0 +1,135 @@
+"""A query to a response: the zones as DNS messages."""
+
+from __future__ import annotations
+
+import copy
+
+import dns.exception
+import dns.flags
+import dns.message
+import dns.name
+import dns.opcode
+import dns.rcode
+import dns.rdata
+import dns.rdataclass
+import dns.rdatatype
+import dns.rdtypes.ANY.TXT
+import dns.rrset
+
+from sandbox.service.dns.account_zones import AccountZones
+
+UDP_BYTES = 1_232
+"""What a response over UDP may take, whatever the client has room for: it isn't fragmented (DNS Flag Day 2020)."""
+TCP_BYTES = 65_535
+_ALIASES = 16
+"""Of one answer; a loop is sent as far as this."""
+
+
+def question_of(wire: bytes) -> dns.message.QueryMessage | None:
+    """The query in a datagram or message; None if it isn't one."""
+    try:
+        query = dns.message.from_wire(wire)
+    except (dns.exception.DNSException, ValueError):
+        return None
+    is_query = isinstance(query, dns.message.QueryMessage) and not query.flags & dns.flags.QR
+    return query if is_query and len(query.question) == 1 else None  # type: ignore[return-value]
+
+
+def name_of(query: dns.message.Message) -> str:
+    """The name that is asked for, in lower case and without the final dot."""
+    return query.question[0].name.to_text(omit_final_dot=True).lower()
+
+
+def type_of(query: dns.message.Message) -> str:
+    return dns.rdatatype.to_text(query.question[0].rdtype)
+
+
+def respond(query: dns.message.QueryMessage, zones: AccountZones) -> dns.message.Message:
+    """What a resolver answers to a query without any fault."""
+    response = dns.message.make_response(query, recursion_available=True)
+    name, kind = name_of(query), type_of(query)
+    if query.opcode() != dns.opcode.QUERY or query.question[0].rdclass != dns.rdataclass.IN:
+        response.set_rcode(dns.rcode.NOTIMP)
+        return response
+    if not zones.knows(name):
+        response.set_rcode(dns.rcode.REFUSED)
+        return response
+    for _ in range(_ALIASES):
+        alias = zones.find(name, "CNAME")
+        if not alias or kind == "CNAME":
+            break
+        _add(response.answer, name, "CNAME", alias, ttl=zones.ttl)
+        name = alias[0].decode().rstrip(".")
+    values = zones.find(name, kind)
+    if values:
+        _add(response.answer, name, kind, values, ttl=zones.ttl)
+        return response
+    if values is None:
+        response.set_rcode(dns.rcode.NXDOMAIN)
+    # The zone's SOA says for how long the absence holds (RFC 2308).
+    apex = zones.apex(name)
+    soa = zones.find(apex, "SOA") or [
+        b"ns1.dns-host.example. hostmaster.dns-host.example. 1 7200 900 1209600 300"
+    ]
+    _add(response.authority, apex, "SOA", soa, ttl=zones.ttl)
+    return response
+
+
+def _add(section: list[dns.rrset.RRset], name: str, kind: str, values: list[bytes], *, ttl: int) -> None:
+    rdtype = dns.rdatatype.from_text(kind)
+    # A loop of aliases comes by the same name again: it's one set.
+    if any(one.name == dns.name.from_text(name) and one.rdtype == rdtype for one in section):
+        return
+    rrset = dns.rrset.RRset(dns.name.from_text(name), dns.rdataclass.IN, rdtype)
+    rrset.update_ttl(ttl)
+    for value in values:
+        rrset.add(_rdata(rdtype, value))
+    section.append(rrset)
+
+
+def _rdata(rdtype: dns.rdatatype.RdataType, value: bytes) -> dns.rdata.Rdata:
+    if rdtype == dns.rdatatype.TXT:
+        strings = [value[start : start + 255] for start in range(0, len(value), 255)] or [b""]
+        return dns.rdtypes.ANY.TXT.TXT(dns.rdataclass.IN, rdtype, strings)
+    return dns.rdata.from_text(dns.rdataclass.IN, rdtype, value.decode())
+
+
+def failed(response: dns.message.Message, rcode: str) -> dns.message.Message:
+    """The same without records, and with a code like `servfail`."""
+    empty = _emptied(response)
+    empty.set_rcode(dns.rcode.from_text(rcode))
+    return empty
+
+
+def truncated(response: dns.message.Message) -> dns.message.Message:
+    """The same without records: there is room only over TCP."""
+    empty = _emptied(response)
+    empty.flags |= dns.flags.TC
+    return empty
+
+
+def forged(response: dns.message.Message) -> dns.message.Message:
+    """What somebody sends who guesses the id: another one, and no records."""
+    empty = _emptied(response)
+    empty.id = (response.id + 1) % 65_536
+    return empty
+
+
+def _emptied(response: dns.message.Message) -> dns.message.Message:
+    empty = copy.copy(response)
+    empty.sections = [response.question, [], [], []]
+    return empty
+
+
+def wrong_value(kind: str, value: str) -> str | None:
+    """What is wrong with a value of a record; None if nothing is."""
+    try:
+        _rdata(dns.rdatatype.from_text(kind), value.encode())
+    except (dns.exception.DNSException, ValueError) as error:
+        return str(error)
+    return None
+
+
+def wire_of(response: dns.message.Message, *, size: int) -> bytes:
+    """The message in at most so many bytes: what doesn't fit is marked as truncated."""
+    return response.to_wire(max_size=size, prefer_truncation=True)

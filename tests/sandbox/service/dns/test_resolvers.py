@@ -1,0 +1,287 @@
+"""The resolvers of the sandbox: good zones by default, changes and faults on demand, nothing of anybody else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import dns.asyncquery
+import dns.exception
+import dns.flags
+import dns.message
+import dns.query
+import dns.rcode
+import dns.rdatatype
+import httpx
+import pytest
+
+from sandbox.service import Service
+from sandbox.service.base.clock import MINUTE
+from sandbox.service.dns.zones import CHANGES
+from tests.sandbox.service.conftest import MONDAY, SMALL
+
+GOOGLE, MICROSOFT = "getacme.example", "useacme.example"
+"""The first and the second domain of the account."""
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[Service]:
+    async with Service(scenario=SMALL, speed=0, now=MONDAY) as service:
+        yield service
+
+
+@pytest.fixture
+async def act(service: Service) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(verify=False, base_url=f"{service.control_url}/dns") as client:
+        yield client
+
+
+async def ask(
+    service: Service,
+    name: str,
+    kind: str = "TXT",
+    *,
+    resolver: int = 1,
+    over: Any = None,
+    seconds: float = 5.0,
+) -> dns.message.Message:
+    """One query, over UDP and where that is truncated over TCP, as resolver libraries do it."""
+    host, _, port = service.dns_resolvers[resolver - 1].partition(":")
+    query = dns.message.make_query(name, kind, use_edns=True, payload=4_096)
+    response: dns.message.Message
+    if over is not None:
+        response = await over(query, host, port=int(port), timeout=seconds)
+    else:
+        response, _ = await dns.asyncquery.udp_with_fallback(query, host, port=int(port), timeout=seconds)
+    return response
+
+
+def texts(response: dns.message.Message) -> list[bytes]:
+    return [
+        b"".join(rdata.strings)
+        for rrset in response.answer
+        if rrset.rdtype == dns.rdatatype.TXT
+        for rdata in rrset
+    ]
+
+
+def values(response: dns.message.Message) -> list[str]:
+    return [rdata.to_text() for rrset in response.answer for rdata in rrset]
+
+
+async def policies(service: Service, domain: str) -> list[bytes]:
+    return [text for text in texts(await ask(service, domain)) if text.startswith(b"v=spf1")]
+
+
+async def test_every_zone_is_good_at_first(service: Service) -> None:
+    for domain, include, selector in (
+        (GOOGLE, "_spf.google.com", "google"),
+        (MICROSOFT, "spf.protection.outlook.com", "selector1"),
+    ):
+        [policy] = await policies(service, domain)
+        assert f"include:{include}".encode() in policy
+        assert [text[:6] for text in texts(await ask(service, include))] == [b"v=spf1"]
+        assert texts(await ask(service, f"_dmarc.{domain}")) == [
+            f"v=DMARC1; p=quarantine; rua=mailto:dmarc@{domain}".encode()
+        ]
+        [key] = texts(await ask(service, f"{selector}._domainkey.{domain}"))
+        assert key.startswith(b"v=DKIM1; k=rsa; p=MIIBIjAN")
+        [mx] = values(await ask(service, domain, "MX"))
+        assert values(await ask(service, mx.split()[1], "A"))
+        assert len(values(await ask(service, domain, "NS"))) == 2
+        assert "ns1.dns-host.example." in values(await ask(service, domain, "SOA"))[0]
+
+
+async def test_both_resolvers_answer_over_udp_and_tcp(service: Service) -> None:
+    for resolver in (1, 2):
+        for over in (dns.asyncquery.udp, dns.asyncquery.tcp):
+            assert texts(await ask(service, f"_dmarc.{GOOGLE}", resolver=resolver, over=over))
+
+
+async def test_what_is_nobodys_of_the_account_is_refused_or_does_not_exist(service: Service) -> None:
+    assert (await ask(service, "slack.com")).rcode() == dns.rcode.REFUSED
+    absent = await ask(service, f"nobody.{GOOGLE}")
+    assert (absent.rcode(), absent.authority[0].rdtype) == (dns.rcode.NXDOMAIN, dns.rdatatype.SOA)
+    empty = await ask(service, f"_domainkey.{GOOGLE}")
+    assert (empty.rcode(), empty.answer) == (dns.rcode.NOERROR, [])
+
+
+async def test_the_crisis_breaks_three_zones_before_their_domains_are_paused() -> None:
+    broken = {"useacme.example": "second_spf", "getacme.example": "no_dkim", "helloacme.example": "no_dmarc"}
+    paused: dict[str, list[str]] = {}
+    async with (
+        Service(scenario="deliverability-crisis", speed=0, now=MONDAY) as service,
+        httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=60) as control,
+    ):
+        for _ in range(36):
+            answer = await control.post("/time", json={"advance": 15 * MINUTE})
+            assert answer.status_code == 200
+            shown = {one["name"]: one["changes"] for one in (await control.get("/dns")).json()["domains"]}
+            for domain in (await control.get("/state")).json()["domains"]:
+                if domain["state"] == "paused":
+                    paused.setdefault(domain["name"], shown[domain["name"]])
+        assert len(paused) >= 4
+        assert {name: changes for name, changes in paused.items() if changes} == {
+            name: [change] for name, change in broken.items()
+        }
+        assert len(await policies(service, "useacme.example")) == 2
+        assert (await ask(service, "google._domainkey.getacme.example")).rcode() == dns.rcode.NXDOMAIN
+        assert texts(await ask(service, "_dmarc.helloacme.example")) == []
+
+
+async def test_a_repaired_zone_is_good_again_and_its_serial_rises(
+    service: Service, act: httpx.AsyncClient
+) -> None:
+    async def serial() -> int:
+        return int(values(await ask(service, GOOGLE, "SOA"))[0].split()[2])
+
+    first = await serial()
+    await act.post("/changes", json={"domain": GOOGLE, "change": "second_spf"})
+    second = await serial()
+    assert len(await policies(service, GOOGLE)) == 2
+    await act.request("DELETE", "/changes", params={"domain": GOOGLE})
+    assert len(await policies(service, GOOGLE)) == 1
+    assert first < second < await serial()
+
+
+@pytest.mark.parametrize("domain", [GOOGLE, MICROSOFT])
+async def test_each_change_shows_in_the_zone_and_is_answered(
+    service: Service, act: httpx.AsyncClient, domain: str
+) -> None:
+    async def zone() -> dict[tuple[str, str], list[str]]:
+        found = (await act.get("/records", params={"domain": domain})).json()["data"]
+        return {(one["name"], one["type"]): one["values"] for one in found if one["type"] != "SOA"}
+
+    names = [(domain, "TXT"), (domain, "MX"), (domain, "NS"), (f"_dmarc.{domain}", "TXT")]
+    names += [(f"{selector}._domainkey.{domain}", "TXT") for selector in ("google", "selector1", "x")]
+
+    async def answered() -> list[tuple[int, list[str]]]:
+        found = [await ask(service, name, kind) for name, kind in names]
+        return [(one.rcode(), sorted(values(one))) for one in found]
+
+    before, shown = await answered(), await zone()
+    for change in CHANGES:
+        assert (await act.post("/changes", json={"domain": domain, "change": change})).status_code == 201
+        assert (change, await zone()) != (change, shown)
+        assert (change, await answered()) != (change, before)
+        await act.delete("/changes", params={"domain": domain})
+        assert (await answered(), await zone()) == (before, shown)
+
+
+async def test_records_of_64_kb_arrive_whole_over_tcp(service: Service, act: httpx.AsyncClient) -> None:
+    await act.post("/changes", json={"domain": GOOGLE, "change": "huge_record"})
+    host, _, port = service.dns_resolvers[0].partition(":")
+    query = dns.message.make_query(GOOGLE, "TXT", use_edns=True, payload=4_096)
+    over_udp = await dns.asyncquery.udp(query, host, port=int(port), timeout=5)
+    assert over_udp.flags & dns.flags.TC
+    assert max(map(len, texts(await ask(service, GOOGLE)))) == 60_000
+
+
+async def test_any_record_can_be_set_and_put_back(service: Service, act: httpx.AsyncClient) -> None:
+    own = {"name": "s1._domainkey.getacme.example", "type": "TXT", "values": ["v=DKIM1; p=Zm9v", "ü"]}
+    assert (await act.put("/records", json=own)).status_code == 200
+    assert sorted(texts(await ask(service, str(own["name"])))) == [b"v=DKIM1; p=Zm9v", "ü".encode()]
+    await act.put("/records", json={**own, "values": None})
+    assert (await ask(service, str(own["name"]))).rcode() == dns.rcode.NXDOMAIN
+    wrong = await act.put("/records", json={"name": GOOGLE, "type": "MX", "values": ["mail"]})
+    assert (wrong.status_code, wrong.json()["error"]["field"]) == (400, "values")
+
+
+async def test_a_domain_that_is_not_the_accounts_is_named(act: httpx.AsyncClient) -> None:
+    for answer in (
+        await act.post("/changes", json={"domain": "nobody.example", "change": "no_spf"}),
+        await act.get("/records", params={"domain": "nobody.example"}),
+    ):
+        assert (answer.status_code, answer.json()["error"]["field"]) == (400, "domain")
+
+
+@pytest.mark.parametrize(
+    ("kind", "rcode"), [("servfail", "SERVFAIL"), ("refused", "REFUSED"), ("nxdomain", "NXDOMAIN")]
+)
+async def test_a_resolver_fails_as_often_as_it_was_told_to(
+    service: Service, act: httpx.AsyncClient, kind: str, rcode: str
+) -> None:
+    await act.post("/faults", json={"kind": kind, "name": GOOGLE, "type": "TXT", "resolver": 1, "times": 1})
+    assert (await ask(service, MICROSOFT)).rcode() == dns.rcode.NOERROR
+    assert (await ask(service, GOOGLE, "MX")).rcode() == dns.rcode.NOERROR
+    assert (await ask(service, GOOGLE, resolver=2)).rcode() == dns.rcode.NOERROR
+    assert dns.rcode.to_text((await ask(service, f"_dmarc.{GOOGLE}")).rcode()) == rcode
+    assert (await ask(service, f"_dmarc.{GOOGLE}")).rcode() == dns.rcode.NOERROR
+
+
+async def test_silence_garbage_and_halves_are_no_answer(service: Service, act: httpx.AsyncClient) -> None:
+    for kind in ("timeout", "garbage", "cut"):
+        await act.post("/faults", json={"kind": kind})
+        for over in (dns.asyncquery.udp, dns.asyncquery.tcp):
+            with pytest.raises((dns.exception.DNSException, EOFError, OSError)):
+                await ask(service, GOOGLE, over=over, seconds=0.3)
+        await act.delete("/faults")
+
+
+async def test_a_truncated_answer_is_whole_over_tcp_and_a_drip_never_is(
+    service: Service, act: httpx.AsyncClient
+) -> None:
+    await act.post("/faults", json={"kind": "truncated", "times": 2})
+    assert await policies(service, GOOGLE)
+    await act.post("/faults", json={"kind": "drip"})
+    with pytest.raises(dns.exception.Timeout):
+        await ask(service, GOOGLE, seconds=0.5)
+
+
+async def test_a_forged_answer_comes_before_the_true_one(service: Service, act: httpx.AsyncClient) -> None:
+    await act.post("/faults", json={"kind": "forged_id"})
+    with pytest.raises(dns.query.BadResponse):
+        await ask(service, GOOGLE, over=dns.asyncquery.udp)
+    host, _, port = service.dns_resolvers[0].partition(":")
+    query = dns.message.make_query(GOOGLE, "TXT")
+    true = await dns.asyncquery.udp(query, host, port=int(port), timeout=5, ignore_errors=True)
+    assert texts(true)
+
+
+async def test_a_slow_answer_is_a_true_one(service: Service, act: httpx.AsyncClient) -> None:
+    await act.post("/faults", json={"delay": 0.2})
+    with pytest.raises(dns.exception.Timeout):
+        await ask(service, GOOGLE, seconds=0.05)
+    assert await policies(service, GOOGLE)
+
+
+async def test_queries_are_listed_and_reset_forgets_them_with_all_changes(
+    service: Service, act: httpx.AsyncClient
+) -> None:
+    await act.post("/changes", json={"domain": GOOGLE, "change": "gone"})
+    await act.post("/faults", json={"kind": "servfail", "resolver": 2})
+    assert (await ask(service, GOOGLE, "MX", resolver=1)).rcode() == dns.rcode.NXDOMAIN
+    [query] = (await act.get("/queries")).json()["data"]
+    assert (query["resolver"], query["transport"], query["name"], query["type"]) == (1, "udp", GOOGLE, "MX")
+    async with httpx.AsyncClient(verify=False, base_url=service.control_url) as control:
+        await control.post("/reset")
+        shown = (await control.get("/dns")).json()
+    assert (shown["queries"], shown["faults"]) == (0, [])
+    assert await policies(service, GOOGLE)
+
+
+async def test_what_is_no_query_is_not_answered(service: Service) -> None:
+    host, _, port = service.dns_resolvers[0].partition(":")
+    loop = asyncio.get_running_loop()
+    answers, answered = list[bytes](), asyncio.Event()
+
+    class Sender(asyncio.DatagramProtocol):
+        def datagram_received(self, data: bytes, addr: object) -> None:
+            answers.append(data)
+            answered.set()
+
+    transport, _ = await loop.create_datagram_endpoint(Sender, remote_addr=(host, int(port)))
+    response = dns.message.make_response(dns.message.make_query(GOOGLE, "TXT"))
+    for wire in (b"", b"\x00", bytes(range(256)), response.to_wire()):
+        transport.sendto(wire)
+    transport.sendto(dns.message.make_query(GOOGLE, "MX").to_wire())
+    await asyncio.wait_for(answered.wait(), 5)
+    transport.close()
+    assert len(answers) == 1
+
+
+async def test_records_are_cached_for_five_minutes_of_service_time() -> None:
+    for speed, ttl in ((0.0, 300), (60.0, 5), (43_200.0, 1)):
+        async with Service(scenario=SMALL, speed=speed, now=MONDAY) as service:
+            assert (await ask(service, GOOGLE)).answer[0].ttl == ttl
