@@ -112,7 +112,8 @@ def events_table() -> str:
     rows = ["| event | means | without a subscription |", "|---|---|---|"]
     for kind in sorted(EVENTS.values(), key=lambda one: not one.at_once):
         many = "; many at once are one spike card" if kind.spike_advice else ""
-        posted = "a card in the alert channel, at once" if kind.at_once else f"counted in the digest{many}"
+        counted = f"counted in the digest{many}" if not kind.own else "shown with the domain"
+        posted = "a card in the alert channel, at once" if kind.at_once else counted
         rows.append(f"| `{kind.name}` | {kind.meaning} | {posted} |")
     return "\n".join(rows)
 

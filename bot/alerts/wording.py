@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 from bot.alerts.model import Alert
+from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.arguments import clip
 from shared.domain.card import Fact
@@ -75,5 +76,6 @@ def day_of(text: str) -> date | None:
 
 def footer(alert: Alert) -> str:
     repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
-    late = "found by polling because its delivery never arrived" if alert.found else ""
+    found_late = alert.found and not kind_of(alert.event.kind).own
+    late = "found by polling because its delivery never arrived" if found_late else ""
     return " · ".join(filter(None, (alert.workspace, late, repeated)))

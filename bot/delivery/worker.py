@@ -34,6 +34,7 @@ from bot.store.queue.leases import (
 from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.routing import Decide, Decision, PendingDelivery
 from bot.telemetry import metrics
+from shared.api.event_kinds import kind_of
 from shared.api.http.rate_wait import boot_time
 from shared.domain.records import RecordsUnavailable
 
@@ -258,7 +259,8 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
         metrics.REPEATS.labels(pending.workspace).inc()
         return
     # Event names from the sender are not used as a label: labels stay in memory for good.
-    kind = "found late" if pending.found else "unreadable" if decision.problem else decision.kind
+    found_late = pending.found and not kind_of(decision.kind).own
+    kind = "found late" if found_late else "unreadable" if decision.problem else decision.kind
     metrics.EVENTS.labels(pending.workspace, kind).inc()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 
 import structlog
@@ -32,6 +32,8 @@ DAYS_READ_AT_ONCE = 10
 log = structlog.get_logger("guardrails")
 Learn = Callable[[str, Sequence[CountSample]], None]
 Statuses = Callable[[str, Sequence[Campaign], float], None]
+Watch = Callable[[str, Sequence[Inbox]], Awaitable[None]]
+"""Takes note of a workspace's inboxes."""
 
 
 class GuardrailSampler:
@@ -45,9 +47,10 @@ class GuardrailSampler:
         *,
         learn: Learn,
         saw: Statuses,
+        watch: Watch | None = None,
     ) -> None:
         self._store, self._contexts, self._histories = store, contexts, histories
-        self._learn, self._saw = learn, saw
+        self._learn, self._saw, self._watch = learn, saw, watch
         self._written: dict[tuple[str, str, str, int], tuple[object, ...]] = {}
 
     async def sample(self) -> None:
@@ -58,6 +61,8 @@ class GuardrailSampler:
         client = self._contexts.clients[workspace]
         try:
             sequences, inboxes = await asyncio.gather(client.list_sequences(), client.list_inboxes())
+            if self._watch:
+                await self._watch(workspace, inboxes)
             now = self._store.database.clock()
             today = service_day(client, now=moment(now))
             found = await self._day(client, today, sequences, inboxes, at=now)

@@ -13,6 +13,7 @@ import structlog
 from bot.commands.context import CommandContexts
 from bot.jobs import (
     digests,
+    domain_checks,
     guardrail_samples,
     guardrails,
     history_sampler,
@@ -25,6 +26,7 @@ from bot.jobs import (
 )
 from bot.jobs.auto_resume import AutoResume
 from bot.jobs.digests import Digests
+from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch, Permitted
 from bot.jobs.history_sampler import HistorySampler
@@ -87,13 +89,31 @@ def add_jobs(
     sampler = HistorySampler(contexts, histories)
     scheduler.every(history_sampler.EVERY, sampler.sample, name="history")
     guard = GuardrailWatch(store, contexts, planned=planned, permitted=permitted)
-    counting = GuardrailSampler(store, contexts, histories, learn=guard.learn, saw=guard.saw)
+    domains = _domain_checks(scheduler, store, settings, signals) if settings.dns.enabled else None
+    counting = GuardrailSampler(
+        store,
+        contexts,
+        histories,
+        learn=guard.learn,
+        saw=guard.saw,
+        watch=domains.watch if domains else None,
+    )
     scheduler.every(guardrails.EVERY, guard.check, name="guardrails")
     scheduler.every(guardrail_samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
     scheduler.every(guardrail_samples.EVERY, guard.release_timers, name="guardrail timers")
     scheduler.every(REVIVE_SECONDS, partial(_revive, store), name="revive")
     scheduler.every(PRUNE_SECONDS, partial(_prune, store, contexts.settings), name="retention")
     scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
+
+
+def _domain_checks(
+    scheduler: JobScheduler, store: Store, settings: Settings, signals: DeliverySignals
+) -> DomainChecks:
+    checks = DomainChecks(
+        store, settings.routes, settings.dns, stored=signals.stored, changed=signals.changed
+    )
+    scheduler.every(domain_checks.EVERY, checks.check, name="domain checks")
+    return checks
 
 
 async def _revive(store: Store) -> None:

@@ -228,14 +228,15 @@ def _address(url: str | None) -> str:
 
 def _kinds(events: Sequence[str]) -> tuple[EventKind, ...]:
     known: dict[str, EventKind] = {kind: kind for kind in EVENT_KINDS}
+    words = {word: known[name] for word, name in NAME_OF.items() if name in known}
     for event in events:
-        if event not in NAME_OF:
-            near = get_close_matches(event, NAME_OF, n=1)
+        if event not in words:
+            near = get_close_matches(event, words, n=1)
             hint = (
                 f"did you mean {near[0]}?" if near else f"choose from: {', '.join(map(word_of, EVENT_KINDS))}"
             )
             raise exit_codes.WrongUsage(f"unknown event “{event}”; {hint}")
-    return tuple(known[kind] for kind in dict.fromkeys(map(NAME_OF.__getitem__, events))) or EVENT_KINDS
+    return tuple(dict.fromkeys(map(words.__getitem__, events))) or EVENT_KINDS
 
 
 def _must_be_new(kept: Sequence[Subscription], url: str, *, insisted: bool) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of events that the service delivers, one entry each. Pure, without imports of the program."""
+"""The kinds of events, one entry each: those that the service delivers, and those that the bot notices itself. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-INTERESTED, PAUSED = "reply.interested", "domain.paused"
+INTERESTED, PAUSED, DNS = "reply.interested", "domain.paused", "domain.dns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +24,15 @@ class KindOfEvent:
     """What commands call it, beside its name: the one that they write first."""
     title: str = ""
     """What a brief card calls it; empty: the label."""
-    card: Literal["brief", "reply", "paused domain"] = "brief"
+    card: Literal["brief", "reply", "paused domain", "dns"] = "brief"
     tone: Literal["info", "warn", "unknown"] = "info"
     """Of a brief card."""
     offers: Literal["", "removal", "reminder"] = ""
     """What a brief card offers besides the lead: to remove it, or to be reminded of its return."""
     lead_status: str = ""
     """Under which the service lists its lead from then on; empty: any."""
+    own: bool = False
+    """The bot notices it itself: the service delivers none, and its counts have none."""
     at_once: bool = False
     """It is posted to the alert channel without a subscription."""
     urgency: int = 0
@@ -125,8 +127,20 @@ _TABLE = (
         urgency=3,
         acknowledged=True,
     ),
+    KindOfEvent(
+        name=DNS,
+        meaning="the DNS of a sending domain broke, changed or recovered",
+        noun="DNS change",
+        label="DNS of a domain",
+        words=("dns",),
+        card="dns",
+        tone="warn",
+        own=True,
+        urgency=2,
+    ),
 )
 EVENTS: Mapping[str, KindOfEvent] = {one.name: one for one in _TABLE}
+DELIVERED = tuple(one.name for one in _TABLE if not one.own)
 POSTED_AT_ONCE = tuple(one.name for one in _TABLE if one.at_once)
 CLAIMABLE = tuple(one.name for one in _TABLE if one.claimable)
 ACKNOWLEDGED = tuple(one.name for one in _TABLE if one.acknowledged)

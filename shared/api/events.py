@@ -12,8 +12,8 @@ from typing import Any
 
 from .decoding import field_names
 from .decoding.fields import Reader
+from .event_kinds import EVENTS
 from .http.responses import parse_json
-from .models import EVENT_KINDS
 
 SIGNATURE_HEADER = "X-Service-Signature"
 
@@ -58,8 +58,8 @@ class Event:
 
     @property
     def is_known(self) -> bool:
-        """Whether the service documents this kind."""
-        return self.kind in EVENT_KINDS
+        """Whether the service documents this kind, or the bot made it."""
+        return self.kind in EVENTS
 
 
 def lead_value(event: Event, name: str) -> str:

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
-from .event_kinds import EVENTS
+from .event_kinds import DELIVERED
 
 T = TypeVar("T")
 
 LeadStatus = Literal["active", "replied", "interested", "bounced", "unsubscribed", "completed"]
 SequenceStatus = Literal["active", "paused"]
 InboxStatus = Literal["active", "warming", "resting"]
-EventKind = Literal[  # the names in `event_kinds`, for the type checkers of those who use the client
+EventKind = Literal[  # those of `event_kinds` that the service delivers, for the type checkers of those who use the client
     "lead.replied",
     "reply.interested",
     "reply.ooo",
@@ -32,7 +32,7 @@ Grouping = Literal["sequence", "step", "variant", "inbox"]
 LEAD_STATUSES: tuple[LeadStatus, ...] = get_args(LeadStatus)
 SEQUENCE_STATUSES: tuple[SequenceStatus, ...] = get_args(SequenceStatus)
 INBOX_STATUSES: tuple[InboxStatus, ...] = get_args(InboxStatus)
-EVENT_KINDS = cast("tuple[EventKind, ...]", tuple(EVENTS))
+EVENT_KINDS = cast("tuple[EventKind, ...]", DELIVERED)
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
 COUNTS = ("sends", "replies", "positive_replies", "meetings")
 

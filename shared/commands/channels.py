@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from shared.api.event_kinds import NAME_OF, word_of
-from shared.api.models import EVENT_KINDS
+from shared.api.event_kinds import EVENTS, NAME_OF, word_of
 from shared.commands import times
 from shared.commands.arguments import ArgumentError, Arguments, Words, clip, did_you_mean, none_left
 from shared.domain.wall_clock import Recurrence, parse_recurrence
@@ -79,7 +78,7 @@ class Unsubscribe(EventsInChannel):
     verb = "unsubscribe"
 
 
-_WORDS = tuple(map(word_of, EVENT_KINDS))
+_WORDS = tuple(map(word_of, EVENTS))
 _LONGEST = max(word.count("-") for word in NAME_OF) + 1
 """Words that name a kind together: `out of office replies`."""
 
@@ -104,10 +103,10 @@ def _kinds_at(words: Sequence[Word], start: int) -> tuple[tuple[str, ...], int]:
         if kind := NAME_OF.get(name):
             return (kind,), start + count
     if names[0] in {"all", "*"}:
-        return EVENT_KINDS, start + 1
+        return tuple(EVENTS), start + 1
     raise ArgumentError(
         f"“{clip(words[start].text)}” isn't an event.",
-        hint=did_you_mean(names[0], (*_WORDS, *EVENT_KINDS, "all")),
+        hint=did_you_mean(names[0], (*_WORDS, *EVENTS, "all")),
     )
 
 

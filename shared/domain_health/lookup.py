@@ -24,6 +24,7 @@ import dns.resolver
 from shared.domain_health.answers import MOST_QUESTIONS, Answer, Outcome, Question
 from shared.domain_health.checks import Scope, judge
 from shared.domain_health.dkim import SELECTORS
+from shared.domain_health.dmarc import organizational
 from shared.domain_health.following import Followed, confirm, follow, keys_to_expect, to_confirm
 from shared.domain_health.report import Check, CheckReport, DomainReport
 
@@ -150,6 +151,12 @@ def _text(record: object) -> bytes:
     return b"".join(strings) if strings is not None else str(record).encode("ascii", "replace")
 
 
+def resolvers_of(addresses: Sequence[str]) -> list[tuple[str, int]]:
+    """`127.0.0.1:53` and `[::1]:53`, as the settings write them, as addresses and ports."""
+    split = (one.rpartition(":") for one in addresses)
+    return [(address.strip("[]"), int(port)) for address, _, port in split]
+
+
 def system_resolvers() -> list[tuple[str, int]]:
     """The resolvers of this machine; none where it names none."""
     try:
@@ -206,6 +213,7 @@ class Lookup:
             keys=keys_to_expect(before, now),
             blocklists=self._blocklists,
         )
+        await asyncio.to_thread(organizational, domain)  # reads the list of suffixes, once
         if not self._resolvers:
             return Looked(followed=follow(domain, before, [CheckReport(check=one) for one in _MADE], now))
         first = _Visit(self._resolvers[0], self._pace)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shared.api.event_kinds import word_of
-from shared.api.models import EVENT_KINDS
+from shared.api.event_kinds import EVENTS, word_of
 from shared.commands import render
 from shared.commands.channels import HERE, Unsubscribe
 from shared.commands.result import Result
@@ -143,7 +142,7 @@ async def _cells(
 
 
 def _events(kinds: Sequence[str]) -> str:
-    return "all" if {*kinds} == {*EVENT_KINDS} or "*" in kinds else ", ".join(map(word_of, kinds))
+    return "all" if {*kinds} == {*EVENTS} or "*" in kinds else ", ".join(map(word_of, kinds))
 
 
 def _only(line: Line) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, tzinfo
 
+from shared.api.event_kinds import EVENTS
 from shared.api.http.rate_limit import Priority
-from shared.api.models import EVENT_KINDS
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.channels import Digest, InChannel, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.resolve import Resolved
@@ -167,7 +167,7 @@ async def _not_ended(arguments: Unsubscribe, context: CommandContext, channel: s
 
 
 def _meant(one: Subscription, arguments: Unsubscribe) -> bool:
-    if set(arguments.events) == set(EVENT_KINDS) and not arguments.sequence and not arguments.inbox:
+    if set(arguments.events) == set(EVENTS) and not arguments.sequence and not arguments.inbox:
         return True
     filters = ((one.sequence, arguments.sequence), (one.inbox, arguments.inbox))
     return one.event in arguments.events and all(

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
-from shared.api.models import EVENT_KINDS
+from shared.api.event_kinds import EVENTS
 from shared.commands.table import ALIASES, COMMANDS, Role
 from shared.domain.themes import NOTIFICATIONS, THEMES
 from shared.domain.wall_clock import find_zone, parse_time
@@ -295,7 +295,7 @@ Hours = Annotated[
 WorkHours = Annotated[
     str, _check(_are_quiet_hours, "are not working hours.", "Write them like 09:00-18:00, or off.")
 ]
-EventName = Annotated[str, _one_of((*EVENT_KINDS, "*"), "is not an event.")]
+EventName = Annotated[str, _one_of((*EVENTS, "*"), "is not an event.")]
 _NOBODY = ("is not a valid role member.", "Use ids of users (U…) or user groups (S…), or members.")
 Who = Annotated[str, _check(re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|members").fullmatch, *_NOBODY)]
 RoleOrWho = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -141,6 +141,41 @@ def first_whole_day(heard: float | None, *, since: float) -> float | None:
     return None if heard is None else max(since // DAY, -(-heard // DAY)) * DAY
 
 
+def update_subject(
+    tx: Transaction,
+    alert: str,
+    standing: str,
+    *,
+    note: PlannedPost | None = None,
+    recovered: bool = False,
+    held_until: Callable[[str], float | None] = lambda _channel: None,
+) -> bool:
+    """Store the state of an alert's subject; False: there is no such alert, or it has that state.
+
+    `held_until`: until when a note waits in a channel.
+    """
+    values: dict[str, Any] = {"standing": standing, "looked_at": tx.now}
+    if recovered:
+        values["recovered_at"] = tx.now
+    else:
+        values["shown"] = standing
+    if not tx.execute(_RECOVERED if recovered else _NEWS, {"alert": alert, **values}).rowcount:
+        return False
+    outbox.repaint(tx, [alert])
+    if note is not None:
+        cards = sa.select(posts.c.workspace, posts.c.channel)
+        for card in tx.execute(cards.where(posts.c.alert_id == alert, posts.c.kind == ALERT)).all():
+            in_channel = replace(
+                note,
+                channel=card.channel,
+                dedupe=f"{note.dedupe}:{card.channel}",
+                alert_id=alert,
+                held_until=held_until(card.channel),
+            )
+            outbox.plan(tx, in_channel, workspace=card.workspace)
+    return True
+
+
 class Subjects(Repository):
     """What open alerts are about."""
 
@@ -179,20 +214,7 @@ class Subjects(Repository):
         recovered: bool = False,
     ) -> bool:
         """Store its state; returns whether it is new, so that a note is posted in its cards' threads."""
-        values: dict[str, Any] = {"standing": standing, "looked_at": tx.now}
-        if recovered:
-            values["recovered_at"] = tx.now
-        else:
-            values["shown"] = standing
-        if not tx.execute(_RECOVERED if recovered else _NEWS, {"alert": alert, **values}).rowcount:
-            return False
-        outbox.repaint(tx, [alert])
-        if note is not None:
-            cards = sa.select(posts.c.workspace, posts.c.channel)
-            for card in tx.execute(cards.where(posts.c.alert_id == alert, posts.c.kind == ALERT)).all():
-                in_channel = replace(note, channel=card.channel, dedupe=f"{note.dedupe}:{card.channel}")
-                outbox.plan(tx, in_channel, workspace=card.workspace)
-        return True
+        return update_subject(tx, alert, standing, note=note, recovered=recovered)
 
     @reads
     def domain_events(

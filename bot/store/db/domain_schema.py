@@ -16,7 +16,7 @@ domains = sa.Table(  # one row per domain, leased to the process that checks it
     timestamp("checked_at"),
     text("report"),  # a DomainReport as JSON; empty: never checked
     text("broken"),  # the checks with a confirmed problem, separated by spaces
-    text("incident"),  # the alert of a problem that isn't over; empty: there is none
+    text("incident"),  # JSON: by workspace, the alert about problems that aren't over
 )
 sa.Index("ix_domains_due_at", domains.c.due_at)
 sa.Index("ix_domains_lease_until", domains.c.lease_until)

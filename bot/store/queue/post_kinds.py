@@ -39,6 +39,7 @@ DIRECT = "direct"
 UNFINISHED, UNACKNOWLEDGED = "unfinished", "unacknowledged"
 NOTE, ANSWER, STORM, SPIKE, TRACE = "note", "answer", "storm", "spike", "trace"
 TURN = "turn"
+DNS = "dns"
 
 _TABLE = (
     KindOfPost(
@@ -106,6 +107,9 @@ _TABLE = (
         settled_by="acknowledgement",
     ),
     KindOfPost(name="recovered", meaning="that a domain sends again, or is well", broadcast=True),
+    KindOfPost(
+        name=DNS, meaning="that the DNS of a domain broke further, changed or recovered", broadcast=True
+    ),
     KindOfPost(name=TRACE, meaning="what a person did with an alert"),
     KindOfPost(name=NOTE, meaning="what the bot did or noticed", in_order=True),
     KindOfPost(name="digest", meaning="the digest of a channel"),

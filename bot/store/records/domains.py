@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import sqlalchemy as sa
 
+from bot.store.alerts.subjects import update_subject
 from bot.store.db.domain_schema import changes, domains, senders
 from bot.store.db.engine import Repository, Transaction, portions, reads, writes
 from bot.store.db.schema import alerts
 from bot.store.queue import intake
-from bot.store.queue.intake import Arrival
+from bot.store.queue.intake import Arrival, alert_id
+from bot.store.queue.outbox import PlannedPost
 from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
@@ -32,10 +35,25 @@ class DueDomain:
     token: int
     report: DomainReport | None = None
     """How it stood before; None: it was never checked."""
-    incident: str = ""
-    """The alert of a problem that isn't over."""
+    incidents: Mapping[str, str] = field(default_factory=dict)
+    """The alert of each workspace about problems that aren't over."""
     workspaces: Sequence[str] = ()
     """Those that send from it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What the workspaces that send from a domain are told: on the card of its problem, or as a new event."""
+
+    body: bytes
+    """Of the event."""
+    standing: str
+    """How the domain stands now, for the card."""
+    note: PlannedPost
+    """What goes into the card's thread."""
+    recovered: bool = False
+    held_until: Callable[[str], float | None] = lambda _channel: None
+    """Until when a note waits in a channel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +64,16 @@ class Checked:
     due_at: float
     """When to look again."""
     changes: Sequence[DomainChange] = ()
-    events: Mapping[str, bytes] | None = None
-    """The body of the event of each workspace that is to be told."""
-    incident: str = ""
+    news: News | None = None
+
+
+_PAUSED_SINCE = sa.select(alerts.c.domain).where(
+    alerts.c.kind == sa.literal(PAUSED, literal_execute=True),
+    alerts.c.recovered_at.is_(None),
+    alerts.c.received_at > domains.c.checked_at,
+    alerts.c.domain == domains.c.domain,
+)
+"""That the service paused a domain after it was last checked."""
 
 
 class Domains(Repository):
@@ -78,16 +103,19 @@ class Domains(Repository):
             tx.execute(tx.insert_once(domains), [*rows])
         _hurry(tx, sorted(fallen & known.keys()))
 
+    @reads
+    def is_due(self, tx: Transaction) -> bool:
+        """Whether a domain is to be checked, and no process checks one: asked often, and mostly in vain."""
+        c = domains.c
+        if tx.scalar(sa.select(c.domain).where(c.lease_until > tx.now).limit(1)) is not None:
+            return False
+        due = sa.select(c.domain).where(sa.or_(c.due_at <= tx.now, _PAUSED_SINCE.exists())).limit(1)
+        return tx.scalar(due) is not None
+
     @writes
     def hurry_paused(self, tx: Transaction) -> None:
         """Make those due that the service paused since they were last checked."""
-        paused = sa.select(alerts.c.domain).where(
-            alerts.c.kind == sa.literal(PAUSED, literal_execute=True),
-            alerts.c.recovered_at.is_(None),
-            alerts.c.received_at > domains.c.checked_at,
-            alerts.c.domain == domains.c.domain,
-        )
-        late = sa.update(domains).where(domains.c.due_at > tx.now, paused.exists())
+        late = sa.update(domains).where(domains.c.due_at > tx.now, _PAUSED_SINCE.exists())
         tx.execute(late.values(due_at=tx.now))
 
     @writes
@@ -107,7 +135,7 @@ class Domains(Repository):
             domain=row.domain,
             token=row.token + 1,
             report=decode_report(row.report) if row.report else None,
-            incident=row.incident,
+            incidents=json.loads(row.incident) if row.incident else {},
             workspaces=tuple(tx.scalars(users.order_by(senders.c.workspace))),
         )
 
@@ -124,19 +152,19 @@ class Domains(Repository):
                 checked_at=tx.now,
                 report=encode_report(checked.report),
                 broken=" ".join(one.check for one in checked.report.problems),
-                incident=checked.incident,
             )
         )
         if not written.rowcount:
             return False
+        if checked.news:
+            incidents = _tell(tx, due, checked.news)
+            tx.execute(sa.update(domains).where(mine).values(incident=json.dumps(incidents)))
         rows = [
             {"domain": one.domain, "at": one.at.timestamp(), "change": encode_change(one)}
             for one in checked.changes
         ]
         if rows:
             tx.execute(sa.insert(changes), rows)
-        events = (checked.events or {}).items()
-        intake.store_own(tx, [Arrival(workspace=name, body=body, at=tx.now) for name, body in events])
         return True
 
     @reads
@@ -180,6 +208,24 @@ class Domains(Repository):
         tx.execute(sa.delete(senders).where(senders.c.seen_at < tx.now - FORGOTTEN_AFTER))
         tx.execute(sa.delete(domains).where(domains.c.domain.not_in(sa.select(senders.c.domain))))
         tx.execute(sa.delete(changes).where(changes.c.at < tx.now - changes_after))
+
+
+def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:
+    """Update the card of each workspace, or store an event where it has none; returns the incidents that go on."""
+    incidents: dict[str, str] = {}
+    new: list[Arrival] = []
+    for workspace in due.workspaces:
+        alert = due.incidents.get(workspace, "")
+        shown = alert and update_subject(
+            tx, alert, news.standing, note=news.note, recovered=news.recovered, held_until=news.held_until
+        )
+        if not shown:
+            event = Arrival(workspace=workspace, body=news.body, at=tx.now)
+            new.append(event)
+            alert = alert_id(event.dkey)
+        incidents[workspace] = alert
+    intake.store_own(tx, new)
+    return {} if news.recovered else incidents
 
 
 def _hurry(tx: Transaction, names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from shared.api.event_kinds import EVENTS
+from shared.api.event_kinds import DELIVERED
 from shared.api.models import EventKind
 
 ROOT = Path(__file__).parents[3]
@@ -50,4 +50,4 @@ def test_a_kind_is_one_entry(module: str, entry: str, what: str) -> None:
 
 
 def test_the_names_for_type_checkers_are_those_of_the_table() -> None:
-    assert set(get_args(EventKind)) == set(EVENTS)
+    assert set(get_args(EventKind)) == set(DELIVERED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -10,7 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store import Store, open_store
-from bot.store.records.domains import Checked, DueDomain
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.post_kinds import DNS
+from bot.store.records.domains import Checked, DueDomain, News
 from shared.domain.wall_clock import DAY, HOUR, moment
 from shared.domain_health.report import (
     Action,
@@ -27,6 +28,11 @@ from tests.bot.manual_clock import ManualClock, arrive, routes
 
 LEASE = 60.0
 DOMAIN = "mail.example"
+NEWS = News(
+    body=b'{"event": "domain.dns", "domain": "mail.example"}',
+    standing="{}",
+    note=PlannedPost(dedupe="dns", channel="", kind=DNS),
+)
 
 
 @pytest.fixture
@@ -108,12 +114,7 @@ async def test_changes_are_kept_and_told_to_each_workspace(store: Store, clock: 
     change = DomainChange(
         domain=DOMAIN, check=Check.SPF, at=moment(clock.now), before=CheckReport(check=Check.SPF), after=after
     )
-    events = {
-        name: json.dumps({"event": "domain.dns", "domain": DOMAIN}).encode() for name in claimed.workspaces
-    }
-    checked = Checked(
-        report=report, due_at=clock.now + HOUR, changes=[change], events=events, incident="al_1"
-    )
+    checked = Checked(report=report, due_at=clock.now + HOUR, changes=[change], news=NEWS)
     assert await store.domains.finish(claimed, checked)
     since = moment(clock.now) - timedelta(hours=1)
     assert await store.domains.changes([DOMAIN], since) == [change]
@@ -121,14 +122,13 @@ async def test_changes_are_kept_and_told_to_each_workspace(store: Store, clock: 
     pending = sa.text("SELECT workspace FROM deliveries WHERE pending ORDER BY workspace")
     assert await store.database.read(lambda tx: list(tx.scalars(pending))) == ["acme", "beta"]
     clock.now += 2 * HOUR
-    assert (await due(store)).incident == "al_1"
+    assert {*(await due(store)).incidents} == {"acme", "beta"}
 
 
 async def test_what_the_bot_found_out_itself_is_no_delivery(store: Store, clock: ManualClock) -> None:
     await store.domains.watch("acme", {DOMAIN: 90.0})
     claimed = await due(store)
-    events = {"acme": b'{"event": "domain.dns", "domain": "mail.example"}'}
-    await store.domains.finish(claimed, Checked(report=broken(clock), due_at=clock.now, events=events))
+    await store.domains.finish(claimed, Checked(report=broken(clock), due_at=clock.now, news=NEWS))
     await store.deliveries.route(routes().decide)
     assert (await store.records.summary("acme")).last_delivery_at is None
 

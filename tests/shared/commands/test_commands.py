@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api.models import EVENT_KINDS
+from shared.api.event_kinds import EVENTS
 from shared.commands import COMMANDS, Role, UsageError, help_card, parse, render, times
 from shared.commands.arguments import (
     Add,
@@ -253,7 +253,7 @@ def test_subscribe_takes_exactly_what_is_listed() -> None:
         channel="C012",
         condensed=True,
     )
-    assert read("unsubscribe all here") == Unsubscribe(events=EVENT_KINDS)
+    assert read("unsubscribe all here") == Unsubscribe(events=tuple(EVENTS))
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ period = st.one_of(
 )
 channel = st.sampled_from(["", "#sales", "C0123456789", "C1"])
 routes = {
-    "events": st.lists(st.sampled_from(EVENT_KINDS), min_size=1, max_size=3, unique=True).map(tuple),
+    "events": st.lists(st.sampled_from([*EVENTS]), min_size=1, max_size=3, unique=True).map(tuple),
     "sequence": st.just("") | word,
     "inbox": st.just("") | word,
     "channel": channel,

@@ -55,6 +55,7 @@ def test_a_misspelled_alias_is_answered_with_the_name() -> None:
         ("out of office replies", ("reply.ooo",)),
         ('"paused domains" bounces', ("domain.paused", "lead.bounced")),
         ("completed sequences", ("sequence.completed",)),
+        ("dns", ("domain.dns",)),
         ("lead.bounced bounced bounces", ("lead.bounced",)),
         ("all", tuple(EVENTS)),
     ],

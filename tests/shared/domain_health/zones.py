@@ -37,6 +37,7 @@ class Zones:
     """The records of all names, each line `NAME TYPE DATA`."""
 
     def __init__(self, *texts: str) -> None:
+        self.ttl = TTL
         self.records: defaultdict[dns.name.Name, list[dns.rdata.Rdata]] = defaultdict(list)
         self.add(*texts)
 
@@ -67,12 +68,12 @@ class Zones:
                 return response
             wanted = [one for one in found if one.rdtype == asked.rdtype]
             if wanted:
-                response.answer.append(dns.rrset.from_rdata_list(name, TTL, wanted))
+                response.answer.append(dns.rrset.from_rdata_list(name, self.ttl, wanted))
                 return response
             alias = [one for one in found if one.rdtype == dns.rdatatype.CNAME]
             if not alias:
                 return response
-            response.answer.append(dns.rrset.from_rdata_list(name, TTL, alias))
+            response.answer.append(dns.rrset.from_rdata_list(name, self.ttl, alias))
             name = alias[0].target.canonicalize()  # type: ignore[attr-defined] # of a CNAME
         return response
 

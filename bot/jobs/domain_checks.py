@@ -1,0 +1,146 @@
+"""Checks the DNS of the sending domains: when they are due, when their health falls, and when they are paused.
+
+One process at a time checks one domain, so that all of them together ask a few questions a second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from secrets import SystemRandom
+
+import structlog
+
+from bot.alerts import domain_dns, rendering
+from bot.store import Store
+from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.post_kinds import DNS
+from bot.store.records.domains import Checked, DueDomain, News
+from shared.api.models import Inbox
+from shared.domain.alert_settings import Routing
+from shared.domain.wall_clock import moment
+from shared.domain_health.following import Followed
+from shared.domain_health.lookup import CHECK_SECONDS, Lookup, Pace, next_due, resolvers_of, system_resolvers
+from shared.domain_health.report import CheckReport, Value
+from shared.settings.sections import DnsSection
+
+EVERY = 10.0
+"""Seconds between two looks for domains that are due."""
+PER_SECOND = 4.0
+"""Questions, at most."""
+LEASE_SECONDS = 3 * CHECK_SECONDS
+"""Longer than a check takes, which asks two resolvers."""
+AT_ONCE = 50
+"""Domains in one run of the job."""
+RECHECK = timedelta(minutes=30)
+"""When what is newly broken or unknown is looked at again, so that its end is noticed soon."""
+NEW_FOR = timedelta(days=1)
+_NAME = re.compile(r"(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}")
+_RESERVED = re.compile(r"(?:.*\.)?(?:example|test|invalid|localhost|local|example\.(?:com|net|org))")
+"""Names that nobody has (RFC 2606, RFC 6762): only resolvers that the settings name are asked for them."""
+
+_RANDOM = SystemRandom()
+log = structlog.get_logger("dns")
+
+
+class DomainChecks:
+    """`check` regularly; several processes can, and each domain is checked by one."""
+
+    def __init__(
+        self,
+        store: Store,
+        routing: Routing,
+        settings: DnsSection,
+        *,
+        stored: Callable[[], None],
+        changed: Callable[[], None],
+        lookup: Lookup | None = None,
+        jitter: Callable[[], float] = _RANDOM.random,
+    ) -> None:
+        self._store, self._routing, self._settings = store, routing, settings
+        self._stored, self._changed, self._jitter = stored, changed, jitter
+        self._asks_system = not settings.resolvers and lookup is None
+        self._lookup = lookup or Lookup(
+            resolvers_of(settings.resolvers) or system_resolvers(),
+            selectors=settings.selectors,
+            blocklists=settings.blocklists,
+            pace=Pace(PER_SECOND),
+        )
+        if not self._lookup.confirms:
+            log.warning(
+                "DNS problems are not alerted: two resolvers must confirm them", setting="[dns] resolvers"
+            )
+
+    async def watch(self, workspace: str, inboxes: Sequence[Inbox]) -> None:
+        """Note the domains that a workspace sends from, and how healthy they are. Raises `RecordsUnavailable`."""
+        scores: dict[str, list[float]] = {}
+        for inbox in inboxes:
+            if (name := self._name(inbox.domain)) and inbox.domain:
+                own = scores.setdefault(name, [])
+                own += [] if inbox.health_score is None else [inbox.health_score]
+        await self._store.domains.watch(
+            workspace, {name: min(found, default=None) for name, found in scores.items()}
+        )
+
+    def _name(self, domain: str) -> str:
+        """The domain as DNS writes it; empty where it is none that may be asked for."""
+        try:
+            name = domain.rstrip(".").encode("idna").decode().lower()
+        except UnicodeError:
+            return ""
+        is_asked = _NAME.fullmatch(name) and not (self._asks_system and _RESERVED.fullmatch(name))
+        return name if is_asked else ""
+
+    async def check(self) -> None:
+        """Check what is due. Raises `RecordsUnavailable`."""
+        if not await self._store.domains.is_due():
+            return
+        await self._store.domains.hurry_paused()
+        for _ in range(AT_ONCE):
+            due = await self._store.domains.claim(seconds=LEASE_SECONDS)
+            if due is None:
+                return
+            await self._check(due)
+
+    async def _check(self, due: DueDomain) -> None:
+        now = self._store.database.clock()
+        looked = await self._lookup.look(due.domain, due.report, moment(now))
+        followed = looked.followed
+        every = self._settings.every or timedelta(hours=6)
+        soon = any(_may_end_soon(one, moment(now)) for one in followed.report.checks)
+        checked = Checked(
+            report=followed.report,
+            due_at=next_due(looked, now, every=min(every, RECHECK) if soon else every, jitter=self._jitter),
+            changes=followed.changes,
+            news=self._news(due, followed, now) if followed.changes else None,
+        )
+        if not await self._store.domains.finish(due, checked):
+            log.warning("a check took longer than its lease", domain=due.domain)
+        elif followed.changes:
+            log.info("DNS changed", domain=due.domain, checks=[str(one.check) for one in followed.changes])
+            self._stored()
+            self._changed()
+
+    def _news(self, due: DueDomain, followed: Followed, now: float) -> News:
+        report, changes = followed.report, followed.changes
+        since = min((one.before.since for one in changes if one.before.since), default=moment(now))
+        card = domain_dns.update(due.domain, changes, report, after=moment(now) - since)
+        return News(
+            body=domain_dns.body(due.domain, changes, now),
+            standing=domain_dns.standing(report),
+            note=PlannedPost(
+                dedupe=f"dns:{due.domain}:{now:.0f}",
+                channel="",
+                kind=DNS,
+                urgency=2,
+                note=rendering.write_note(card),
+                condensed=True,
+            ),
+            recovered=not report.problems,
+            held_until=lambda channel: self._routing.channel_policy(channel).quiet_until(now),
+        )
+
+
+def _may_end_soon(one: CheckReport, now: datetime) -> bool:
+    return one.value is not Value.GOOD and one.certain is not None and now - (one.since or now) < NEW_FOR

@@ -1,0 +1,244 @@
+"""The checks of domains: one card per domain, told to who subscribed, updated until all is good again."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import time
+
+import pytest
+
+from bot.alerts import rendering
+from bot.alerts.routing import Routes
+from bot.jobs.domain_checks import DomainChecks
+from bot.store import Store
+from bot.store.queue.posts import Post
+from shared.api.models import Inbox
+from shared.domain.alert_settings import QuietHours, Routing
+from shared.domain.card import Card, Tone
+from shared.domain.records import Subscription
+from shared.domain_health.lookup import Lookup, Pace
+from shared.domain_health.report import Check, Value
+from shared.settings.sections import DnsSection
+from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes
+from tests.dns_server import DnsServer, running
+from tests.shared.domain_health.zones import DOMAIN, GOOD, Zones, txt
+
+SECOND = f"{DOMAIN}. TXT {txt('v=spf1 include:_spf.mailer.example ~all')}"
+
+
+@dataclass(kw_only=True)
+class Checked:
+    """A workspace, its DNS and the job."""
+
+    store: Store
+    clock: ManualClock
+    zones: Zones
+    server: DnsServer
+    job: DomainChecks
+    by: Routes
+
+    async def look(self, *, after: float = 0.0) -> list[Post]:
+        """What is posted after the next check."""
+        self.clock.now += after
+        await self.job.check()
+        await self.store.deliveries.route(self.by.decide)
+        return await post_all(self.store, self.clock)
+
+    async def value(self, check: Check) -> Value:
+        return (await self.store.domains.reports())[DOMAIN].of(check).value
+
+
+def card_of(post: Post) -> Card:
+    return rendering.card_of(post, several=False)
+
+
+def facts(card: Card) -> dict[str, str]:
+    return {fact.label: fact.value for fact in card.facts}
+
+
+@pytest.fixture
+async def checked(store: Store, clock: ManualClock) -> AsyncIterator[Checked]:
+    zones = Zones(GOOD)
+    zones.ttl = 0  # what is kept for a while is kept by the real clock
+    routing = Routing(quiet=QuietHours(start=time(22), end=time(6), zone="UTC"))
+    async with (
+        running(DnsServer(respond=zones.respond)) as first,
+        running(DnsServer(respond=zones.respond)) as second,
+    ):
+        lookup = Lookup([first.address, second.address], pace=Pace(100_000.0))
+        job = DomainChecks(
+            store,
+            routing,
+            DnsSection(),
+            stored=lambda: None,
+            changed=lambda: None,
+            lookup=lookup,
+            jitter=lambda: 0.5,
+        )
+        await store.records.subscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
+        await job.watch("default", [Inbox(email=f"sam@{DOMAIN}", health_score=90.0)])
+        one = Checked(
+            store=store, clock=clock, zones=zones, server=first, job=job, by=routes(quiet=routing.quiet)
+        )
+        assert await one.look() == []
+        yield one
+
+
+async def test_a_second_spf_record_has_a_card_with_the_records_and_what_to_do(checked: Checked) -> None:
+    checked.zones.add(SECOND, '_spf.mailer.example. TXT "v=spf1 -all"')
+    (post,) = await checked.look(after=7 * HOUR)
+    card = card_of(post)
+    assert (card.title, card.tone) == (f"DNS of {DOMAIN} is broken", Tone.BAD)
+    shown = facts(card)
+    assert shown["SPF"] == "2 records, and only one is allowed"
+    assert "v=spf1 ip4:192.0.2.0/24 -all" in shown["Record"]
+    assert shown["What to do"] == (
+        f"Merge them into one TXT record at {DOMAIN}: v=spf1 include:_spf.mailer.example ip4:192.0.2.0/24 ~all"
+    )
+    assert card.footer == ""
+
+
+async def test_a_problem_is_told_once_and_its_end_on_the_same_card(checked: Checked) -> None:
+    checked.zones.add(SECOND)
+    (card,) = await checked.look(after=7 * HOUR)
+    assert await checked.look(after=31 * MINUTE) == []
+    checked.zones.remove(DOMAIN, "TXT")
+    checked.zones.add(f"{DOMAIN}. TXT {txt('v=spf1 ip4:192.0.2.0/24 -all')}")
+    (note,) = await checked.look(after=31 * MINUTE)
+    assert (note.kind, note.alert_id) == ("dns", card.alert_id)
+    assert card_of(note).tone is Tone.GOOD
+    (messages,) = await checked.store.repaints.claim(limit=10)
+    painted = card_of(messages[0])
+    assert (painted.title, painted.tone) == (f"DNS of {DOMAIN} is good again", Tone.GOOD)
+    assert painted.text == ("It was broken for 1 h 2 min.",)
+
+
+async def test_another_problem_joins_the_card(checked: Checked) -> None:
+    checked.zones.add(SECOND)
+    (card,) = await checked.look(after=7 * HOUR)
+    checked.zones.remove(f"_dmarc.{DOMAIN}", "TXT")
+    (note,) = await checked.look(after=31 * MINUTE)
+    assert (note.kind, note.alert_id) == ("dns", card.alert_id)
+    assert facts(card_of(note))["What to do"] == (
+        f"Restore the TXT record at _dmarc.{DOMAIN}: v=DMARC1; p=reject; rua=mailto:d@{DOMAIN}"
+    )
+    (messages,) = await checked.store.repaints.claim(limit=10)
+    assert {"SPF", "DMARC"} <= facts(card_of(messages[0])).keys()
+
+
+async def test_a_changed_record_is_told_with_before_and_after(checked: Checked) -> None:
+    checked.zones.remove(f"_dmarc.{DOMAIN}", "TXT")
+    checked.zones.add(f"_dmarc.{DOMAIN}. TXT {txt('v=DMARC1; p=none')}")
+    (post,) = await checked.look(after=7 * HOUR)
+    card = card_of(post)
+    assert card.title == f"DNS of {DOMAIN} changed"
+    assert facts(card)["DMARC before"] == f"v=DMARC1; p=reject; rua=mailto:d@{DOMAIN}"
+    assert facts(card)["DMARC now"] == "v=DMARC1; p=none"
+
+
+async def test_a_silent_resolver_tells_nothing(checked: Checked) -> None:
+    checked.server.udp = lambda *_: []
+    assert await checked.look(after=7 * HOUR) == []
+    assert await checked.value(Check.SPF) is Value.UNKNOWN
+    checked.server.udp = None
+    assert await checked.look(after=31 * MINUTE) == []
+    assert await checked.value(Check.SPF) is Value.GOOD
+
+
+async def test_nobody_is_told_who_did_not_subscribe(checked: Checked) -> None:
+    await checked.store.records.unsubscribe("default", [Subscription(channel=CHANNEL, event="domain.dns")])
+    checked.zones.add(SECOND)
+    assert await checked.look(after=7 * HOUR) == []
+    assert await checked.value(Check.SPF) is Value.PROBLEM
+
+
+async def test_a_change_waits_for_the_end_of_quiet_hours(checked: Checked) -> None:
+    checked.zones.add(SECOND)
+    checked.clock.now += 14 * HOUR
+    await checked.job.check()
+    await checked.store.deliveries.route(checked.by.decide)
+    assert (await checked.store.leases.claim(limit=5)).turns == ()
+
+
+async def test_the_next_look_is_six_hours_later_and_the_one_at_a_problem_half_an_hour(
+    checked: Checked,
+) -> None:
+    count = len(checked.server.asked)
+    await checked.look(after=5.9 * HOUR)
+    assert len(checked.server.asked) == count
+    checked.zones.add(SECOND)
+    await checked.look(after=0.2 * HOUR)
+    count = len(checked.server.asked)
+    await checked.look(after=29 * MINUTE)
+    assert len(checked.server.asked) == count
+    await checked.look(after=2 * MINUTE)
+    assert len(checked.server.asked) > count
+
+
+async def test_a_problem_that_stays_is_not_asked_for_every_half_hour(checked: Checked) -> None:
+    checked.zones.add(SECOND)
+    await checked.look(after=7 * HOUR)
+    await checked.look(after=25 * HOUR)
+    count = len(checked.server.asked)
+    await checked.look(after=2 * HOUR)
+    assert len(checked.server.asked) == count
+
+
+async def test_a_domain_is_checked_at_once_when_its_health_falls(checked: Checked) -> None:
+    checked.zones.add(SECOND)
+    await checked.job.watch("default", [Inbox(email=f"sam@{DOMAIN}", health_score=60.0)])
+    (post,) = await checked.look(after=6 * MINUTE)
+    assert "broken" in card_of(post).title
+
+
+async def test_a_domain_is_checked_at_once_when_it_is_paused(checked: Checked) -> None:
+    checked.zones.add(SECOND)
+    checked.clock.now += 6 * MINUTE
+    await arrive(checked.store, b'{"event": "domain.paused", "domain": "acme.example"}', by=checked.by)
+    assert [post.alert.kind for post in await checked.look() if post.alert] == ["domain.paused", "domain.dns"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["sam", "sam@", "sam@localhost", "sam@a b.example", "sam@x.example.\n", "sam@" + "a" * 64 + ".example"],
+)
+async def test_what_is_no_domain_is_never_asked_for(checked: Checked, address: str) -> None:
+    await checked.job.watch("default", [Inbox(email=address)])
+    assert await checked.store.domains.claim(seconds=1) is None
+
+
+async def test_names_that_nobody_has_are_asked_only_of_resolvers_that_are_named(store: Store) -> None:
+    job = DomainChecks(store, Routing(), DnsSection(), stored=lambda: None, changed=lambda: None)
+    for domain in ("acme.example", "acme.test", "mail.example.com", "acme.invalid", "host.local"):
+        await job.watch("default", [Inbox(email=f"sam@{domain}")])
+    assert await store.domains.claim(seconds=1) is None
+
+
+async def test_of_two_processes_one_checks_a_domain(checked: Checked) -> None:
+    other = DomainChecks(
+        checked.store,
+        Routing(),
+        DnsSection(),
+        stored=lambda: None,
+        changed=lambda: None,
+        lookup=Lookup([checked.server.address], pace=Pace(100_000.0)),
+    )
+    checked.clock.now += 7 * HOUR
+    assert await checked.store.domains.claim(seconds=60) is not None
+    count = len(checked.server.asked)
+    await other.check()
+    assert len(checked.server.asked) == count
+    checked.clock.now += 61
+    await other.check()
+    assert len(checked.server.asked) > count
+
+
+async def test_a_card_of_a_delivery_without_changes_is_drawn(checked: Checked) -> None:
+    await arrive(
+        checked.store,
+        b'{"event": "domain.dns", "domain": "acme.example", "changes": [{"a": 1}, 7]}',
+        by=checked.by,
+    )
+    (post,) = await post_all(checked.store, checked.clock)
+    assert card_of(post).title == f"DNS of {DOMAIN} changed"

@@ -1,0 +1,288 @@
+"""Looking domains up: two resolvers, and whatever DNS may answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+
+import dns.message
+import dns.rcode
+import dns.rdata
+import dns.rrset
+import pytest
+
+from shared.domain_health import lookup
+from shared.domain_health.answers import MOST_QUESTIONS, Outcome, Question
+from shared.domain_health.following import Followed
+from shared.domain_health.lookup import Looked, Lookup, Pace, Resolver, next_due
+from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
+from tests.dns_server import DnsServer, running
+from tests.shared.domain_health.zones import DOMAIN, GOOD, Zones, txt
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+FAST = Pace(100_000.0)
+
+
+@pytest.fixture
+async def stack() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "TRY_SECONDS", 0.3)
+    monkeypatch.setattr(lookup, "TCP_SECONDS", 0.5)
+
+
+async def serve(stack: AsyncExitStack, server: DnsServer | Zones) -> DnsServer:
+    made = DnsServer(respond=server.respond) if isinstance(server, Zones) else server
+    return await stack.enter_async_context(running(made))
+
+
+async def look(*servers: DnsServer, before: DomainReport | None = None, domain: str = DOMAIN) -> Looked:
+    return await Lookup([one.address for one in servers], pace=FAST).look(domain, before, NOON)
+
+
+async def check(*servers: DnsServer, check: Check = Check.SPF) -> CheckReport:
+    return (await look(*servers)).followed.report.of(check)
+
+
+async def test_a_good_domain_needs_one_resolver(stack: AsyncExitStack) -> None:
+    first, second = [await serve(stack, Zones(GOOD)) for _ in range(2)]
+    looked = await look(first, second)
+    assert looked.followed.report.value is Value.GOOD
+    assert looked.ttl == 300
+    assert second.asked == []
+
+
+async def test_no_query_has_anything_in_it_but_the_domain(stack: AsyncExitStack) -> None:
+    server = await serve(stack, Zones(GOOD))
+    await look(server)
+    assert server.asked
+    assert all(name == DOMAIN or name.endswith(f".{DOMAIN}") for name in server.asked)
+
+
+BROKEN = GOOD.replace("v=spf1", "not-spf")
+
+
+async def test_a_problem_is_confirmed_by_the_second_resolver(stack: AsyncExitStack) -> None:
+    first, second = [await serve(stack, Zones(BROKEN)) for _ in range(2)]
+    looked = await look(first, second)
+    assert [one.code for one in looked.followed.report.problems] == [Code.MISSING]
+    assert [one.check for one in looked.followed.changes] == [Check.SPF]
+
+
+async def test_one_resolver_alone_alerts_nobody(stack: AsyncExitStack) -> None:
+    server = await serve(stack, Zones(BROKEN))
+    looked = await look(server)
+    found = looked.followed.report.of(Check.SPF)
+    assert (found.value, found.confirmed) == (Value.PROBLEM, False)
+    assert list(looked.followed.changes) == []
+
+
+async def test_resolvers_that_disagree_make_it_unknown(stack: AsyncExitStack) -> None:
+    first, second = await serve(stack, Zones(BROKEN)), await serve(stack, Zones(GOOD))
+    found = await check(first, second)
+    assert (found.value, found.code) == (Value.UNKNOWN, Code.DISAGREEMENT)
+
+
+async def test_a_silent_second_resolver_confirms_nothing(stack: AsyncExitStack) -> None:
+    first = await serve(stack, Zones(BROKEN))
+    silent = await serve(stack, DnsServer(respond=Zones(GOOD).respond, udp=lambda *_: []))
+    looked = await look(first, silent)
+    assert list(looked.followed.changes) == []
+    assert looked.followed.report.problems == []
+
+
+def failing(code: dns.rcode.Rcode) -> Callable[[dns.message.Message], dns.message.Message]:
+    def respond(query: dns.message.Message) -> dns.message.Message:
+        response = dns.message.make_response(query)
+        response.set_rcode(code)
+        return response
+
+    return respond
+
+
+@pytest.mark.parametrize(
+    ("rcode", "code"),
+    [
+        (dns.rcode.SERVFAIL, Code.SERVER_FAILURE),
+        (dns.rcode.REFUSED, Code.REFUSED),
+        (dns.rcode.FORMERR, Code.ODD_ANSWER),
+        (dns.rcode.NOTIMP, Code.ODD_ANSWER),
+    ],
+)
+async def test_a_refusing_resolver_makes_everything_unknown(
+    stack: AsyncExitStack, rcode: dns.rcode.Rcode, code: Code
+) -> None:
+    servers = [await serve(stack, DnsServer(respond=failing(rcode))) for _ in range(2)]
+    report = (await look(*servers)).followed.report
+    assert {one.value for one in report.checks} == {Value.UNKNOWN}
+    assert {one.code for one in report.checks} == {code}
+
+
+async def test_a_silent_resolver_is_asked_three_questions_and_no_more(stack: AsyncExitStack) -> None:
+    server = await serve(stack, DnsServer(respond=Zones(GOOD).respond, udp=lambda *_: []))
+    report = (await look(server)).followed.report
+    assert {one.code for one in report.checks} == {Code.TIMEOUT}
+    assert len(server.asked) == lookup.MOST_TIMEOUTS * lookup.TRIES
+
+
+async def test_a_resolver_that_is_not_there_makes_everything_unknown() -> None:
+    report = (await Lookup([("127.0.0.1", 9)], pace=FAST).look(DOMAIN, None, NOON)).followed.report
+    assert {one.value for one in report.checks} == {Value.UNKNOWN}
+
+
+async def test_without_any_resolver_everything_is_unknown() -> None:
+    report = (await Lookup([], pace=FAST).look(DOMAIN, None, NOON)).followed.report
+    assert report.value is Value.UNKNOWN
+    assert {one.code for one in report.checks} == {Code.NOT_CHECKED}
+
+
+async def test_a_forged_answer_is_passed_over(stack: AsyncExitStack) -> None:
+    def forged(query: dns.message.Message, response: dns.message.Message) -> list[bytes]:
+        lie = Zones(BROKEN).respond(query)
+        lie.id = (query.id + 1) % 65_536
+        other = dns.message.make_response(dns.message.make_query("evil.example", "TXT"))
+        other.id = query.id
+        return [b"", b"\x00" * 12, lie.to_wire(), other.to_wire(), response.to_wire()]
+
+    server = await serve(stack, DnsServer(respond=Zones(GOOD).respond, udp=forged))
+    assert (await check(server)).value is Value.GOOD
+
+
+async def test_a_flood_of_forged_answers_ends_with_the_time(stack: AsyncExitStack) -> None:
+    def flood(query: dns.message.Message, response: dns.message.Message) -> list[bytes]:
+        response.id = (query.id + 1) % 65_536
+        return [response.to_wire()] * 200
+
+    server = await serve(stack, DnsServer(respond=Zones(GOOD).respond, udp=flood))
+    assert (await check(server)).code is Code.TIMEOUT
+
+
+async def test_what_is_cut_off_is_asked_for_by_tcp(stack: AsyncExitStack) -> None:
+    many = "\n".join(f'{DOMAIN}. TXT "verification={n:0200}"' for n in range(60))
+    server = await serve(stack, Zones(GOOD, many))
+    found = await check(server)
+    assert (found.value, found.records) == (Value.GOOD, ("v=spf1 ip4:192.0.2.0/24 -all",))
+
+
+async def test_a_cut_off_answer_over_tcp_is_unknown(stack: AsyncExitStack) -> None:
+    many = "\n".join(f'{DOMAIN}. TXT "verification={n:0200}"' for n in range(60))
+    zones = Zones(GOOD, many)
+    server = await serve(stack, DnsServer(respond=zones.respond, tcp=lambda *_: b"\xff\xff" + b"\x00" * 20))
+    assert (await check(server)).value is Value.UNKNOWN
+
+
+async def test_a_slow_drip_over_tcp_ends_with_the_time(stack: AsyncExitStack) -> None:
+    many = "\n".join(f'{DOMAIN}. TXT "verification={n:0200}"' for n in range(60))
+    server = await serve(stack, DnsServer(respond=Zones(GOOD, many).respond, tcp_pause=0.01))
+    assert (await check(server)).code is Code.TIMEOUT
+
+
+@pytest.mark.parametrize("count", [3_000])
+async def test_thousands_of_records_are_too_large(stack: AsyncExitStack, count: int) -> None:
+    many = "\n".join(f'{DOMAIN}. TXT "{n}"' for n in range(count))
+    server = await serve(stack, Zones(GOOD, many))
+    assert (await check(server)).code is Code.TOO_LARGE
+
+
+async def test_a_record_of_nearly_64_kb_is_a_problem_of_its_owner_alone(stack: AsyncExitStack) -> None:
+    huge = "v=spf1 " + "ip4:192.0.2.1 " * 4_400 + "-all"
+    zones = Zones(GOOD)
+    zones.remove(DOMAIN, "TXT")
+    zones.add(f"{DOMAIN}. TXT {txt(huge)}")
+    first, second = await serve(stack, zones), await serve(stack, zones)
+    found = await check(first, second)
+    assert (found.value, found.code) == (Value.PROBLEM, Code.SYNTAX)
+    assert max(map(len, found.records)) <= 500
+
+
+async def test_a_loop_of_aliases_is_unknown(stack: AsyncExitStack) -> None:
+    zones = Zones(GOOD)
+    zones.remove(DOMAIN, "TXT")
+    del zones.records[next(name for name in zones.records if name.to_text() == "_dmarc.acme.example.")]
+    zones.add(
+        "_dmarc.acme.example. CNAME a.example.", "a.example. CNAME b.example.", "b.example. CNAME a.example."
+    )
+    server = await serve(stack, zones)
+    assert (await check(server, check=Check.DMARC)).value is Value.UNKNOWN
+
+
+async def test_an_endless_chain_of_includes_ends_at_the_tenth(stack: AsyncExitStack) -> None:
+    zones = Zones(GOOD)
+    zones.remove(DOMAIN, "TXT")
+    zones.add(f'{DOMAIN}. TXT "v=spf1 include:i0.example -all"')
+    zones.add(
+        *(
+            f'i{n}.example. TXT "v=spf1 include:i{n + 1}.example include:i{n + 1}.example -all"'
+            for n in range(99)
+        )
+    )
+    first, second = await serve(stack, zones), await serve(stack, zones)
+    assert (await check(first, second)).code is Code.TOO_MANY_LOOKUPS
+    assert len(first.asked) < MOST_QUESTIONS
+
+
+HOSTILE = "v=spf1 \x1b[31m\x1b]0;owned\x07 <!channel> *bold* \u202e -all"
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "v=spf1 \udcff\udcfe\udc80 -all", "v=spf1 \x00 -all"])
+async def test_nothing_in_a_record_reaches_a_screen_raw(stack: AsyncExitStack, text: str) -> None:
+    zones = Zones(GOOD)
+    zones.remove(DOMAIN, "TXT")
+    zones.add(f"{DOMAIN}. TXT {txt(text)}")
+    servers = [await serve(stack, zones) for _ in range(2)]
+    found = await check(*servers)
+    assert found.code is Code.SYNTAX
+    shown = " ".join((*found.records, found.about))
+    assert shown
+    assert not set(shown) & {"\x1b", "\x07", "\x00", "\u202e"}
+    assert not any(0xDC80 <= ord(one) <= 0xDCFF for one in shown)
+
+
+async def test_answers_are_kept_as_long_as_they_hold(stack: AsyncExitStack) -> None:
+    zones = Zones(GOOD)
+    server = await serve(stack, zones)
+    resolver, question = Resolver(*server.address), Question(DOMAIN, "MX")
+    first = await resolver.ask(question, FAST)
+    zones.remove(DOMAIN, "MX")
+    assert await resolver.ask(question, FAST) == first
+    assert (await resolver.ask(question, FAST, fresh=True)).outcome is Outcome.EMPTY
+    assert len(server.asked) == 2
+
+
+def test_a_pace_is_kept_over_all_questions() -> None:
+    now = [100.0]
+    waits: list[float] = []
+
+    async def drive() -> None:
+        pace = Pace(4.0, clock=lambda: now[0])
+        for _ in range(9):
+            await pace.turn()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        now[0] += seconds
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "sleep", sleep)
+        asyncio.run(drive())
+    assert now[0] == 102.0
+    assert waits == [0.25] * 8
+
+
+@pytest.mark.parametrize(
+    ("ttl", "low", "high"), [(300.0, 5.4, 6.6), (None, 5.4, 6.6), (43_200.0, 10.8, 13.2), (1e9, 21.6, 26.4)]
+)
+def test_the_next_look_is_jittered_and_waits_for_the_answers_to_end(
+    ttl: float | None, low: float, high: float
+) -> None:
+    looked = Looked(followed=Followed(report=DomainReport(domain=DOMAIN)), ttl=ttl)
+    every = timedelta(hours=6)
+    first = next_due(looked, 0.0, every=every, jitter=lambda: 0.0)
+    last = next_due(looked, 0.0, every=every, jitter=lambda: 1.0)
+    assert [first / 3600, last / 3600] == pytest.approx([low, high])
