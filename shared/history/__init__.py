@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from typing import Self, TypeVar, Unpack
@@ -18,10 +18,10 @@ from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import Snapshot
 from shared.history import days, reader, writer
 from shared.history.engine import Act, HistoryUnavailable, Store
-from shared.history.reader import Sample, SeriesQuery, Transition, Which
+from shared.history.reader import About, Sample, SeriesQuery, Transition, Which
 from shared.history.retention import Retention
 
-__all__ = ["History", "HistoryUnavailable", "Sample", "Transition"]
+__all__ = ["About", "History", "HistoryUnavailable", "Sample", "Transition"]
 
 T = TypeVar("T")
 
@@ -81,9 +81,18 @@ class History:
         return await self._read(SeriesQuery(workspace=workspace, **which).sparklines)
 
     async def transitions(
-        self, workspace: str, *, start: datetime | None = None, limit: int = 50
+        self,
+        workspace: str,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        about: About | None = None,
+        limit: int = 50,
     ) -> tuple[Transition, ...]:
-        return await self._read(lambda c: reader.transitions_of(c, workspace, start=start, limit=limit))
+        """What changed, newest first; `about` one thing only."""
+        return await self._read(
+            lambda c: reader.transitions_of(c, workspace, start=start, end=end, about=about, limit=limit)
+        )
 
     async def snapshot_times(self, workspace: str, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         return await self._read(lambda c: reader.snapshot_times(c, workspace, start=start, end=end))
@@ -103,7 +112,18 @@ class History:
         """The counts of whole days, from `start` on."""
         return await self._read(lambda c: days.days_of(c, workspace, start=start))
 
-    async def keep_days(self, workspace: str, counts: Mapping[date, StatsRow]) -> None:
+    async def grouped_days(self, workspace: str, *, start: date) -> frozenset[date]:
+        """The days from `start` on whose counts are known by sequence."""
+        return await self._read(lambda c: days.grouped_days(c, workspace, start=start))
+
+    async def days_of_sequence(
+        self, workspace: str, *, keys: Sequence[str], start: date
+    ) -> Mapping[date, StatsRow]:
+        """The counts of whole days of a sequence, by the first of these ids and names that has any."""
+        return await self._read(lambda c: days.days_of_sequence(c, workspace, keys=keys, start=start))
+
+    async def keep_days(self, workspace: str, counts: Mapping[date, Sequence[StatsRow]]) -> None:
+        """Keep the counts of days, each by sequence."""
         await self._write(lambda c: days.keep_days(c, workspace, counts))
 
     def mark_written(self, snapshot: Snapshot) -> None:

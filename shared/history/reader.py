@@ -144,8 +144,23 @@ class SeriesQuery:
         return sa.select(*columns).where(ranked.c.rank == 1).order_by(ranked.c.key, ranked.c.at)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Things of one kind: one of them by its key, the inboxes of a domain, or all."""
+
+    kind: str
+    key: str = ""
+    domain: str = ""
+
+
 def transitions_of(
-    connection: sa.Connection, workspace: str, *, start: datetime | None, limit: int
+    connection: sa.Connection,
+    workspace: str,
+    *,
+    start: datetime | None,
+    end: datetime | None = None,
+    about: About | None = None,
+    limit: int,
 ) -> tuple[Transition, ...]:
     """What changed, the newest first."""
     c = transitions.c
@@ -154,6 +169,14 @@ def transitions_of(
     )
     if start is not None:
         chosen = chosen.where(c.at >= int(start.timestamp()))
+    if end is not None:
+        chosen = chosen.where(c.at <= int(end.timestamp()))
+    if about:
+        chosen = chosen.where(c.kind == about.kind)
+        chosen = chosen.where(c.key == about.key) if about.key else chosen
+        chosen = (
+            chosen.where(c.key.iendswith(f"@{about.domain}", autoescape=True)) if about.domain else chosen
+        )
     rows = connection.execute(chosen.order_by(c.at.desc(), c.id.desc()).limit(limit)).mappings()
     return tuple(Transition(**{**row, "at": aware(row["at"])}) for row in rows)
 

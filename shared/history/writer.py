@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from shared.api.models import Inbox
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot, delta_text, to_text
-from shared.history import measurements
+from shared.history import days, measurements
 from shared.history.engine import (
     covered,
     deltas,
@@ -179,7 +179,8 @@ def _packed(pieces: Iterable[str]) -> bytes:
 def _read_known(connection: sa.Connection, workspace: str, *, token: str | None) -> WriterState:
     c, s = series.c, states.c
     columns = (c.kind, c.key, c.metric, c.id, c.last_at, c.last_value)
-    rows = connection.execute(sa.select(*columns).where(c.workspace == workspace))
+    polled = c.kind.not_in(days.KINDS)  # the counts of days are written by themselves, and are many
+    rows = connection.execute(sa.select(*columns).where(c.workspace == workspace, polled))
     words = connection.execute(sa.select(s.kind, s.key, s.field, s.value).where(s.workspace == workspace))
     return WriterState(
         token=token,

@@ -1,4 +1,4 @@
-"""The counts of the last 14 days: one request per missing day, then kept."""
+"""The counts of the last twelve weeks, by sequence: one request per missing day, the newest first, then kept."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from shared.api.http.rate_limit import Priority
 from shared.api.models import COUNTS, StatsRow
 from shared.domain.snapshot import DailyCounts, service_day
+from shared.domain.totals import totals
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
@@ -19,10 +21,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 DAYS = 14
+"""Of the board's figures: these days are read first."""
+PLOTTED_DAYS = 84
+"""As far as the plots of pages go back."""
 FIRST_AFTER = 4.0
 """Seconds that the first reads of everything else have for themselves."""
 BETWEEN = 0.5
 """Seconds between two requests."""
+BETWEEN_OLD = 2.0
+"""The same for days that only plots show."""
 EVERY = 60.0
 """Seconds between two looks at the clock and the history."""
 BACK = (timedelta(days=7), timedelta(days=1))
@@ -62,27 +69,26 @@ class DailyCountsReader:
             await asyncio.sleep(EVERY)
 
     async def _recall(self) -> tuple[list[date], dict[date, StatsRow]]:
-        """Deliver the counts known so far. Returns the days wanted and the days known."""
+        """Deliver the counts known so far. Returns the days whose sequences aren't known, and the days known."""
         today = service_day(self._client, now=self._now())
-        wanted = [today - timedelta(days=ago) for ago in range(DAYS - 1, 0, -1)]
-        known = dict(await self._history.days(self._workspace, start=wanted[0]))
+        wanted = [today - timedelta(days=ago) for ago in range(1, PLOTTED_DAYS)]
+        known = dict(await self._history.days(self._workspace, start=wanted[DAYS - 2]))
+        grouped = await self._history.grouped_days(self._workspace, start=wanted[-1])
         self._tell(await self._counts(known))
-        return wanted, known
+        return [day for day in wanted if day not in grouped], known
 
     async def refresh(self) -> None:
         """Read the days that are missing, one after another."""
-        wanted, known = await self._recall()
-        for day in wanted:
-            if day not in known:
-                known[day] = await self._read(day)
-                await self._history.keep_days(self._workspace, {day: known[day]})
+        missing, known = await self._recall()
+        newest = service_day(self._client, now=self._now()) - timedelta(days=DAYS - 1)
+        for day in missing:
+            urgency = Priority.NORMAL if day >= newest else Priority.BULK
+            rows = await self._client.stats(start=day, end=day, priority=urgency)
+            await self._history.keep_days(self._workspace, {day: rows})
+            if day >= newest:
+                known[day] = totals(rows, group=day.isoformat())
                 self._tell(await self._counts(known))
-                await asyncio.sleep(BETWEEN)
-
-    async def _read(self, day: date) -> StatsRow:
-        from shared.domain.totals import totals
-
-        return totals(await self._client.stats(start=day, end=day), group=day.isoformat())
+            await asyncio.sleep(BETWEEN if day >= newest else BETWEEN_OLD)
 
     async def _counts(self, known: dict[date, StatsRow]) -> DailyCounts:
         at, compared = await self._compared()

@@ -123,7 +123,7 @@ async def add(history: History, workspace: str) -> None:
 
 
 async def keep_day(history: History, workspace: str) -> None:
-    await history.keep_days(workspace, {NOW.date(): StatsRow(group="", sends=1)})
+    await history.keep_days(workspace, {NOW.date(): (StatsRow(group="sq_1", sends=1),)})
 
 
 CASES: dict[str, tuple[bool, Act]] = {
@@ -136,6 +136,11 @@ CASES: dict[str, tuple[bool, Act]] = {
     "snapshot_at": (False, lambda one, name: one.snapshot_at(name, NOW)),
     "covered": (True, lambda one, name: one.covered(name, end=NOW)),
     "days": (True, lambda one, name: one.days(name, start=NOW.date() - timedelta(days=1000))),
+    "grouped_days": (True, lambda one, name: one.grouped_days(name, start=NOW.date() - timedelta(days=1000))),
+    "days_of_sequence": (
+        True,
+        lambda one, name: one.days_of_sequence(name, keys=("sq_1",), start=NOW.date() - timedelta(days=1000)),
+    ),
     "keep_days": (False, keep_day),
 }
 """Whether it may read in proportion to what there is, because it returns that; and how it is called."""

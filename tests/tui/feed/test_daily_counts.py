@@ -16,7 +16,7 @@ from shared.history import History
 from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, Clock, account, board_of
 from tui.feed import daily_counts
-from tui.feed.daily_counts import DAYS, DailyCountsReader
+from tui.feed.daily_counts import DAYS, PLOTTED_DAYS, DailyCountsReader
 
 
 class FakeClient:
@@ -34,7 +34,8 @@ class FakeClient:
 
 
 async def test_each_day_is_asked_for_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daily_counts, "BETWEEN", 0)
+    for pause in ("BETWEEN", "BETWEEN_OLD"):
+        monkeypatch.setattr(daily_counts, pause, 0)
     client, clock, received = FakeClient(), Clock(), list[DailyCounts]()
     async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as history:
         reader = DailyCountsReader(
@@ -45,10 +46,13 @@ async def test_each_day_is_asked_for_once_and_kept(tmp_path: Path, monkeypatch: 
             tell=received.append,
         )
         await reader.refresh()
-        assert len(client.asked) == DAYS - 1
+        assert client.asked == [NOW.date() - timedelta(days=ago) for ago in range(1, PLOTTED_DAYS)], (
+            "the newest first"
+        )
+        assert len(received[-1].days) == DAYS - 1
         assert received[-1].days[-1] == (NOW.date() - timedelta(days=1), replace(_row(1), group="2026-03-01"))
         await reader.refresh()
-        assert len(client.asked) == DAYS - 1, "nothing is asked for twice"
+        assert len(client.asked) == PLOTTED_DAYS - 1, "nothing is asked for twice"
         clock.advance(86_400)
         await reader.refresh()
         assert client.asked[-1] == NOW.date(), "the day that has ended since"
