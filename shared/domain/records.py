@@ -367,6 +367,8 @@ class DomainIncident:
 
     at: datetime
     text: str
+    domain: str = ""
+    """Empty for a spike, and where the delivery named none."""
     handled_by: str = ""
     handled_at: datetime | None = None
     recovered_at: datetime | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from shared.api.http.rate_limit import BudgetState
@@ -18,6 +18,7 @@ from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.board import Board, compose
 from tui.model.lines import ChangeLine
+from tui.theme.marks import Mark
 
 NOW = datetime(2026, 3, 2, 14, 32, 7, tzinfo=UTC)
 NAMES = ("SaaS founders – Europe", "Fintech ops leaders", "Webinar follow-up", "Recruiters Singapore")
@@ -51,6 +52,8 @@ class FakeFeed:
         self.requested: list[tuple[str, ...]] = []
         self.closed = False
         self.replies: dict[str, LeadReply] = {}
+        self.counts: dict[str, Mapping[date, StatsRow]] = {}
+        self.marks: Many[Mark] = ()
         self._sends = sends or {}
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
@@ -61,6 +64,12 @@ class FakeFeed:
 
     async def inbox_sends(self) -> Mapping[str, Many[int | None]]:
         return self._sends
+
+    async def recent_counts(self, grouping: str, keys: Many[str], *, days: int) -> Mapping[date, StatsRow]:
+        return next((self.counts[key] for key in keys if key in self.counts), {})
+
+    async def recorded_marks(self, *, start: datetime, end: datetime) -> Many[Mark]:
+        return [mark for mark in self.marks if start <= mark.at <= end]
 
     async def last_reply(self, email: str) -> LeadReply | None:
         return self.replies.get(email)

@@ -322,6 +322,9 @@ class DashboardApp(ErrorBoundary, App[int]):
     def action_domains(self) -> None:
         self.navigation.open_page(PageRef(kind="domains"))
 
+    def action_by_day(self) -> None:
+        self.navigation.open_page(PageRef(kind="workspace"))
+
     def action_all_workspaces(self, wall: bool = False) -> None:  # noqa: FBT001, FBT002 # an action's argument
         self.presenter.open_all_workspaces(wall=wall)
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
+from shared.api.models import StatsRow
+from shared.domain.card import Fact
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.workspace_state import Feed, WorkspaceState
+from tui.model.day_plots import plot_of_days, with_today
 from tui.model.lines import LeadLine, PageRef
-from tui.model.page_content import limit_facts, reply_parts
+from tui.model.marks import concerns, together
+from tui.model.page_content import TODAY, Metric, limit_facts, reply_parts
 from tui.screens.detail_page import DetailScreen
+from tui.theme.marks import Mark
+from tui.theme.plotting import RANGES, Plot
+
+BY_DAY = "The service counts these by day: press 2 for 14 days, 3 for 12 weeks."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,21 +60,74 @@ class Navigation:
             self.ui.run_worker(partial(self._read_reply, screen, ref, lead, feed), group="today")
 
     async def _read_plot(self, screen: DetailScreen, ref: PageRef) -> None:
-        metric, shown, current = screen.metric, screen.page, self.ui.workspaces.current
-        if metric is None or shown is None:
+        metric, shown, state = screen.metric, screen.page, self.ui.workspaces.current
+        if metric is None or shown is None or state.history is None:
+            screen.show_plot(ref, None)
             return
-        if current.history is None:
-            screen.show_plot(ref, None, ahead=())
+        over = screen.range
+        is_hours = over is RANGES[0]
+        if metric.is_daily and not is_hours:
+            ahead: tuple[Fact, ...] = ()
+            plot = await self._plot_of_days(metric, ref, shown.keys, days=over.days, state=state)
+        elif sampled := metric.within_a_day:
+            plot, ahead = await state.history.plot(
+                sampled,
+                keys=shown.keys if sampled is metric else (TODAY,),
+                over=over,
+                points=screen.plot.points,
+                now=self._time,
+                thresholds=state.thresholds,
+            )
+        else:
+            screen.show_plot(ref, None, empty=BY_DAY)
             return
-        plot, ahead = await current.history.plot(
-            metric,
-            keys=shown.keys,
-            over=screen.range,
-            points=screen.plot.columns,
-            now=self.replay.at or self.ui.now(),
-            thresholds=current.thresholds,
-        )
+        if plot:
+            until = min(plot.end, self._time)
+            found = await self._marks(ref, shown.keys, start=plot.start, end=until, state=state)
+            last = "then" if self.replay.at and plot.last == "now" else plot.last
+            plot = replace(plot, marks=found, last=last)
         screen.show_plot(ref, plot, ahead=ahead)
+
+    @property
+    def _time(self) -> datetime:
+        """Now, or the moment that is replayed."""
+        return self.replay.at or self.ui.now()
+
+    async def _plot_of_days(
+        self, metric: Metric, ref: PageRef, keys: Sequence[str], *, days: int, state: WorkspaceState
+    ) -> Plot | None:
+        """The counts of whole days, and of today; in the past only what the history has."""
+        today, feed, history = self._time.astimezone(UTC).date(), state.feed, state.history
+        if history is None:
+            return None
+        is_past = self.replay.at is not None
+        counts: Mapping[date, StatsRow] = {}
+        start = today - timedelta(days=days)
+        if ref.kind == "workspace":
+            board = self.ui.board.board
+            now = board.snapshot.today.value if board and board.snapshot else None
+            counts = with_today(await history.days(start=start), None if is_past else now, today=today)
+        elif ref.kind == "sequence":
+            counts = await history.days_of_sequence(keys, start=start)
+            if feed and not is_past:
+                counts = {**counts, **await feed.recent_counts("sequence", keys, days=1)}
+        elif feed and not is_past:
+            counts = await feed.recent_counts("inbox", keys, days=days)
+        if is_past:
+            counts = {day: row for day, row in counts.items() if day < today}
+        return plot_of_days(
+            metric, counts, days=days, today=today, last=f"{today:%d %b}" if is_past else "today"
+        )
+
+    async def _marks(
+        self, ref: PageRef, keys: Sequence[str], *, start: datetime, end: datetime, state: WorkspaceState
+    ) -> tuple[Mark, ...]:
+        """What happened to the subject of a page, as polls noticed and as the bot recorded it."""
+        if state.history is None:
+            return ()
+        noticed = await state.history.marks(ref, start=start, end=end)
+        recorded = await state.feed.recorded_marks(start=start, end=end) if state.feed else ()
+        return together((mark for mark in recorded if concerns(mark, ref, names=keys)), noticed)
 
     async def _read_today(self, screen: DetailScreen, ref: PageRef, feed: Feed) -> None:
         sends = (await feed.inbox_sends()).get(ref.key, ())

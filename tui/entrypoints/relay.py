@@ -1,7 +1,8 @@
 """One poller for many viewers: sends snapshots over a local socket, and to each viewer only what is new.
 
 A frame is four bytes of length and JSON. The first frame has what a viewer needs at the start; snapshots follow.
-A viewer may ask what was sent today, which the one poller asks once a minute at most, and for the reply of a lead.
+A viewer may ask what was sent today and lately, which the one poller reads once a minute at most, for what the bot
+recorded, and for the reply of a lead.
 A slow viewer doesn't delay others: it gets the latest state when it is ready, not every one in between.
 """
 
@@ -11,12 +12,15 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from shared.api.models import Grouping, StatsRow
 from shared.domain.records import LeadReply
 from shared.domain.snapshot import Snapshot, record_to_json, to_json
 from tui.feed.poller import Tick
+from tui.theme.marks import Mark
 
 MOST_BYTES = 64 * 1024 * 1024
 LENGTH = 4
@@ -45,10 +49,20 @@ class Answers(Protocol):
     """What viewers may ask of a workspace's poller."""
 
     async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]: ...
+    async def recent_counts(
+        self, grouping: Grouping, keys: Sequence[str], *, days: int
+    ) -> Mapping[date, StatsRow]: ...
+    async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]: ...
     async def last_reply(self, email: str) -> LeadReply | None: ...
 
 
 async def _asked(feed: Answers, frame: Mapping[str, Any]) -> Any:
+    if "counts_by" in frame:
+        counts = await feed.recent_counts(frame["counts_by"], frame["keys"], days=frame["days"])
+        return {day.isoformat(): record_to_json(row) for day, row in counts.items()}
+    if "marks_from" in frame:
+        start, end = datetime.fromisoformat(frame["marks_from"]), datetime.fromisoformat(frame["until"])
+        return [record_to_json(mark) for mark in await feed.recorded_marks(start=start, end=end)]
     if "reply_of" not in frame:
         return {inbox: list(sends) for inbox, sends in (await feed.inbox_sends()).items()}
     reply = await feed.last_reply(str(frame["reply_of"]))

@@ -7,10 +7,12 @@ import contextlib
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shared.api.models import Grouping, StatsRow
 from shared.commands import Invocation
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
@@ -26,6 +28,7 @@ from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import BoardComposer, Tick
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.process import tuned_gc
+from tui.theme.marks import Mark, MarkKind
 from tui.theme.palette import ASCII, UNICODE
 
 TIMEOUT = 15.0
@@ -76,7 +79,20 @@ class RelayFeed:
         found = await self._answer(reply_of=email)
         return record_from_json(found, LeadReply) if found else None
 
-    async def _answer(self, **about: str) -> Any:
+    async def recent_counts(
+        self, grouping: Grouping, keys: Sequence[str], *, days: int
+    ) -> Mapping[date, StatsRow]:
+        found = await self._answer(counts_by=grouping, keys=list(keys), days=days) or {}
+        return {date.fromisoformat(day): record_from_json(row, StatsRow) for day, row in found.items()}
+
+    async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
+        found = await self._answer(marks_from=start.isoformat(), until=end.isoformat()) or ()
+        return [
+            Mark(**{**one, "at": datetime.fromisoformat(one["at"]), "kind": MarkKind(one["kind"])})
+            for one in found
+        ]
+
+    async def _answer(self, **about: object) -> Any:
         """What the one poller says; None where it says nothing in time."""
         question = next(self._questions)
         answered = self._waiting[question] = asyncio.get_running_loop().create_future()

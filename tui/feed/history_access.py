@@ -8,9 +8,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
+from shared.api.models import StatsRow
 from shared.domain import forecast
 from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
@@ -18,19 +19,23 @@ from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
 from tui.model.changes import becomes_by, together, tone_of_change
 from tui.model.lines import ChangeLine, PageRef
+from tui.model.marks import of_transitions
 from tui.model.page_content import Metric
-from tui.theme.plotting import Plot, Range, axis, share_of, spread_out
+from tui.theme.marks import Mark
+from tui.theme.plotting import LEAST_SPAN, Plot, Range, axis, known_from, share_of, spread_out, times_of
 
 if TYPE_CHECKING:
-    from shared.history import History, HistoryUnavailable, Sample, Transition
+    from shared.history import About, History, HistoryUnavailable, Sample, Transition
 
 logger = logging.getLogger(__name__)
 
 SPANS = (timedelta(days=14), timedelta(days=1), timedelta(hours=1))
 """How far charts go back: as far as there is something to see."""
 POINTS = 10
-MOST_POINTS = 240
+MOST_POINTS = 480
 """Of a plot, however wide the screen: the database thins out the rest."""
+MOST_TRANSITIONS = 2_000
+"""Behind the marks of a plot."""
 T = TypeVar("T")
 Trends = Mapping[str, tuple[float, ...]]
 
@@ -93,33 +98,40 @@ class HistoryAccess:
         now: datetime,
         thresholds: Thresholds,
     ) -> tuple[Plot | None, tuple[Fact, ...]]:
-        """A metric of the first key that has it, and where it leads; None where nothing is known."""
-        points, start = max(8, min(points, MOST_POINTS)), now - over.span
+        """A metric of the first key that has it, from where it is known, and where it leads; None: nothing is known."""
+        points = max(8, min(points, MOST_POINTS))
         covered = await self._or(self._history.covered(self._workspace, end=now), ())
+        judged = thresholds if metric.is_health else None
 
-        async def read(name: str, key: str) -> Sequence[Sample]:
+        async def read(name: str, key: str, start: datetime) -> Sequence[Sample]:
             series = self._history.series(
                 self._workspace, kind=metric.kind, key=key, metric=name, start=start, end=now, points=points
             )
             return await self._or(series, ())
 
+        async def values_of(name: str, key: str, start: datetime) -> tuple[float | None, ...]:
+            samples = await read(name, key, start)
+            return spread_out(samples, start=start, end=now, points=points, covered=covered)
+
         for key in keys:
-            samples = await read(metric.metric, key)
-            values = spread_out(samples, start=start, end=now, points=points, covered=covered)
+            samples = await read(metric.metric, key, now - over.span)
+            first = known_from(samples, start=now - over.span, covered=covered)
+            if first is None:
+                continue
+            start = min(
+                first - (now - first) / points, now - LEAST_SPAN
+            )  # a point before, at which it begins
+            values = await values_of(metric.metric, key, start)
             if metric.of:
-                whole = await read(metric.of, key)
-                values = share_of(
-                    values, spread_out(whole, start=start, end=now, points=points, covered=covered)
-                )
+                values = share_of(values, await values_of(metric.of, key, start))
             if known := [value for value in values if value is not None]:
-                judged = thresholds if metric.is_health else None
                 low, high = axis(known, judged=judged)
                 plot = Plot(
                     title=metric.title,
                     values=values,
                     start=start,
                     end=now,
-                    times=over.times,
+                    times=times_of(now - start),
                     low=low,
                     high=high,
                     share=bool(metric.of),
@@ -127,6 +139,23 @@ class HistoryAccess:
                 )
                 return plot, _ahead(samples, judged) if judged else ()
         return None, ()
+
+    async def days(self, *, start: date) -> Mapping[date, StatsRow]:
+        """The counts of the workspace by whole day."""
+        return await self._or(self._history.days(self._workspace, start=start), {})
+
+    async def days_of_sequence(self, keys: Sequence[str], *, start: date) -> Mapping[date, StatsRow]:
+        return await self._or(self._history.days_of_sequence(self._workspace, keys=keys, start=start), {})
+
+    async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
+        """Changes that polls noticed of a sequence, an inbox, a domain's inboxes; or of all sequences."""
+        which = _about(about)
+        if which is None:
+            return ()
+        found = self._history.transitions(
+            self._workspace, start=start, end=end, about=which, limit=MOST_TRANSITIONS
+        )
+        return of_transitions(await self._or(found, ()))
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         return await self._or(self._history.snapshot_times(self._workspace, start=start, end=end), ())
@@ -156,6 +185,16 @@ class HistoryAccess:
     def _fail(self, error: HistoryUnavailable) -> None:
         logger.warning("history: %s", error)
         self.notice = f"No history: {error}"
+
+
+def _about(ref: PageRef) -> About | None:
+    from shared.history import About
+
+    if ref.kind == "domain":
+        return About(kind="inbox", domain=ref.key)
+    if ref.kind == "workspace":
+        return About(kind="sequence")
+    return About(kind=ref.kind, key=ref.key) if ref.kind in {"inbox", "sequence"} else None
 
 
 def _ahead(samples: Sequence[Sample], thresholds: Thresholds) -> tuple[Fact, ...]:

@@ -16,6 +16,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shared.api.models import Grouping, StatsRow
 from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain import forecast
@@ -27,8 +28,11 @@ from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.interested_counter import InterestedCounter
 from tui.feed.pending_changes import run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
+from tui.feed.recent_counts import RecentCounts
+from tui.model import marks
 from tui.model.board import compose
 from tui.system.fast_start import StartSettings
+from tui.theme.marks import Mark
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
@@ -78,6 +82,7 @@ class ServiceFeed:
         self._sent: dict[date, Mapping[str, int | None]] = {}
         self._sends: Mapping[str, Sequence[int | None]] = {}
         self._sent_at: datetime | None = None
+        self._counts: RecentCounts | None = None
         self.history: HistoryAccess | None = None
         self.thresholds = start_settings.thresholds
 
@@ -120,6 +125,26 @@ class ServiceFeed:
     def _sent_on(self, day: date, inbox: str) -> int | None:
         """An inbox that is left out of a day's stats has sent nothing then."""
         return self._sent[day].get(inbox, 0) if day in self._sent else None
+
+    async def recent_counts(
+        self, grouping: Grouping, keys: Sequence[str], *, days: int
+    ) -> Mapping[date, StatsRow]:
+        return await self._counts.of(grouping, keys, days=days) if self._counts else {}
+
+    async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
+        """Nothing where the bot's database isn't shared, or doesn't answer."""
+        if self._records is None or self._poller is None:
+            return ()
+        names = {one.id: one.label for one in self._poller.snapshot.sequences.value or ()}
+        workspace = self.start_settings.workspace
+        try:
+            period = await self._records.period(workspace, start, end, late=0.0)
+            fired = await self._records.guardrails.incidents(workspace, start.timestamp())
+        except RecordsUnavailable as error:
+            logger.info("what the bot recorded: %s", error)
+            return ()
+        guardrails = (mark for mark in marks.of_incidents(fired) if mark.at <= end)
+        return (*marks.of_period(period, names=names), *guardrails)
 
     async def last_reply(self, email: str) -> LeadReply | None:
         """The newest reply of a lead; None where the bot has none, or its database doesn't answer."""
@@ -184,6 +209,7 @@ class ServiceFeed:
             open_client(settings, place) as self._client,
         ):
             self.thresholds = place.thresholds
+            self._counts = RecentCounts(self._client, now=self._now)
             self.history = HistoryAccess(store, workspace=place.name)
             self._poller = Poller(
                 client=self._client,

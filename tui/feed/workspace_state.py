@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Protocol
 
+from shared.api.models import Grouping, StatsRow
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.records import LeadReply
 from shared.domain.reply_queue import ReplyQueue
@@ -22,6 +23,7 @@ from tui.feed.poller import Tick
 from tui.model.alarms import Alarm, acknowledge, from_plain, update
 from tui.model.board import Board
 from tui.model.lines import ChangeLine
+from tui.theme.marks import Mark
 
 OpenQueue = Callable[[], AbstractAsyncContextManager[ReplyQueue]]
 MOST_CHANGES = 200
@@ -46,6 +48,14 @@ class Feed(Protocol):
 
     async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]:
         """What each inbox has sent today and on the same weekdays before, the last first, as far as it can be told."""
+
+    async def recent_counts(
+        self, grouping: Grouping, keys: Sequence[str], *, days: int
+    ) -> Mapping[date, StatsRow]:
+        """The counts by day of an inbox or a sequence, today included, by the first of its keys that has any."""
+
+    async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]:
+        """What the bot recorded: pauses and by whom, paused domains, guardrails; nothing where it can't be read."""
 
     async def last_reply(self, email: str) -> LeadReply | None:
         """The newest reply of a lead, as far as the bot has it."""

@@ -76,6 +76,8 @@ BOARD = (
         summary="All domains, and the inboxes of each", foot=7),
     Key(id="replies", keys="5", action="app.replies", word="replies",
         summary="Replies to work on: claim, done, snooze, not interested, assign", foot=7),
+    Key(id="by-day", keys="D", action="app.by_day", word="by day",
+        summary="Sends, replies and positive replies of this workspace by day"),
     Key(id="everything", keys="0", action="app.all_workspaces", word="all workspaces",
         summary="All workspaces on one screen, worst first"),
     Key(id="next-workspace", keys="full_stop,ctrl+right", action="app.workspace(1)", word="next workspace",
@@ -110,7 +112,7 @@ REPLAY = tuple(
     for key in BOARD if key.id == name
 )  # fmt: skip
 """What the foot line says while another moment is looked at."""
-PLOTTED = ("inbox", "domain", "sequence")
+PLOTTED = ("inbox", "domain", "sequence", "workspace")
 PAGE = (
     Key(id="back", keys="escape,backspace", action="back", word="back", summary="Back to the previous page", foot=1),
     Key(id="above", keys="o", action="above", word="up",
@@ -119,7 +121,11 @@ PAGE = (
     Key(id="days", keys="2", action="range(1)", word="days", summary="Plot 14 days", foot=4, panels=PLOTTED),
     Key(id="weeks", keys="3", action="range(2)", word="weeks", summary="Plot 12 weeks", foot=5, panels=PLOTTED),
     Key(id="metric", keys="m", action="metric", word="value", summary="Plot another value", foot=6,
-        panels=("inbox", "sequence")),
+        panels=("inbox", "sequence", "workspace")),
+    Key(id="read-left", keys="left", action="cursor(-1)", word="read values",
+        summary="Move the cursor of the plot, which reads values and marks; or point with the mouse", foot=9, panels=PLOTTED),
+    Key(id="read-right", keys="right", action="cursor(1)", word="read values", summary="The same to the right",
+        panels=PLOTTED),
     Key(id="toggle", keys="p", action="app.pause_or_resume_shown", word="pause/resume",
         summary="Pause or resume this sequence, after confirmation", foot=7, panels=("sequence",), changes=True),
     Key(id="help", keys="f1,question_mark", action="app.page_help", word="help", summary="Help for pages", foot=8),
@@ -234,6 +240,8 @@ def page_help(*, remapped: Mapping[str, str] | None) -> Card:
     text = (
         "One domain, inbox, sequence, step or lead: its figures, its history, and its parts. "
         "Enter opens a part, Esc goes back. Click the path to jump. Dotted lines are the health thresholds."
+        " Signs above the times of a plot are pauses (‖), resumed sequences (►), inboxes that rest (○) or send again (●)"
+        " and guardrails (◆); the left and right keys read them."
     )
     return Card(title="Help: pages", text=(text,), table=_key_table(PAGE, remapped or {}))
 

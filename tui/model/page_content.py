@@ -16,7 +16,7 @@ from shared.domain.local_zone import local
 from shared.domain.records import InterestedReply, LeadReply
 from shared.text.formats import show_count
 from tui.model.board import Board
-from tui.model.columns import DOMAINS, INBOXES, INTERESTED, RECORDED, STATS, Column
+from tui.model.columns import DOMAINS, INBOXES, INTERESTED, RECORDED, SEQUENCES, STATS, Column
 from tui.model.lines import (
     ChangeLine,
     DomainLine,
@@ -37,8 +37,21 @@ class Metric:
 
     title: str
     kind: str
+    """`day`, `sequence_day` and `inbox_day` are the service's counts of whole days, the others samples of polls."""
     metric: str
     of: str = ""
+
+    @property
+    def is_daily(self) -> bool:
+        return self.kind in DAILY
+
+    @property
+    def within_a_day(self) -> Metric | None:
+        """What shows the same over hours; None where the service tells whole days only."""
+        if not self.is_daily:
+            return self
+        title = f"{self.title.removesuffix(' a day')} so far, by day"
+        return Metric(title=title, kind=TODAY, metric=self.metric) if self.kind == "day" else None
 
     @property
     def is_health(self) -> bool:
@@ -80,16 +93,34 @@ class Page:
     lead: LeadLine | None = None
 
 
+DAILY = ("day", "sequence_day", "inbox_day")
+
+
+def _by_day(kind: str) -> tuple[Metric, ...]:
+    return (
+        Metric(title="Sends a day", kind=kind, metric="sends"),
+        Metric(title="Replies a day", kind=kind, metric="replies"),
+        Metric(title="Positive replies a day", kind=kind, metric="positive_replies"),
+    )
+
+
 HEALTH = {
     "inbox": Metric(title="Health", kind="inbox", metric="health_score"),
     "domain": Metric(title="Lowest health", kind="domain", metric="health_score"),
 }
 SEQUENCE = (
-    Metric(title="Positive replies per message", kind="sequence", metric="positive_replies", of="sends"),
-    Metric(title="Replies per message", kind="sequence", metric="replies", of="sends"),
-    Metric(title="Sends, 30 days", kind="sequence", metric="sends"),
-    Metric(title="Replies, 30 days", kind="sequence", metric="replies"),
+    *_by_day("sequence_day"),
+    Metric(title="Positive reply rate, 30 days", kind="sequence", metric="positive_replies", of="sends"),
+    Metric(title="Reply rate, 30 days", kind="sequence", metric="replies", of="sends"),
 )
+INBOX = (
+    HEALTH["inbox"],
+    *_by_day("inbox_day"),
+    Metric(title="Daily limit", kind="inbox", metric="daily_limit"),
+)
+TODAY = "today"
+"""The key of today's running counts in the history."""
+WORKSPACE = (*_by_day("day"), Metric(title="Meetings a day", kind="day", metric="meetings"))
 
 
 def page_ref_of(line: Line, *, grouping: str = "") -> PageRef | None:
@@ -123,6 +154,8 @@ def way(trail: Sequence[PageRef], ref: PageRef, *, board: Board) -> list[PageRef
 def page(ref: PageRef, *, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
     if ref.kind == "domains":
         return _domains(board)
+    if ref.kind == "workspace":
+        return _workspace(board)
     if ref.kind == "domain":
         return _domain(ref.key, board)
     if ref.kind == "inbox":
@@ -136,6 +169,8 @@ def name_of(ref: PageRef, *, board: Board | None) -> str:
     """How a spot is called in the path."""
     if ref.kind == "domains":
         return "Domains"
+    if ref.kind == "workspace":
+        return "By day"
     if ref.kind == "step":
         return f"Step {ref.key}"
     if ref.kind == "lead":
@@ -155,6 +190,29 @@ def _domains(board: Board) -> Page:
     )
     card = Card(title="Domains, worst first", tone=board.verdict.tone, facts=facts)
     return Page(card=card, lists=(listing,), source="inboxes")
+
+
+def _workspace(board: Board) -> Page:
+    """The workspace by day, with its domains and sequences."""
+    is_read = "inboxes" in board.stamps and board.stamps["inboxes"].read_at is not None
+    facts = [
+        Fact(label="Inboxes", value=show_count(board.counts.all if is_read else None)),
+        *(
+            Fact(
+                label=figure.label,
+                value=show_count(figure.value) + (f"  ({figure.rate})" if figure.rate else ""),
+            )
+            for figure in board.figures
+        ),
+        *(Fact(label=f"{figure.label} today", value=show_count(figure.today)) for figure in board.figures),
+    ]
+    text = (board.verdict.text, "The figures cover 30 days.")
+    card = Card(title=board.workspace, tone=board.verdict.tone, text=text, facts=tuple(facts))
+    domains = Listing(
+        title="Domains", columns=DOMAINS, lines=tuple(map(DomainLine, board.domains)), source="inboxes"
+    )
+    sequences = Listing(title="Sequences", columns=SEQUENCES, lines=board.sequences, source="sequences")
+    return Page(card=card, metrics=WORKSPACE, keys=("",), lists=(domains, sequences), source="inboxes")
 
 
 def _domain(name: str, board: Board) -> Page | None:
@@ -194,8 +252,7 @@ def _inbox(email: str, board: Board, changes: Sequence[ChangeLine]) -> Page | No
     card = Card(title=email, tone=line.tone, text=text, facts=facts, footer=_lately(email, changes))
     others = tuple(o for o in board.inboxes if o.inbox.domain == inbox.domain and o is not line)
     listing = Listing.inboxes("Same domain", others)
-    metrics = (HEALTH["inbox"], Metric(title="Daily limit", kind="inbox", metric="daily_limit"))
-    return Page(card=card, metrics=metrics, keys=(email,), lists=(listing,), source="inboxes", inbox=line)
+    return Page(card=card, metrics=INBOX, keys=(email,), lists=(listing,), source="inboxes", inbox=line)
 
 
 def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | None:

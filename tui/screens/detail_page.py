@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from rich.console import Group
@@ -20,6 +20,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from shared.domain.card import Card, Fact, Tone
+from shared.domain.local_zone import local
+from shared.text.sanitize import visible
 from tui.model import layout, rich_card
 from tui.model.board import Board
 from tui.model.columns import INBOXES
@@ -29,12 +31,14 @@ from tui.model.page_content import Metric, Page, above, name_of, page, page_ref_
 from tui.model.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece, faded
-from tui.theme.plotting import RANGES, Plot, Range
+from tui.theme.plotting import RANGES, Plot, Range, words_of
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import LinkLine, Panel, TextLine
 from tui.widgets.plot import PlotArea
 from tui.widgets.status_lines import Foot
 
+LOOK_EVERY = timedelta(seconds=15)
+"""Between two readings of what a page shows besides the board."""
 RANGE_KEYS = ("hours", "days", "weeks")
 GONE = Card(title="This no longer exists", tone=Tone.UNKNOWN, text=("The service no longer lists it.",))
 
@@ -80,6 +84,7 @@ class DetailScreen(HeadedScreen[None]):
         self._ahead: tuple[Fact, ...] = ()
         self._status: PageStatus | None = None
         self._metric = 0
+        self._looked_at: datetime | None = None
         self.range: Range = RANGES[1]
         self.facts_text = Static("", id="facts")
         self.plot_head = TextLine(id="plot-head")
@@ -149,6 +154,8 @@ class DetailScreen(HeadedScreen[None]):
         self._board, self._changes, self._status = board, changes, status
         self._rearrange()
         self.tick(status)
+        if self._looked_at and status.now - self._looked_at >= LOOK_EVERY:
+            self._look()
 
     def tick(self, status: PageStatus) -> None:
         self._status = status
@@ -158,16 +165,31 @@ class DetailScreen(HeadedScreen[None]):
             panel.tick(status.now)
         self._show_summary()
 
-    def show_plot(self, ref: PageRef, plot: Plot | None, *, ahead: tuple[Fact, ...]) -> None:
-        """The course of what is shown; that of another spot came too late."""
+    def show_plot(
+        self, ref: PageRef, plot: Plot | None, *, ahead: tuple[Fact, ...] = (), empty: str = ""
+    ) -> None:
+        """The plot of what is shown; that of another page came too late."""
         if ref != self.ref:
             return
         self._ahead = ahead
-        self.plot.show(plot, empty=f"No history for the last {self.range.name}.")
-        metric = self.metric
-        title = f" {metric.title.upper() if metric else ''} "
-        self.plot_head.set_text([(title, Ink.STRONG)], self._ranges(self.plot_head.size.width - len(title)))
+        self.plot.show(plot, empty=empty or f"No history for the last {self.range.name}.")
+        self._show_plot_head()
         self._show_summary()
+
+    @on(PlotArea.CursorMoved)
+    def _show_plot_head(self) -> None:
+        """The name of the value, and what the cursor reads."""
+        title = self.plot.plot.title if self.plot.plot else self.metric.title if self.metric else ""
+        pieces: list[Piece] = [(f" {title.upper()} ", Ink.STRONG)]
+        if (plot := self.plot.plot) and (reading := self.plot.reading):
+            pieces.append((f" {words_of(plot, reading)} ", Ink.ACCENT))
+            for mark in reading.marks:
+                pieces.append((f" {mark.sign(self._glyphs)} ", mark.look.ink))
+                pieces.append(
+                    (f"{local(mark.at):%d %b %H:%M} {visible(mark.subject)} {visible(mark.text)} ", Ink.TEXT)
+                )
+        taken = sum(len(text) for text, _ in pieces)
+        self.plot_head.set_text(pieces, self._ranges(self.plot_head.size.width - taken))
 
     def _ranges(self, room: int) -> list[Piece]:
         """The ranges by their keys, or the one that is shown where no more has room: the foot names the keys, too."""
@@ -195,6 +217,8 @@ class DetailScreen(HeadedScreen[None]):
 
     def _arrive(self) -> None:
         self._facts, self._text, self._ahead, self._metric = (), (), (), 0
+        self.plot.leave()
+        self.plot.show(None, empty="Loading…")
         self._rearrange()
         self.panels[0].grid.focus()
         self._look()
@@ -244,6 +268,7 @@ class DetailScreen(HeadedScreen[None]):
 
     def _look(self) -> None:
         if self.ref:
+            self._looked_at = self._now()
             self.post_message(self.DataNeeded(self.ref))
 
     # -- keys ------------------------------------------------------------------------------------------
@@ -284,6 +309,9 @@ class DetailScreen(HeadedScreen[None]):
     def action_metric(self) -> None:
         self._metric += 1
         self._look()
+
+    def action_cursor(self, by: int) -> None:
+        self.plot.move(by)
 
     def action_other_list(self) -> None:
         second = self.panels[1]

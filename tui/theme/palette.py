@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
+from textual.color import Color
 from textual.theme import Theme
 
 from shared.domain.card import Tone
@@ -108,6 +109,18 @@ def faded(palette: Palette) -> Palette:
     """The palette of what is stale: nothing looks healthy or urgent that may be so no more."""
     inks: dict[str, Any] = {ink.value: palette.muted for ink in Ink if ink not in {Ink.FAINT, Ink.STOPPED}}
     return replace(palette, **inks)
+
+
+BAND = 0.3
+"""Of the ground that tells of trouble: bands of a plot are seen, and what is drawn on them stays readable."""
+
+
+def band(palette: Palette, name: str) -> str:
+    """The ground behind a band of values: `panel`, or a little of `caution` or `alarm`."""
+    if name == "panel" or palette.plain:
+        return palette.panel
+    ground, strong = Color.parse(palette.panel), Color.parse(str(getattr(palette, name)))
+    return ground.blend(strong, BAND).hex
 
 
 def theme(name: str) -> Theme:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from textual.strip import Strip
 from textual.widget import Widget
@@ -62,12 +62,15 @@ def _plot(figure: Figure, *, now: datetime) -> Plot:
     """With the days that are not known yet left open, so that the plot has its place and its axis of times."""
     days = figure.days if len(figure.days) > 1 else (None,) * DAYS
     low, high = plotting.axis([float(value) for value in days if value is not None])
+    end = datetime.combine(now.astimezone(UTC).date(), time(), UTC) + timedelta(days=1)
     return Plot(
         title=figure.label,
         values=days,
-        start=now - timedelta(days=len(days)),
-        end=now,
+        start=end - timedelta(days=len(days)),
+        end=end,
         times="%d %b",
         low=low,
         high=high,
+        by_day=True,
+        last="today",
     )

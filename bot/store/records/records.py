@@ -146,6 +146,7 @@ def _paused_domain(alert: AlertRow) -> DomainIncident:
     return DomainIncident(
         at=alert.received,
         text=f"The service paused {alert.domain}" if alert.domain else "The service paused a domain",
+        domain=alert.domain,
         handled_by=alert.acked_name,
         handled_at=moment(alert.acked_at),
         recovered_at=moment(alert.recovered_at),

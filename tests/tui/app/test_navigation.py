@@ -89,8 +89,8 @@ async def test_a_page_that_was_left_at_once_is_no_error(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        (("enter",), {"back", "up", "hours", "days", "weeks", "value", "help"}),
-        (("2", "enter"), {"back", "hours", "days", "weeks", "value", "pause/resume", "help"}),
+        (("enter",), {"back", "up", "hours", "days", "weeks", "value", "read", "help"}),
+        (("2", "enter"), {"back", "hours", "days", "weeks", "value", "read", "pause/resume", "help"}),
         (("4", "enter"), {"back", "help"}),
     ],
 )
@@ -153,7 +153,7 @@ async def test_a_falling_inbox_shows_when_it_will_be_at_risk(clock: Clock, falli
         await press(pilot, "1")
         known = [value for value in screen.plot.plot.values if value is not None]
         assert known == [87.0] * (len(known) - 1) + [84.0]
-        await press(pilot, "3", "m")
+        await press(pilot, "3", "m", "m", "m", "m")
         assert screen.plot.plot.title == "Daily limit"
 
 

@@ -8,7 +8,7 @@ import re
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ import aiohttp
 import pytest
 
 from sandbox.service import Service
+from shared.api.models import StatsRow
 from shared.domain.health import Thresholds
 from shared.domain.records import LeadReply
 from shared.history import History
@@ -29,6 +30,7 @@ from tui.entrypoints.viewer import RelayFeed
 from tui.entrypoints.web_access import OneTimeToken, kept_session
 from tui.feed import daily_counts
 from tui.feed.history_access import HistoryAccess
+from tui.theme.marks import Mark, MarkKind
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -157,10 +159,21 @@ REPLY = LeadReply(
 )
 
 
+COUNTS = {date(2026, 3, 2): StatsRow(group="ann@useacme.example", sends=26, replies=None)}
+PAUSE = Mark(
+    at=datetime(2026, 3, 2, tzinfo=UTC),
+    kind=MarkKind.PAUSED,
+    subject="Q3",
+    text="paused by Ann",
+    about="sq_1",
+)
+
+
 async def test_the_shared_poller_answers_a_viewers_requests(tmp_path: Path) -> None:
     relay = Relay({"workspaces": []})
     poller = FakeFeed(sends={"ann@useacme.example": [26, None]})
     poller.replies["maya@harbor.example"] = REPLY
+    poller.counts["ann@useacme.example"], poller.marks = COUNTS, (PAUSE,)
     relay.feeds["acme"] = poller
     async with relay.serving(tmp_path / "feed"), History(parse_url("sqlite:///:memory:")) as store:
         reader, writer = await asyncio.open_unix_connection(tmp_path / "feed")
@@ -184,6 +197,8 @@ async def test_the_shared_poller_answers_a_viewers_requests(tmp_path: Path) -> N
             assert await feed.inbox_sends() == {"ann@useacme.example": [26, None]}
             assert await feed.last_reply("maya@harbor.example") == REPLY
             assert await feed.last_reply("nobody@harbor.example") is None
+            assert await feed.recent_counts("inbox", ["ann@useacme.example"], days=14) == COUNTS
+            assert await feed.recorded_marks(start=PAUSE.at, end=PAUSE.at) == [PAUSE]
         following.cancel()
         writer.close()
 
