@@ -90,6 +90,8 @@ class StatsRow:
     """Counts of one group over a range of days."""
 
     group: str
+    id: str | None = None
+    """What identifies the group, where the service says it: names may be shared."""
     sends: int | None = None
     replies: int | None = None
     positive_replies: int | None = None

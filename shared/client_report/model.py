@@ -109,7 +109,7 @@ def without_leads(report: ClientReport) -> ClientReport:
     positive, incidents, changes = report.positive, report.incidents, report.changes
     return replace(
         report,
-        sequences=tuple(replace(row, group=hide(row.group), raw={}) for row in report.sequences),
+        sequences=tuple(replace(row, group=hide(row.group), id=None, raw={}) for row in report.sequences),
         positive=positive
         and tuple(
             replace(one, lead="", company="", email="", sequence=hide(one.sequence)) for one in positive

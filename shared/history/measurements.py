@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -39,10 +40,13 @@ def _measures(fresh: Fresh, written: Inboxes) -> Iterator[tuple[SeriesKey, float
     if inboxes:
         domains = {inbox.domain for inbox in (*changed, *_others(written, inboxes))}
         yield from _lowest(inboxes, domains)
-    for row in _value(fresh, "stats"):
-        yield from _counts("sequence", row)
+    rows = _value(fresh, "stats")
+    namesakes = Counter(row.group for row in rows)
+    for row in rows:
+        key = row.id if row.id and namesakes[row.group] > 1 else row.group
+        yield from _counts("sequence", row, key=key)
     if "stats" in fresh:
-        yield from _counts("total", totals(_value(fresh, "stats"), group="total"))
+        yield from _counts("total", totals(rows, group="total"))
     if "today" in fresh and fresh["today"].value:
         yield from _counts("today", fresh["today"].value)
 
@@ -90,6 +94,6 @@ def _value(fresh: Fresh, name: str) -> tuple[Any, ...]:
     return (fresh[name].value or ()) if name in fresh else ()
 
 
-def _counts(kind: str, row: StatsRow) -> Iterator[tuple[SeriesKey, float | None]]:
+def _counts(kind: str, row: StatsRow, *, key: str = "") -> Iterator[tuple[SeriesKey, float | None]]:
     for name in COUNTS:
-        yield (kind, storable(row.group), name), getattr(row, name)
+        yield (kind, storable(key or row.group), name), getattr(row, name)

@@ -216,11 +216,12 @@ def _inbox_lines(
     before: Board | None,
 ) -> tuple[InboxLine, ...]:
     """Worst first; lines that say the same as before are the same objects."""
-    rows = {row.group: row for row in stats}
+    rows = {key: row for row in stats for key in (row.group, row.id) if key}
     lines = {line.key: line for line in before.inboxes} if before else {}
 
     def line_of(inbox: Inbox) -> InboxLine:
-        row, trend, old = rows.get(inbox.email), trends.get(inbox.email, ()), lines.get(inbox.email)
+        row = (rows.get(inbox.id) if inbox.id else None) or rows.get(inbox.email)
+        trend, old = trends.get(inbox.email, ()), lines.get(inbox.email)
         if old is None or (old.inbox is not inbox and old.inbox != inbox):  # nearly all are the same objects
             return InboxLine(inbox, health.verdict(inbox, thresholds=thresholds), row, trend)
         same = (old.stats is row or old.stats == row) and (old.trend is trend or old.trend == trend)
@@ -242,13 +243,13 @@ def _rank(line: InboxLine) -> tuple[int, float, str]:
 def _sequence_lines(
     snapshot: Snapshot, *, stats: Mapping[str, Sequence[StatsRow]]
 ) -> tuple[SequenceLine, ...]:
-    """With the counts by id, or by a name that only one sequence has; a shared name is ambiguous."""
+    """With the counts by id; where the service names none, by a name that only one sequence has."""
     found = stats.get("sequence", ())
     sequences = snapshot.sequences.value or ()
     given = (Counter(row.group for row in found), Counter(s.label for s in sequences))
     shared = {name for counted in given for name, times in counted.items() if times > 1}
-    rows = {row.group: row for row in found}
-    named = {name: row for name, row in rows.items() if name not in shared}
+    rows = {row.id or row.group: row for row in found}
+    named = {row.group: row for row in found if row.group not in shared}
     return tuple(SequenceLine(s, rows.get(s.id) or named.get(s.label)) for s in sequences)
 
 
@@ -265,10 +266,16 @@ def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
 
 def _stats_lines(rows: Sequence[StatsRow], *, group: str, snapshot: Snapshot) -> tuple[StatsLine, ...]:
     names = {s.id: s.label for s in snapshot.sequences.value or ()} if group == "sequence" else {}
-    lines = (StatsLine(row, names.get(row.group, row.group)) for row in rows)
+    lines = (_stats_line(row, names) for row in rows)
     if group in {"sequence", "inbox"}:
         return tuple(sorted(lines, key=lambda line: (-(line.stats.sends or 0), line.name)))
     return tuple(lines)
+
+
+def _stats_line(row: StatsRow, names: Mapping[str, str]) -> StatsLine:
+    """`names` by the id of a sequence, which a row has as its id, or as its group."""
+    known = next((key for key in (row.id, row.group) if key in names), None)
+    return StatsLine(row, row.group) if known is None else StatsLine(row, names[known], known)
 
 
 def _figures(snapshot: Snapshot, capacity: int | None) -> tuple[Figure, ...]:

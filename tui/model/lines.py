@@ -108,10 +108,12 @@ class StatsLine:
 
     stats: StatsRow
     name: str
+    id: str = ""
+    """Of the sequence that it counts."""
 
     @property
     def key(self) -> str:
-        return self.stats.group
+        return self.id or self.stats.group
 
     @property
     def tone(self) -> Tone:

@@ -265,13 +265,14 @@ def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | N
         Fact(label="Steps", value=show_count(sequence.steps)),
         *_counts(line.stats),
     )
-    card = Card(title=name, tone=line.tone, text=(key, ALONE), facts=facts, footer=_lately(name, changes))
+    seen = [change for change in changes if change.ref == PageRef(kind="sequence", key=key)]
+    card = Card(title=name, tone=line.tone, text=(key, ALONE), facts=facts, footer=_lately(name, seen))
     steps = tuple(s for s in board.stats.get("step", ()) if _within(s, sequence.steps))
     lists = (Listing.stats("Steps", steps, source="step"), _variants(board))
-    group = (line.stats.group,) if line.stats else ()
     namesakes = Counter(other.sequence.label for other in board.sequences)[name]
-    names = (name,) if namesakes == 1 else ()  # otherwise it's unclear what the plot is about
-    keys = tuple(dict.fromkeys((*group, key, *names)))
+    group = (line.stats.group,) if line.stats else ()
+    names = (*group, name) if namesakes == 1 else ()  # otherwise it's unclear what the plot is about
+    keys = tuple(dict.fromkeys((key, *names)))
     return Page(card=card, metrics=SEQUENCE, keys=keys, lists=lists, source="sequences")
 
 

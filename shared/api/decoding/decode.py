@@ -63,7 +63,9 @@ def stats(body: Any, *, group_by: str = "sequence", fields: Overrides = NONE) ->
 
     def row(key: str | None, item: Mapping[str, Any], values: dict[str, Any]) -> StatsRow | None:
         name = group(item) or key
-        return None if name is None else StatsRow(group=name, raw=item, **values)
+        if name is None:
+            return None
+        return StatsRow(group=name, id=group_id_of(item, group_by=group_by), raw=item, **values)
 
     return _models(_by_group_if_by_metric(body), field_names.STATS, fields=fields, make=row, identify=group)
 
@@ -206,6 +208,24 @@ def group_of(item: Mapping[str, Any], *, group_by: str, fields: Overrides = NONE
         if text and not _names_the_grouping(text, group_by):
             return text
     return None
+
+
+def group_id_of(item: Mapping[str, Any], *, group_by: str) -> str | None:
+    """The identifier of a row's group, beside its name."""
+    if dict in map(type, item.values()):
+        named = {folded: value for folded, _, value in reversed(_group_leaves(item, group_by))}
+        return next((text for name in _id_names(group_by) if (text := as_text(named.get(name)))), None)
+    return next((text for key in _id_keys(tuple(item), group_by) if (text := as_text(item[key]))), None)
+
+
+def _id_names(group_by: str) -> tuple[str, ...]:
+    return f"{group_by}id", f"group{group_by}id", "id"
+
+
+@lru_cache(maxsize=PLANS)
+def _id_keys(keys: tuple[str, ...], group_by: str) -> tuple[str, ...]:
+    found = {folded: path[0] for folded, path, _ in reversed(_group_leaves(dict.fromkeys(keys), group_by))}
+    return tuple(found[name] for name in _id_names(group_by) if name in found)
 
 
 def _group_leaves(item: Mapping[str, Any], group_by: str) -> list[Leaf]:

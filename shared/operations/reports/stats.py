@@ -138,7 +138,7 @@ async def group_names(context: CommandContext, *, by: str) -> Mapping[str, str]:
 
 def label_of(row: StatsRow, names: Mapping[str, str]) -> str:
     """The name of the row's sequence: its group may be an id, or a name that another sequence has too."""
-    ids = (row.group, *(value for value in row.raw.values() if isinstance(value, str)))
+    ids = (row.id or "", row.group, *(value for value in row.raw.values() if isinstance(value, str)))
     return next((names[one] for one in ids if one in names), row.group)
 
 

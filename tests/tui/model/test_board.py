@@ -6,15 +6,21 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from shared.api.decoding import decode
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.records import InterestedReply
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.workspace_verdict import InboxCounts
+from shared.history.measurements import measures
 from tests.tui.accounts import NOW, account, board_of, failing
+from tui.entrypoints.once import as_data
 from tui.model.board import Figure
 from tui.model.changes import between, tone_of_change
-from tui.model.lines import Freshness
+from tui.model.columns import SEQUENCES
+from tui.model.filter_sort import Arrangement, arranged
+from tui.model.lines import ChangeLine, Freshness, PageRef
+from tui.model.page_content import page
 from tui.theme.palette import ASCII, UNICODE, Ink
 from tui.widgets.figures import rates
 
@@ -204,3 +210,32 @@ def test_a_stale_healthy_reading_becomes_unknown() -> None:
     late = board.verdict_at(NOW + timedelta(minutes=10))
     assert late.tone is Tone.UNKNOWN
     assert late.text == "Unknown since 14:32: the only inbox was healthy"
+
+
+def test_sequences_of_one_name_keep_their_own_counts_by_id() -> None:
+    counts = ({"sends": 900, "replies": 90}, {"sends": 400, "replies": 4})
+    body = [{"group": "Spring", "id": f"sq_{n}", **one} for n, one in enumerate(counts, start=1)]
+    found = decode.stats({"data": body})
+    twins = tuple(Sequence(id=key, name="Spring", status="active", steps=3) for key in ("sq_1", "sq_2"))
+    snapshot = account(sequences=Reading(value=twins, read_at=NOW))
+    rows = Reading(value=found, read_at=NOW)
+    board = board_of(replace(snapshot, stats={**snapshot.stats, "sequence": rows}))
+    assert [(line.key, line.stats and line.stats.sends) for line in board.sequences] == [
+        ("sq_1", 900),
+        ("sq_2", 400),
+    ]
+    assert [line.key for line in board.stats["sequence"]] == ["sq_1", "sq_2"]
+    best = arranged(board.sequences, Arrangement(order="Replies", descending=True), columns=SEQUENCES)
+    assert [line.key for line in best] == ["sq_1", "sq_2"]
+    changed = ChangeLine(NOW, "Spring", "is paused", ref=PageRef(kind="sequence", key="sq_2"))
+    pages = [
+        page(PageRef(kind="sequence", key=key), board=board, changes=(changed,)) for key in ("sq_1", "sq_2")
+    ]
+    assert [bool(one and one.card.footer) for one in pages] == [False, True]
+    assert [one["id"] for one in as_data(board.snapshot or snapshot, board, began={})["stats_sequence"]] == [
+        "sq_1",
+        "sq_2",
+    ]
+    series = measures({"stats": rows})
+    assert series["sequence", "sq_1", "sends"] == 900
+    assert series["sequence", "sq_2", "sends"] == 400

@@ -253,3 +253,20 @@ def test_the_fast_reading_of_a_complete_object_is_the_thorough_one(
     fast = reader._read_flat(item)
     assert fast == reader._read_planned(item, reader._plan((), item))
     assert fast == reader.read(item)
+
+
+@pytest.mark.parametrize(
+    ("row", "group_by", "key"),
+    [
+        ({"group": "Spring", "id": "sq_1"}, "sequence", "sq_1"),
+        ({"name": "Spring", "sequence_id": "sq_1"}, "sequence", "sq_1"),
+        ({"sequence": {"id": "sq_1", "name": "Spring"}}, "sequence", "sq_1"),
+        ({"email": "ann@x.example", "id": "ib_1"}, "inbox", "ib_1"),
+        ({"sequence": "Spring"}, "sequence", None),
+    ],
+)
+def test_a_row_of_stats_keeps_the_id_of_its_group(
+    row: dict[str, object], group_by: str, key: str | None
+) -> None:
+    (found,) = decode.stats({"data": [{**row, "sends": 3}]}, group_by=group_by)
+    assert found.id == key
