@@ -121,6 +121,9 @@ class GuardrailWatch:
             sampled = await self._store.guardrails.sampled(self._read_until - 60)
             await asyncio.to_thread(self._take, happened, sampled)
             self._routed |= {number: one.at for number, _, one in happened}
+        broken = await self._store.domains.all_broken()
+        for name, account in self._accounts.items():
+            account.activity.saw_broken(now, broken.get(name, {}))
         learned, self._learned = self._learned, []
         for workspace, samples in learned:
             await asyncio.to_thread(self._accounts[workspace].activity.add, (), samples)

@@ -159,6 +159,12 @@ class DomainRecords(Protocol):
         """The domains of a workspace with a confirmed problem, and which of its checks have one."""
         ...
 
+    async def broken_since(
+        self, workspace: str, since: datetime
+    ) -> Sequence[tuple[float, Mapping[str, Sequence[str]]]]:
+        """Which of a workspace's domains were broken, at each time since then when that changed."""
+        ...
+
 
 Status = Literal["paused", "active"]
 LOCK_SECONDS = 15.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 
 from shared.domain.records import CLOSED, HEALTH, POLL, CountSample, Happening
@@ -129,6 +129,7 @@ class Activity:
         self._times: defaultdict[tuple[str, Scope], dict[str, list[float]]] = defaultdict(dict)
         self._counts: dict[Scope, dict[str, Daily]] = defaultdict(dict)
         self._scores: dict[str, Scores] = {}
+        self._broken: dict[str, list[tuple[float, frozenset[str]]]] = {}
         self._keys: dict[str, str] = {}
         self._cache: dict[object, object] = {}
         self._now = 0.0
@@ -144,6 +145,24 @@ class Activity:
             self._add_happening(one)
         for sample in samples:
             self._add_sample(sample)
+
+    def saw_broken(self, at: float, broken: Mapping[str, Collection[str]]) -> None:
+        """Take in which domains' DNS is broken, with the checks that say so; the others' isn't. `at` only grows."""
+        self._cache.clear()
+        for domain in {*broken, *self._broken}:
+            key, checks = self._key(Scope.DOMAIN, domain), frozenset(broken.get(domain, ()))
+            known = self._broken.setdefault(key, [])
+            if checks != (known[-1][1] if known else frozenset()):
+                known.append((at, checks))
+
+    def broken(self, *, at: float) -> Mapping[str, Collection[str]]:
+        """The domains whose DNS was broken then, and the checks that said so."""
+        found: dict[str, Collection[str]] = {}
+        for key, states in self._broken.items():
+            place = bisect_right(states, at, key=lambda state: state[0])
+            if place and states[place - 1][1]:
+                found[key] = states[place - 1][1]
+        return found
 
     def look_at(self, now: float) -> None:
         """Forget the counts that were computed for another moment."""
@@ -259,6 +278,8 @@ class Activity:
             return self._heard_and_read_since()
         if metric is Metric.HEALTH:
             return min((one.times[0] for one in self._scores.values()), default=float("inf"))
+        if metric is Metric.DNS:
+            return min((states[0][0] for states in self._broken.values() if states), default=float("inf"))
         days = (one.days[0] * DAY for by_key in self._counts.values() for one in by_key.values())
         return min(days, default=float("inf"))
 

@@ -105,7 +105,7 @@ def _length(rule: Rule) -> float:
 def charts(rule: Rule, activity: Activity, result: Backtest) -> tuple[Chart, ...]:
     """The rule's metric on each day that is known, for the subjects that it would have fired on most."""
     metric = rule.condition.metric
-    if result.start > result.end:
+    if result.start > result.end or metric is Metric.DNS:
         return ()
     days = range(int(result.start // DAY), int(result.end // DAY) + 1)
     read = _levels if metric is Metric.HEALTH else _counts

@@ -9,6 +9,8 @@ from datetime import timedelta
 from shared.domain.evidence import chance_of_so_few, rate_of
 from shared.domain.records import ALL, Incident, Switch
 from shared.domain.wall_clock import moment
+from shared.domain_health.report import Check
+from shared.domain_health.wording import name_of
 from shared.guardrails.activity import Activity
 from shared.guardrails.rule import (
     EVENT_OF,
@@ -17,6 +19,7 @@ from shared.guardrails.rule import (
     Condition,
     Metric,
     Rule,
+    Scope,
     quoted,
     show_limit,
     show_window,
@@ -49,6 +52,8 @@ class Finding:
     holds: bool = False
     is_low: bool = False
     """The rule holds where the value is low."""
+    detail: str = ""
+    """What of it is broken."""
     known: float = 0.0
     """Seconds of the window of which events are known, where that is not all of it."""
 
@@ -77,6 +82,8 @@ def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
             found = _above(rule, activity, start=start, end=now)
         case Comparison.LEVEL_BELOW | Comparison.FALL:
             found = _health(rule, activity, start=start, end=now)
+        case Comparison.BROKEN:
+            found = _broken(activity, at=now)
         case _:
             found = _answers(rule, activity, start=start, end=now)
     return [one for one in found if _is_meant(rule, one)]
@@ -179,6 +186,18 @@ def _health(rule: Rule, activity: Activity, *, start: float, end: float) -> Iter
             yield Finding(subject=key, label=label, value=fall, limit=limit, holds=fall >= limit)
 
 
+def _broken(activity: Activity, *, at: float) -> Iterable[Finding]:
+    for key, checks in activity.broken(at=at).items():
+        yield Finding(
+            subject=key,
+            label=activity.label(Scope.DOMAIN, key),
+            value=len(checks),
+            limit=1,
+            holds=True,
+            detail=", ".join(name_of(check) for check in Check if check in checks),
+        )
+
+
 def doubt(rule: Rule, activity: Activity, *, now: float) -> str:
     """Why the rule must not act now, in words; empty when the data is fresh and complete."""
     last = activity.last_poll(at=now)
@@ -199,6 +218,8 @@ def _clock(at: float) -> str:
 
 def show_value(condition: Condition, one: Finding) -> str:
     """`7.1 % ± 3.9`, a count or a score; a dash where nothing is known."""
+    if condition.test is Comparison.BROKEN:
+        return one.detail or UNKNOWN
     if condition.test is Comparison.SILENCE and one.value is not None:
         return f"no replies after {one.value:,.0f} sends"
     if condition.test not in {Comparison.RATE_ABOVE, Comparison.RATE_BELOW, Comparison.BELOW_BASELINE}:
@@ -226,6 +247,8 @@ def measured(condition: Condition, one: Finding) -> str:
             return f"health {show_limit(one.value or 0)}"
         case Comparison.FALL:
             return f"health fell by {show_limit(one.value or 0)} in {window}"
+        case Comparison.BROKEN:
+            return f"DNS is broken: {one.detail}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +280,8 @@ def standing(
     findings = [one for one in found if one.nearness is not None]
     fired = max((one.began_at for one in incidents if one.rule == name), default=None)
     state, why = _state(name, rule, activity, switches=switches, now=now)
-    if rule.only and not found and rule.condition.test is not Comparison.COUNT_ABOVE:
+    silent = {Comparison.COUNT_ABOVE, Comparison.BROKEN}
+    if rule.only and not found and rule.condition.test not in silent:
         why = why or f"nothing is known of {quoted(rule.only)}"
     closest = max(findings, key=lambda one: one.nearness or 0.0, default=None)
     return Standing(name=name, rule=rule, state=state, why=why, last_fired=fired, closest=closest)

@@ -32,9 +32,9 @@ _END = rf"(?:(?<=[<>])|(?![^\s,<>{QUOTES}]))"
 _PHRASES = {
     "TELL": "notify|tell", "SUGGEST": "suggest", "PAUSE": "pause", "_ABOUT": "about", "_PAUSING": "pausing|to_pause",
     "_ANY": "all|any|every|each|an?|the", "SCOPE": "|".join(SCOPES), "_WHEN": "when|if", "_FOR": "for", "_NO": "no",
-    "_REPLIES": "replies|reply", "_AFTER": "after", "METRIC": "|".join(("out_of_office", *(word for word in METRICS if word != "health"))),
+    "_REPLIES": "replies|reply", "_AFTER": "after", "METRIC": "|".join(("out_of_office", *(word for word in METRICS if word not in {"health", "dns"}))),
     "_RATE": "rate|replies(?:_rate)?", "_HEALTH": "health(?:_score)?", "_FALLS": "(?:falls|drops)(?:_by)?",
-    "_POINTS": "points?", "_IS": "is|are", "MORE": ">|above|over|exceeds?|more", "LESS": "<|below|under|less|fewer",
+    "_POINTS": "points?", "_DNS": "dns", "_BROKEN": "broken", "_IS": "is|are", "MORE": ">|above|over|exceeds?|more", "LESS": "<|below|under|less|fewer",
     "_THAN": "than", "_OF": "of", "BASELINE": "(?:(?:its|their)_)?(?:own_)?baseline", "_OVER": "over|of",
     "_AT_LEAST": "at_least", "_SENDS": "sends?", "_IN": "(?:in|within|over)(?:_the)?(?:_last)?", "_AND": "and",
     "_EXCEPT": "except", "_AT_MOST": "at_most|never_more_than", "_SEQUENCES": "sequences?(?:_at_once)?",
@@ -43,12 +43,13 @@ _PHRASES = {
 }  # fmt: skip
 """What each terminal matches: whole words in any case, `_` for what may stand between two."""
 _GRAMMAR = rf"""
-start: action subject pause? _WHEN (silence | fall | level | count | rate) clause*
+start: action subject pause? _WHEN (silence | fall | level | broken | count | rate) clause*
 action: TELL _ABOUT? | SUGGEST _PAUSING? | PAUSE
 subject: _ANY? (SCOPE (QUOTED | NAME)?)?
 silence: _NO _REPLIES (_AFTER | _IN) sends window
 fall: _HEALTH _FALLS NUMBER _POINTS? window
 level: _HEALTH side NUMBER
+broken: _DNS _IS? _BROKEN
 count: METRIC _RATE? side NUMBER window
 rate: METRIC _RATE? side PERCENT (_OF (BASELINE _OVER)? sends)? window
 ?side: _IS? (MORE | LESS) _THAN?
@@ -64,6 +65,8 @@ QUOTED: /[{QUOTES}](?:\\.|[^\\{QUOTES}])*[{QUOTES}]/s
 %ignore /{_GAP}/
 """ + "\n".join(f"{name}: /(?:{phrase.replace('_', _GAP)}){_END}/i" for name, phrase in _PHRASES.items())
 
+_USUAL = {Metric.HEALTH: Scope.INBOX, Metric.DNS: Scope.DOMAIN}
+"""What a condition is about, where the sentence doesn't say."""
 _ABOUT_REPLIES = {Metric.REPLIES, Metric.POSITIVE}
 _EXPECTED = {
     "TELL": "notify, suggest or pause",
@@ -81,6 +84,7 @@ _EXPECTED = {
     "_A_DAY": "“a day” or “sequences at once”",
     "_REPLIES": "“replies”",
     "_AFTER": "“after 200 sends”",
+    "_BROKEN": "“is broken”",
     "_IN": "“in” and a length of time",
     "_AT_MOST": "“at most” or “except”, or end here",
 }
@@ -144,7 +148,7 @@ class _Meaning(Transformer[Token, Any]):
                 raise Misunderstood(f"This sets {_ONCE[field]} twice.")
             given |= {field} & {*_ONCE}
             limits[field] = value if field in given else limits[field] + value
-        usual = Scope.INBOX if condition.metric is Metric.HEALTH else Scope.SEQUENCE
+        usual = _USUAL.get(condition.metric, Scope.SEQUENCE)
         return Rule(action=action, scope=scope or usual, only=only, condition=condition, **limits)
 
     def action(self, word: Token) -> Action:
@@ -169,6 +173,9 @@ class _Meaning(Transformer[Token, Any]):
         if side.type == "MORE":
             raise Misunderstood("Health can only be below a score, or fall.")
         return Condition(metric=Metric.HEALTH, test=Comparison.LEVEL_BELOW, limit=score)
+
+    def broken(self) -> Condition:
+        return Condition(metric=Metric.DNS, test=Comparison.BROKEN)
 
     def count(self, metric: Metric, side: Token, limit: float, window: timedelta) -> Condition:
         if side.type == "LESS" or metric in _ABOUT_REPLIES or limit != int(limit):

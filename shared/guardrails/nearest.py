@@ -44,7 +44,7 @@ def nearest(tokens: list[Word]) -> Rule:
     condition = _nearest_condition(words)
     if condition.metric is Metric.HEALTH and scope in {None, Scope.SEQUENCE}:
         scope = Scope.INBOX
-    if action is not Action.TELL and scope is Scope.INBOX:
+    if condition.metric is Metric.DNS or (action is not Action.TELL and scope is Scope.INBOX):
         scope = Scope.DOMAIN
     return Rule(
         action=action,
@@ -57,6 +57,8 @@ def nearest(tokens: list[Word]) -> Rule:
 
 def _nearest_condition(words: list[str]) -> Condition:
     metric = METRICS.get(_closest(words, METRICS) or "", Metric.BOUNCES)
+    if metric is Metric.DNS:
+        return Condition(metric=metric, test=Comparison.BROKEN)
     window = next((w for w in map(parse_duration, reversed(words)) if w and _fits(w)), timedelta(hours=24))
     share = next((float(w[:-1]) for w in words if w.endswith("%") and NUMBER.fullmatch(w[:-1])), None)
     numbers = [float(w) for w in words if NUMBER.fullmatch(w)]

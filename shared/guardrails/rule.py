@@ -40,6 +40,7 @@ class Metric(StrEnum):
     REPLIES = "replies"
     POSITIVE = "positive replies"
     HEALTH = "health"
+    DNS = "dns"
 
 
 EVENT_OF = {
@@ -47,7 +48,7 @@ EVENT_OF = {
     Metric.OPT_OUTS: "lead.unsubscribed",
     Metric.OUT_OF_OFFICE: "reply.ooo",
 }
-"""Metrics that are counted from deliveries; replies come from the stats, health from the inboxes."""
+"""Metrics that are counted from deliveries; replies come from the stats, health from the inboxes, DNS from its checks."""
 
 
 class Comparison(StrEnum):
@@ -60,6 +61,7 @@ class Comparison(StrEnum):
     BELOW_BASELINE = "below baseline"
     LEVEL_BELOW = "level below"
     FALL = "fall"
+    BROKEN = "broken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,7 @@ class Condition:
             Comparison.BELOW_BASELINE: f"{self.metric} < {limit}% of baseline over {enough}",
             Comparison.LEVEL_BELOW: f"{self.metric} < {limit}",
             Comparison.FALL: f"{self.metric} falls {limit} in {window}",
+            Comparison.BROKEN: f"{self.metric} is broken",
         }
         return sentences[self.test]
 
@@ -147,6 +150,8 @@ def show_window(span: timedelta) -> str:
 def default_name(rule: Rule) -> str:
     """`bounces-5`, `no-replies-200`, `health-60`: by what the rule is about."""
     condition = rule.condition
+    if condition.test is Comparison.BROKEN:
+        return f"{condition.metric}-broken"
     word = "no-replies" if condition.test is Comparison.SILENCE else condition.metric.replace(" ", "-")
     word = {Comparison.BELOW_BASELINE: f"{word}-baseline", Comparison.FALL: f"{word}-fall"}.get(
         condition.test, word

@@ -44,11 +44,13 @@ def _checked(rule: Rule) -> Rule:
         raise Misunderstood("A percentage must be between 0% and 100%.")
     if condition.metric is Metric.HEALTH and not 0 < condition.limit <= 100:
         raise Misunderstood("A health score must be between 0 and 100.")
-    has_window = condition.test is not Comparison.LEVEL_BELOW
+    has_window = condition.test not in {Comparison.LEVEL_BELOW, Comparison.BROKEN}
     if has_window and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW:
         raise Misunderstood("A window must be between 1h and 30d.")
     if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
         raise Misunderstood("Health belongs to inboxes and domains, not to sequences.", part="scope")
+    if condition.metric is Metric.DNS and rule.scope is not Scope.DOMAIN:
+        raise Misunderstood("DNS belongs to domains.", part="scope")
     if rule.action is not Action.TELL and rule.scope is Scope.INBOX:
         raise Misunderstood(
             "The service can't pause one inbox: pause its domain, or notify about it.", part="scope"

@@ -26,6 +26,7 @@ METRICS = {
     "reply": Metric.REPLIES,
     "positive": Metric.POSITIVE,
     "health": Metric.HEALTH,
+    "dns": Metric.DNS,
 }
 SCOPES = {scope.value: scope for scope in Scope} | {
     "sequences": Scope.SEQUENCE,

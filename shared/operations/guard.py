@@ -48,7 +48,7 @@ async def guard(arguments: Guard, context: CommandContext) -> Result:
 async def list_rules(context: CommandContext) -> Result:
     """Every rule with its state, its last firing and how near it is to fire again."""
     records, workspace = need_records(context).guardrails, context.workspace.name
-    rules, activity = await asyncio.gather(_rules(context), load_activity(records, context))
+    rules, activity = await asyncio.gather(_rules(context), load_activity(need_records(context), context))
     now = context.now().timestamp()
     incidents = await records.incidents(workspace, now - HORIZON)
     switches = await records.switches(workspace)

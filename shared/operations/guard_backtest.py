@@ -9,11 +9,11 @@ from shared.api.errors import OutreachError
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
-from shared.domain.records import GuardRecords
+from shared.domain.records import Records
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.activity import HORIZON, Activity
 from shared.guardrails.backtest import Backtest, backtest, charts
-from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, subject_key
+from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope, subject_key
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.text.formats import show_count, show_exact_span, show_number, show_time
@@ -24,22 +24,28 @@ ENOUGH = 7 * DAY
 """Seconds from which a time without a firing says something about a rule."""
 
 
-async def load_activity(records: GuardRecords, context: CommandContext) -> Activity:
+async def load_activity(records: Records, context: CommandContext) -> Activity:
     """Everything that is stored of the workspace and that a rule can look at."""
     since = context.now().timestamp() - HORIZON
     name = context.workspace.name
+    guard = records.guardrails
     happenings, samples, heard = await asyncio.gather(
-        records.happenings(name, since), records.samples(name, since), records.heard_since(name)
+        guard.happenings(name, since), guard.samples(name, since), guard.heard_since(name)
+    )
+    changed, broken = await asyncio.gather(
+        records.domains.broken_since(name, moment(since)), records.domains.broken(name)
     )
     activity = Activity()
     activity.heard_since = float("inf") if heard is None else heard
     await asyncio.to_thread(activity.add, happenings, samples)
+    for at, domains in (*changed, (context.now().timestamp(), broken)):
+        activity.saw_broken(at, domains)
     return activity
 
 
 async def backtest_rule(name: str, rule: Rule, context: CommandContext, *, is_new: bool = False) -> Result:
     """What a rule would have done in the last 30 days; a new one can be added from there."""
-    activity = await load_activity(need_records(context).guardrails, context)
+    activity = await load_activity(need_records(context), context)
     end = context.now().timestamp()
     start = end - LOOK_BACK.total_seconds()
     result = await asyncio.to_thread(backtest, rule, activity, start=start, end=end)
@@ -143,6 +149,8 @@ def _span(result: Backtest, *, start: float) -> str:
 
 
 def _from_when(rule: Rule) -> str:
+    if rule.condition.metric is Metric.DNS:
+        return "it is known from the first change of a domain's DNS on"
     if rule.condition.metric in EVENT_OF:
         return "events are known from the first delivery on"
     return "it is known from the bot's first reading of the service on"

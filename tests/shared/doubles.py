@@ -44,7 +44,7 @@ from shared.domain.records import (
     Undoable,
     Waits,
 )
-from shared.domain_health.report import DomainChange, DomainReport
+from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.settings import Workspace
@@ -209,6 +209,16 @@ class MemoryDomains:
             for name, report in self.known.items()
             if report.problems
         }
+
+    async def broken_since(
+        self, workspace: str, since: datetime
+    ) -> Sequence[tuple[float, Mapping[str, Sequence[str]]]]:
+        state: dict[str, tuple[str, ...]] = {}
+        found = []
+        for one in sorted(self.changed, key=lambda one: one.at):
+            state[one.domain] = (str(one.check),) if one.after.value is Value.PROBLEM else ()
+            found.append((one.at.timestamp(), {name: checks for name, checks in state.items() if checks}))
+        return found
 
 
 @dataclass

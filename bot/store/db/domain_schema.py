@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import count, metadata, serial, text, timestamp
+from bot.store.db.columns import count, metadata, partial_index, serial, text, timestamp
 
 domains = sa.Table(  # one row per domain, leased to the process that checks it
     "domains",
@@ -20,6 +20,7 @@ domains = sa.Table(  # one row per domain, leased to the process that checks it
 )
 sa.Index("ix_domains_due_at", domains.c.due_at)
 sa.Index("ix_domains_lease_until", domains.c.lease_until)
+partial_index("ix_domains_broken", domains.c.domain, where=domains.c.broken != "")
 
 senders = sa.Table(  # the workspaces that send from a domain
     "domain_senders",

@@ -19,7 +19,7 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.event_kinds import PAUSED
 from shared.domain.wall_clock import DAY, HOUR
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
-from shared.domain_health.report import DomainChange, DomainReport
+from shared.domain_health.report import DomainChange, DomainReport, Value
 
 FALL = 10.0
 """Points by which a domain's lowest score falls before it is checked at once."""
@@ -74,6 +74,10 @@ _PAUSED_SINCE = sa.select(alerts.c.domain).where(
     alerts.c.domain == domains.c.domain,
 )
 """That the service paused a domain after it was last checked."""
+
+
+_IS_BROKEN = domains.c.broken != sa.literal("", literal_execute=True)
+"""In the words of the index."""
 
 
 class Domains(Repository):
@@ -199,8 +203,41 @@ class Domains(Repository):
         query = sa.select(domains.c.domain, domains.c.broken).join(
             senders, senders.c.domain == domains.c.domain
         )
-        rows = tx.execute(query.where(senders.c.workspace == workspace, domains.c.broken != ""))
+        rows = tx.execute(query.where(senders.c.workspace == workspace, _IS_BROKEN))
         return {row.domain: tuple(row.broken.split()) for row in rows}
+
+    @reads
+    def all_broken(self, tx: Transaction) -> Mapping[str, Mapping[str, Sequence[str]]]:
+        """The same of every workspace that has any."""
+        of_domain = domains.join(senders, senders.c.domain == domains.c.domain)
+        query = sa.select(senders.c.workspace, domains.c.domain, domains.c.broken).select_from(of_domain)
+        found: dict[str, dict[str, Sequence[str]]] = {}
+        for row in tx.execute(query.where(_IS_BROKEN)):
+            found.setdefault(row.workspace, {})[row.domain] = tuple(row.broken.split())
+        return found
+
+    @reads
+    def broken_since(
+        self, tx: Transaction, workspace: str, since: datetime
+    ) -> Sequence[tuple[float, Mapping[str, Sequence[str]]]]:
+        """Which of a workspace's domains were broken, at each time since then when that changed."""
+        mine = sa.select(senders.c.domain).where(senders.c.workspace == workspace)
+        query = (
+            sa.select(changes.c.change).where(changes.c.domain.in_(mine)).order_by(changes.c.at, changes.c.id)
+        )
+        state: dict[str, dict[str, None]] = {}
+        found: list[tuple[float, Mapping[str, Sequence[str]]]] = []
+        for text in tx.scalars(query.where(changes.c.at >= since.timestamp())):
+            change = decode_change(text)
+            if change is None:
+                continue
+            checks = state.setdefault(change.domain, {})
+            if change.after.value is Value.PROBLEM:
+                checks[change.check] = None
+            else:
+                checks.pop(change.check, None)
+            found.append((change.at.timestamp(), {name: tuple(one) for name, one in state.items() if one}))
+        return found
 
     @writes
     def prune(self, tx: Transaction, *, changes_after: float) -> None:

@@ -13,9 +13,11 @@ from bot.jobs import guardrail_acts, guardrail_samples
 from bot.jobs.guardrails import GuardrailWatch
 from bot.store import Store
 from bot.store.alerts.confirmations import Verdict
+from bot.store.records.domains import Checked
 from shared.commands import parse
 from shared.commands.arguments import OnSequences
 from shared.domain.records import CLOSED, CountSample, RecordsUnavailable, Switch, number_of
+from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.guardrails.activity import Activity
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
@@ -348,3 +350,27 @@ async def test_an_undo_that_a_person_clicks_resumes_through_the_usual_way(guarde
     assert "active again" in done.card.title
     assert guarded.remote.sequences[guarded.sequence]["status"] == "active"
     assert len(guarded.remote.patched) == 2
+
+
+async def test_a_rule_about_dns_fires_for_a_domain_that_is_broken_and_once(guarded: GuardedWorkspace) -> None:
+    await guarded.rule("notify about domain when dns is broken")
+    domains = guarded.store.domains
+    await domains.watch("default", {"mail.example": 90.0})
+    assert await guarded.advance() == []
+
+    async def check(value: Value) -> None:
+        spf = CheckReport(check=Check.SPF, value=value, code=Code.MISSING, confirmed=True)
+        due = await domains.claim(seconds=10)
+        assert due is not None
+        report = DomainReport(domain="mail.example", checks=(spf,))
+        await domains.finish(due, Checked(report=report, due_at=guarded.clock.now))
+
+    await check(Value.PROBLEM)
+    (card,) = await guarded.advance()
+    assert "mail.example" in card.title
+    assert "DNS is broken: SPF" in card.summary
+    assert await guarded.advance() == []
+    await check(Value.GOOD)
+    assert await guarded.advance(2 * HOUR) == []
+    await check(Value.PROBLEM)
+    assert len(await guarded.advance()) == 1

@@ -18,6 +18,9 @@ tenths = st.integers(1, 999).map(lambda n: n / 10)
 names = st.text(min_size=1, max_size=20).filter(lambda t: t.strip() and visible(t) == t)
 
 
+BROKEN = Condition(metric=Metric.DNS, test=Comparison.BROKEN)
+
+
 @st.composite
 def conditions(draw: st.DrawFn, *, health: bool) -> Condition:
     window, sends = draw(minutes), draw(st.integers(1, 100_000))
@@ -27,7 +30,9 @@ def conditions(draw: st.DrawFn, *, health: bool) -> Condition:
             return Condition(metric=metric, test=Comparison.LEVEL_BELOW, limit=limit)
         return Condition(metric=metric, test=Comparison.FALL, limit=limit, window=window)
     test = draw(
-        st.sampled_from([c for c in Comparison if c not in {Comparison.LEVEL_BELOW, Comparison.FALL}])
+        st.sampled_from(
+            [c for c in Comparison if c not in {Comparison.LEVEL_BELOW, Comparison.FALL, Comparison.BROKEN}]
+        )
     )
     counted = st.sampled_from([Metric.BOUNCES, Metric.OPT_OUTS, Metric.OUT_OF_OFFICE])
     answered = st.sampled_from([Metric.REPLIES, Metric.POSITIVE])
@@ -45,6 +50,7 @@ def rules(draw: st.DrawFn) -> Rule:
     scopes = [s for s in Scope if action is Action.TELL or s is not Scope.INBOX]
     scope = draw(st.sampled_from(scopes))
     health = scope is not Scope.SEQUENCE and draw(st.booleans())
+    dns = scope is Scope.DOMAIN and draw(st.booleans())
     hours = st.builds(
         QuietHours,
         start=st.just(time(20)),
@@ -54,7 +60,7 @@ def rules(draw: st.DrawFn) -> Rule:
     return Rule(
         action=action,
         scope=scope,
-        condition=draw(conditions(health=health)),
+        condition=BROKEN if dns else draw(conditions(health=health)),
         only="" if scope is Scope.WORKSPACE else draw(st.just("") | names),
         duration=None if action is Action.TELL else draw(st.none() | minutes),
         per_day=draw(st.integers(1, 100)),
@@ -67,6 +73,35 @@ def rules(draw: st.DrawFn) -> Rule:
 @given(rule=rules())
 def test_every_rule_is_read_back_from_its_own_sentence(rule: Rule) -> None:
     assert parse(str(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["notify about domain when dns is broken", "tell domains if DNS broken", "notify when dns is broken"],
+)
+def test_a_rule_about_dns_is_understood(sentence: str) -> None:
+    rule = parse(sentence)
+    assert (rule.scope, rule.condition) == (Scope.DOMAIN, BROKEN)
+    assert str(rule) == "notify about domain when dns is broken, at most 5 a day"
+    assert default_name(rule) == "dns-broken"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "problem"),
+    [
+        ("notify about sequence when dns is broken", "DNS belongs to domains."),
+        ("notify about domain when dns is good", "“good” isn't understood here. Write “is broken”."),
+        (
+            "notify about domain when dns > 5% of at least 50 sends in 24h",
+            "“>” isn't understood here. Write “is broken”.",
+        ),
+    ],
+)
+def test_a_wrong_rule_about_dns_is_refused_with_the_right_one(sentence: str, problem: str) -> None:
+    with pytest.raises(Misunderstood) as refused:
+        parse(sentence)
+    assert refused.value.problem == problem
+    assert refused.value.nearest == "notify about domain when dns is broken, at most 5 a day"
 
 
 @given(

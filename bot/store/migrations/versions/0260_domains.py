@@ -23,6 +23,7 @@ def upgrade() -> None:
     )
     op.execute("CREATE INDEX ix_domains_due_at ON domains (due_at)")
     op.execute("CREATE INDEX ix_domains_lease_until ON domains (lease_until)")
+    op.execute("CREATE INDEX ix_domains_broken ON domains (domain) WHERE broken != ''")
     op.create_table(
         "domain_senders",
         _text("workspace", primary_key=True),
