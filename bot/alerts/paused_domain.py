@@ -16,7 +16,8 @@ from bot.blockkit.actions import ACK, OnAlert
 from shared.commands.arguments import DOMAIN, Inboxes, Status, clip
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
-from shared.domain.evidence import clearly_more, rate_of
+from shared.domain.evidence import rate_of
+from shared.domain.paused_domains import advice
 from shared.domain.wall_clock import moment
 from shared.text.formats import UNKNOWN, show_days, show_exact_span, show_number, show_rate
 
@@ -25,9 +26,6 @@ MOST_INBOXES, MOST_PAUSES = 3, 4
 """A phone shows three rows of inboxes beside the reason and the buttons."""
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""
-BOUNCE = "bounce"
-_COMPLAINTS = ("complain", "spam", "unsubscri", "opt-out", "opt out")
-_REASONS = (BOUNCE, *_COMPLAINTS)
 _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
 
 
@@ -126,22 +124,9 @@ def _summary(alert: Alert) -> tuple[str, ...]:
 
 
 def _advice(alert: Alert) -> str:
-    """By the service's reason; without one, by what clearly more came of."""
     seen: Mapping[str, int] = alert.standing.get("counts", {})
     bounced, left = seen.get("lead.bounced", 0), seen.get("lead.unsubscribed", 0)
-    given = (alert.event.reason or "").casefold()
-    by_service = any(word in given for word in _REASONS)
-    if any(word in given for word in _COMPLAINTS) or (not by_service and clearly_more(left, bounced)):
-        return (
-            "review what its sequences say and who receives them, and pause those that draw complaints. "
-            "Let the inboxes rest: each restarts with a small daily limit."
-        )
-    if BOUNCE in given or (not by_service and clearly_more(bounced, left)):
-        return (
-            "verify the addresses in its sequences before you send more, and remove those that bounce. "
-            "Let the inboxes rest: each restarts with a small daily limit."
-        )
-    return "check its inboxes and the sequences that use them, and let the inboxes rest."
+    return advice(alert.event.reason or "", bounced=bounced, left=left)
 
 
 def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:

@@ -394,6 +394,20 @@ class PeriodRecords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DomainPast:
+    """What the bot recorded of a domain since a moment."""
+
+    reason: str = ""
+    """Why the service paused it last; empty where it was not, or gave no reason."""
+    bounced: int = 0
+    opted_out: int = 0
+    known_from: datetime | None = None
+    """When the workspace's first delivery came: what was before isn't counted."""
+    sequences: tuple[str, ...] = ()
+    """Names of the sequences that sent from it, the busiest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
     """What one channel wants to be told. Empty `sequence` and `inbox` mean all."""
 
@@ -499,6 +513,7 @@ class Records(Protocol):
         """How many interested replies each person marked as done in this time."""
         ...
 
+    async def domain_past(self, workspace: str, domain: str, since: datetime) -> DomainPast: ...
     async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]: ...
     async def last_changes(self, workspace: str, sequences: Sequence[str]) -> Mapping[str, AuditEntry]: ...
     async def arrivals(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]: ...

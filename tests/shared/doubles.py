@@ -27,6 +27,7 @@ from shared.domain.records import (
     AlertsSummary,
     AuditEntry,
     ChangeResult,
+    DomainPast,
     Grouping,
     InterestedReply,
     LeadReply,
@@ -326,6 +327,10 @@ class MemoryRecords:
 
     async def done_counts(self, workspace: str, since: datetime, until: datetime) -> Mapping[str, int]:
         return Counter(name for name, at in self.done if since <= at < until)
+
+    async def domain_past(self, workspace: str, domain: str, since: datetime) -> DomainPast:
+        self.look()
+        return DomainPast()
 
     async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]:
         self.look()

@@ -11,7 +11,7 @@ from typing import Any
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.health import Thresholds
-from shared.domain.records import LeadReply
+from shared.domain.records import DomainPast, LeadReply
 from shared.domain.snapshot import Reading, Snapshot
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
@@ -54,6 +54,7 @@ class FakeFeed:
         self.replies: dict[str, LeadReply] = {}
         self.counts: dict[str, Mapping[date, StatsRow]] = {}
         self.marks: Many[Mark] = ()
+        self.pasts: dict[str, DomainPast] = {}
         self._sends = sends or {}
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
@@ -73,6 +74,9 @@ class FakeFeed:
 
     async def last_reply(self, email: str) -> LeadReply | None:
         return self.replies.get(email)
+
+    async def domain_past(self, domain: str) -> DomainPast | None:
+        return self.pasts.get(domain)
 
     async def aclose(self) -> None:
         self.closed = True

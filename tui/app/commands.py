@@ -53,6 +53,12 @@ class Commands:
         lines = board.sequences if board and ref and ref.kind == "sequence" else ()
         self._change(status_changes_for(line.sequence for line in lines if ref and line.key == ref.key))
 
+    def pause(self, sequences: Sequence[SequenceModel], state: WorkspaceState) -> None:
+        """Pause these sequences of a workspace, after confirmation."""
+        requested = [change for change in status_changes_for(sequences) if change.status == "paused"]
+        if self._may_change(requested, state):
+            self.ui.run_worker(partial(self._ask, requested, state), group="ask")
+
     def _chosen(self) -> list[SequenceModel]:
         chosen = self.ui.board.panels["sequences"].grid.chosen
         return [line.sequence for line in chosen if isinstance(line, SequenceLine)]
@@ -61,11 +67,11 @@ class Commands:
         if self._may_change(requested):
             self.ui.run_worker(partial(self._ask, requested, self.ui.workspaces.current), group="ask")
 
-    def _may_change(self, requested: Sequence[StatusChange]) -> bool:
+    def _may_change(self, requested: Sequence[StatusChange], state: WorkspaceState | None = None) -> bool:
         """Whether there is something to do here; if not, the person gets a notice."""
         if self.replay.at:
             self.ui.app.notify("You are viewing the past. Press Esc to return to now.", severity="warning")
-        elif self.ui.workspaces.current.only_reads:
+        elif (state or self.ui.workspaces.current).only_reads:
             self.ui.app.notify("This dashboard is read-only.", severity="warning")
         elif not requested:
             self.ui.app.notify("Select a sequence that is active or paused (key 2).", severity="warning")

@@ -281,6 +281,15 @@ class DashboardApp(ErrorBoundary, App[int]):
         else:
             self.navigation.go_to(message.state, message.ref)
 
+    @on(AlarmsScreen.PauseAsked)
+    def _pause_asked(self, message: AlarmsScreen.PauseAsked) -> None:
+        self.commands.pause(message.sequences, message.state)
+
+    @on(AlarmsScreen.GuardrailsAsked)
+    def _guardrails_asked(self, message: AlarmsScreen.GuardrailsAsked) -> None:
+        self.navigation.go_to(message.state)
+        self.commands.open_guardrails()
+
     @on(AllWorkspacesScreen.Entered)
     def _workspace_entered(self, message: AllWorkspacesScreen.Entered) -> None:
         self.navigation.go_to(message.state, message.ref)

@@ -17,7 +17,7 @@ from shared.commands import Invocation
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.health import Thresholds
-from shared.domain.records import LeadReply
+from shared.domain.records import DomainPast, LeadReply
 from shared.domain.snapshot import Snapshot, from_json, record_from_json
 from shared.history import History
 from shared.storage.database import parse_url
@@ -91,6 +91,9 @@ class RelayFeed:
             Mark(**{**one, "at": datetime.fromisoformat(one["at"]), "kind": MarkKind(one["kind"])})
             for one in found
         ]
+
+    async def domain_past(self, domain: str) -> DomainPast | None:  # viewers change nothing there
+        return None
 
     async def _answer(self, **about: object) -> Any:
         """What the one poller says; None where it says nothing in time."""

@@ -20,7 +20,7 @@ from shared.api.models import Grouping, StatsRow
 from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain import forecast
-from shared.domain.records import Actor, LeadReply, Records, RecordsUnavailable
+from shared.domain.records import Actor, DomainPast, LeadReply, Records, RecordsUnavailable
 from shared.domain.reply_queue import ReplyQueue
 from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.daily_counts import DailyCountsReader
@@ -47,6 +47,8 @@ FIRST_PAINT = 0.05
 KEPT_TODAY = timedelta(minutes=1)
 SETTLED = 3.0
 """Seconds for the first reads, before the bot's records are opened."""
+LOOKED_BACK = timedelta(days=30)
+"""The time that the counts of inboxes cover, so that bounces can be a share of sends."""
 REPLIES_EVERY = 15.0
 """Seconds between two looks at the bot's records."""
 OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
@@ -154,6 +156,18 @@ class ServiceFeed:
             return await self._records.last_reply(self.start_settings.workspace, email)
         except RecordsUnavailable as error:
             logger.info("the reply of a lead: %s", error)
+            return None
+
+    async def domain_past(self, domain: str) -> DomainPast | None:
+        """What the bot recorded of a domain in the last 30 days; None where its database doesn't answer."""
+        if self._records is None:
+            return None
+        try:
+            return await self._records.domain_past(
+                self.start_settings.workspace, domain, self._now() - LOOKED_BACK
+            )
+        except RecordsUnavailable as error:
+            logger.info("what happened to a domain: %s", error)
             return None
 
     async def _read_sends(self, client: OutreachClient, day: date) -> Mapping[str, int | None] | None:

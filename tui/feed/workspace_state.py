@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from shared.api.models import Grouping, StatsRow
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.records import LeadReply
+from shared.domain.records import DomainPast, LeadReply
 from shared.domain.reply_queue import ReplyQueue
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
@@ -59,6 +59,9 @@ class Feed(Protocol):
 
     async def last_reply(self, email: str) -> LeadReply | None:
         """The newest reply of a lead, as far as the bot has it."""
+
+    async def domain_past(self, domain: str) -> DomainPast | None:
+        """What the bot recorded of a domain in the last 30 days; None where nothing is known."""
 
     async def aclose(self) -> None:
         """End."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,23 +13,27 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from shared.api.models import Sequence as SequenceModel
 from shared.domain.card import Card, Fact, Tone
+from shared.domain.records import DomainPast
 from shared.domain.workspace_verdict import DOMAIN_KINDS
 from shared.text.formats import show_count, show_exact_span
 from shared.text.sanitize import visible
-from tui.feed.workspace_state import WorkspaceState
+from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.alarms import Alarm
 from tui.model.columns import Column
 from tui.model.lines import PageRef, Stamp
 from tui.model.page_status import PageStatus
+from tui.model.remedies import Act, remedy_of
 from tui.screens.headed import HeadedScreen
 from tui.theme import formatting
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel
+from tui.widgets.remedy_pane import RemedyPane
 from tui.widgets.status_lines import Foot
 
-KEYS = (("enter", "open"), ("a", "acknowledge"), ("esc", "back"))
+KEYS = (("enter", "open"), ("p", "pause"), ("o", "open the domain"), ("a", "acknowledge"), ("esc", "back"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +104,8 @@ COLUMNS = (
 
 
 UNREAD = Stamp(interval=0)
+AGAIN = 2.0
+"""Seconds until the bot's records are asked again about a domain."""
 
 
 class AlarmsScreen(HeadedScreen[None]):
@@ -109,6 +116,10 @@ class AlarmsScreen(HeadedScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,A", "dismiss", show=False, id="alarms.back"),
         Binding("a", "acknowledge", show=False, id="alarms.acknowledge"),
+        Binding("p", "step('pause')", show=False, id="alarms.pause"),
+        Binding("o", "step('open')", show=False, id="alarms.domain"),
+        Binding("G", "step('guardrails')", show=False, id="alarms.guardrails"),
+        Binding("r", "step('refresh')", show=False, id="alarms.refresh"),
     ]
 
     @dataclass
@@ -119,8 +130,24 @@ class AlarmsScreen(HeadedScreen[None]):
         alarm: Alarm
         ref: PageRef | None
 
+    @dataclass
+    class PauseAsked(Message):
+        """These sequences are to be paused, after confirmation."""
+
+        state: WorkspaceState
+        sequences: Sequence[SequenceModel]
+
+    @dataclass
+    class GuardrailsAsked(Message):
+        """The guardrails of a workspace are to be shown."""
+
+        state: WorkspaceState
+
     def __init__(self, *, glyphs: Glyphs, now: Callable[[], datetime]) -> None:
         super().__init__(glyphs=glyphs)
+        self.remedy = RemedyPane()
+        self._pasts: dict[str, DomainPast] = {}
+        self._reading: set[str] = set()
         self._now = now
         self._states: Sequence[WorkspaceState] = ()
         self.foot = Foot()
@@ -131,6 +158,7 @@ class AlarmsScreen(HeadedScreen[None]):
     def compose(self) -> ComposeResult:
         yield self.head
         yield self.panel
+        yield self.remedy
         yield self.foot
 
     def on_mount(self) -> None:
@@ -150,6 +178,62 @@ class AlarmsScreen(HeadedScreen[None]):
         stamps = [state.board.stamps["inboxes"] if state.board else UNREAD for state in states]
         unread = next((stamp for stamp in stamps if stamp.read_at is None), None)
         self.panel.show(lines, stamp=unread, now=now)
+        self._show_remedy()
+
+    @property
+    def line(self) -> AlarmLine | None:
+        line = self.panel.grid.line
+        return line if isinstance(line, AlarmLine) else None
+
+    def _show_remedy(self) -> None:
+        """What to do about the chosen alarm; what the bot recorded of its domain is read once it is chosen."""
+        line = self.line
+        if line is None:
+            self.remedy.show(None)
+            return
+        is_known = line.key in self._pasts or line.key in self._reading
+        if not is_known and line.alarm.kind in DOMAIN_KINDS and line.state.feed:
+            self._reading.add(line.key)
+            self.run_worker(
+                self._read_past(line, line.state.feed), group="past", exclusive=False, exit_on_error=False
+            )
+        past = self._pasts.get(line.key)
+        self.remedy.show(remedy_of(line.alarm, board=line.state.board, past=past, now=self._now()))
+
+    async def _read_past(self, line: AlarmLine, feed: Feed) -> None:
+        past = await feed.domain_past(line.alarm.where)
+        if past is not None:
+            self._pasts[line.key] = past
+            self._show_remedy()
+        else:  # the records may not be open yet
+            await asyncio.sleep(AGAIN)
+        self._reading.discard(line.key)
+
+    @on(LineTable.Moved)
+    @on(LineTable.Arranged)
+    def _chosen(self, event: LineTable.Moved | LineTable.Arranged) -> None:
+        event.stop()
+        self.panel.tick(self._now())
+        self._show_remedy()
+
+    @on(RemedyPane.Chosen)
+    def _step_clicked(self, event: RemedyPane.Chosen) -> None:
+        self.action_step(event.act)
+
+    def action_step(self, act: Act) -> None:
+        """Carry a step out, if it is one of the chosen alarm's."""
+        line, remedy = self.line, self.remedy.remedy
+        if line is None or remedy is None or act not in {step.act for step in remedy.steps}:
+            self.app.notify("That doesn't apply to this alarm.", severity="warning")
+        elif act == "open":
+            self._open(line)
+        elif act == "pause":
+            self.post_message(self.PauseAsked(line.state, remedy.sequences))
+        elif act == "guardrails":
+            self.post_message(self.GuardrailsAsked(line.state))
+        elif line.state.feed:
+            line.state.feed.read_now()
+            self.app.notify("Everything is read again now.", timeout=3)
 
     def action_acknowledge(self) -> None:
         line = self.panel.grid.line
@@ -160,9 +244,12 @@ class AlarmsScreen(HeadedScreen[None]):
     @on(LineTable.Picked)
     def _picked(self, event: LineTable.Picked) -> None:
         event.stop()
-        line = event.line
-        assert isinstance(line, AlarmLine)
-        is_page = line.alarm.kind in DOMAIN_KINDS
+        assert isinstance(event.line, AlarmLine)
+        self._open(event.line)
+
+    def _open(self, line: AlarmLine) -> None:
+        domains = {one.domain for one in line.state.board.domains} if line.state.board else set()
+        is_page = line.alarm.kind in DOMAIN_KINDS or line.alarm.where in domains
         ref = PageRef(kind="domain", key=line.alarm.where) if is_page else None
         if ref:
             self.dismiss(None)

@@ -176,6 +176,15 @@ def update_subject(
     return True
 
 
+def events_of_domain(
+    tx: Transaction, workspace: str, domain: str, *, since: float
+) -> tuple[Mapping[str, int], Sequence[str]]:
+    """Counts by kind, also of hard bounces, and the sequences that sent from it, busiest first."""
+    which = {"workspace": workspace, "domain": domain, "since": since}
+    counts = {kind: int(count) for kind, count in tx.execute(_KINDS, which)}
+    return {**counts, "hard": int(tx.scalar(_HARD, which) or 0)}, tx.scalars(_BUSIEST, which).all()
+
+
 class Subjects(Repository):
     """What open alerts are about."""
 
@@ -221,9 +230,7 @@ class Subjects(Repository):
         self, tx: Transaction, workspace: str, domain: str, *, since: float
     ) -> tuple[Mapping[str, int], Sequence[str]]:
         """The events of a domain: counts by kind, also of hard bounces, and the sequences that sent from it, busiest first."""
-        which = {"workspace": workspace, "domain": domain, "since": since}
-        counts = {kind: int(count) for kind, count in tx.execute(_KINDS, which)}
-        return {**counts, "hard": int(tx.scalar(_HARD, which) or 0)}, tx.scalars(_BUSIEST, which).all()
+        return events_of_domain(tx, workspace, domain, since=since)
 
     @reads
     def heard_since(self, tx: Transaction, workspace: str) -> float | None:

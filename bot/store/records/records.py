@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.alerts import changes
+from bot.store.alerts import changes, subjects
 from bot.store.alerts import sequence_changes as timer_rows
 from bot.store.alerts.changes import changes_between
 from bot.store.alerts.claims import CLAIMED_BY
@@ -43,6 +43,7 @@ from shared.domain.records import (
     AlertsSummary,
     AuditEntry,
     DomainIncident,
+    DomainPast,
     Grouping,
     InterestedReply,
     LeadReply,
@@ -338,6 +339,25 @@ class CommandRecords(Repository):
         for row in tx.execute(query.group_by(c.handled_name)):
             counts[names.get(row.handled_name, row.handled_name)] += row.number
         return dict(counts)
+
+    @reports
+    def domain_past(self, tx: Transaction, workspace: str, domain: str, since: datetime) -> DomainPast:
+        """Bounces, opt-outs and sequences of a domain since then, and why it was paused last."""
+        counts_by_kind, sequences = subjects.events_of_domain(tx, workspace, domain, since=since.timestamp())
+        paused = (
+            ALERT_ROWS.where(alerts.c.workspace == workspace, alerts.c.kind == PAUSED)
+            .where(alerts.c.domain == domain, alerts.c.received_at >= since.timestamp())
+            .order_by(alerts.c.received_at.desc())
+            .limit(1)
+        )
+        last = next(iter(read_alerts(tx, paused)), None)
+        return DomainPast(
+            reason=(last.event.reason or "").replace("_", " ") if last else "",
+            bounced=counts_by_kind.get("lead.bounced", 0),
+            opted_out=counts_by_kind.get("lead.unsubscribed", 0),
+            known_from=moment(heard_since(tx, workspace)),
+            sequences=tuple(sequences),
+        )
 
     @reads
     def domain_sequences(

@@ -380,6 +380,10 @@ QUEUE: Mapping[str, Case] = {
     ),
     "Outbox.plan": flat(lambda one: one.store.outbox.plan(one.workspace, NOTE)),
     "Outbox.reaches": flat(lambda one: one.store.outbox.reaches(CALM)),
+    "ReplyQueueRecords.standings": lists(
+        "it counts what is unclaimed", lambda one: one.store.reply_queue.standings(one.workspace, most=15)
+    ),
+    "ReplyQueueRecords.with_words": flat(lambda one: one.store.reply_queue.with_words(["al_open1"])),
     "Repaints.claim": lists("it sorts what is due", lambda one: one.store.repaints.claim(limit=5)),
     "Repaints.done": flat(lambda one: one.store.repaints.done([_post(2, STALE)])),
     "Repaints.refused": flat(lambda one: one.store.repaints.refused([_post(2, STALE)])),
@@ -463,6 +467,10 @@ RECORDS: Mapping[str, Case] = {
     "CommandRecords.domain_sequences": lists(
         "it counts what the domain had",
         lambda one: one.store.records.domain_sequences(one.workspace, "d0.example", moment(one.now) - timedelta(days=30)),
+    ),
+    "CommandRecords.domain_past": lists(
+        "it counts what the domain had",
+        lambda one: one.store.records.domain_past(one.workspace, "d0.example", moment(one.now) - timedelta(days=30)),
     ),
     "CommandRecords.last_undoable": flat(
         lambda one: one.store.records.last_undoable(

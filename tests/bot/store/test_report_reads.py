@@ -13,10 +13,10 @@ from bot.store import Store, open_store
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts
 from shared.api import events
-from shared.domain.records import MOST_OPEN, Grouping, Waits
+from shared.domain.records import MOST_OPEN, DomainPast, Grouping, Waits
 from shared.domain.wall_clock import DAY, moment
 from tests.bot.harness import interested
-from tests.bot.manual_clock import ManualClock
+from tests.bot.manual_clock import ManualClock, arrive
 from tests.shared.waits import waits_of
 
 LATE = 300.0
@@ -143,3 +143,25 @@ async def test_a_long_report_holds_up_no_other_reading(store: Store) -> None:
 async def test_nothing_claimed_has_no_figures(store: Store) -> None:
     found = await store.records.period("w", *span(store), late=LATE)
     assert (found.replies, found.touches) == (0, Waits())
+
+
+async def test_what_happened_to_a_domain_is_counted_with_its_last_reason(
+    url: sa.URL, clock: ManualClock
+) -> None:
+    async with open_store(url, clock=clock) as store:
+        since = moment(clock.now - 30 * DAY)
+        assert await store.records.domain_past("default", "mail.example", since) == DomainPast()
+        bounced = b'{"event": "lead.bounced", "lead": {"email": "a%d@x.example"}, "sequence": "%s", "inbox": "s@%s"}'
+        await arrive(
+            store,
+            *(bounced % (n, b"Q3" if n else b"Q4", b"mail.example") for n in range(3)),
+            bounced % (9, b"Q5", b"other.example"),
+            b'{"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate"}',
+        )
+        past = await store.records.domain_past("default", "mail.example", since)
+        assert (past.reason, past.bounced, past.opted_out) == ("bounce rate", 3, 0)
+        assert past.sequences == ("Q3", "Q4")
+        assert past.known_from == moment(clock.now)
+        assert (
+            await store.records.domain_past("default", "mail.example", moment(clock.now + 60))
+        ).bounced == 0

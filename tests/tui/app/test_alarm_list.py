@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
+from shared.domain.records import DomainPast
+from tests.tui.accounts import NOW, Clock, FakeFeed, account, acme, failing, tick_of
+from tests.tui.app.app_driver import RecordedLines
 from tui.app.dashboard import DashboardApp
+from tui.feed.pending_changes import PendingChanges
 from tui.model.alarms import Alarm
 from tui.model.columns import place
 from tui.screens.alarms import COLUMNS, AlarmLine, AlarmsScreen
 from tui.screens.detail_page import DetailScreen
-from tui.screens.dialogs import CardDialog
+from tui.screens.dialogs import CardDialog, ConfirmDialog
 
 
 def paused(*domains: str) -> DashboardApp.Ticked:
@@ -72,3 +75,57 @@ def test_what_an_alarm_says_is_whole_on_the_narrowest_common_terminal() -> None:
     assert widths["What"] >= len("paused, 7 inboxes not sending")
     assert widths["Where"] >= len("acme-mail.example")
     assert widths["Since"] >= len("12:40 to 13:05")
+
+
+def past_of(app: DashboardApp, domain: str, *sequences: str) -> None:
+    feed = app.workspaces.current.feed
+    assert isinstance(feed, FakeFeed)
+    feed.pasts[domain] = DomainPast(
+        reason="bounce rate", sequences=sequences, known_from=NOW - timedelta(days=90)
+    )
+
+
+async def test_a_key_pauses_the_sequences_of_the_alarms_domain_after_confirmation() -> None:
+    lines = RecordedLines()
+    state = acme()
+    state.pending_changes = PendingChanges(lines, now=Clock())
+    app = DashboardApp([state], now=Clock())
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(paused("acmehq.example"))
+        await pilot.pause()
+        board = app.board_screen.board
+        assert board
+        active = [line.sequence for line in board.sequences if line.sequence.status == "active"][:2]
+        past_of(app, "acmehq.example", *(one.label for one in active))
+        await pilot.press("A")
+        await pilot.pause(0.1)
+        assert isinstance(app.screen, AlarmsScreen)
+        assert "p  pause the 2 active sequences that used it" in app.screen.remedy.steps[0].text
+        await pilot.press("p")
+        await pilot.pause(0.1)
+        assert isinstance(app.screen, ConfirmDialog)
+        await pilot.press("y")
+        await pilot.pause(0.1)
+        assert lines.lines == [f"pause {one.id}" for one in active]
+
+
+async def test_a_click_on_a_step_does_what_its_key_does() -> None:
+    app = DashboardApp([acme()], now=Clock())
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.post_message(paused("acmehq.example"))
+        await pilot.press("A")
+        await pilot.pause(0.1)
+        await pilot.click("#step-0", offset=(3, 0))
+        await pilot.pause(0.1)
+        assert isinstance(app.screen, DetailScreen)
+
+
+async def test_a_key_that_does_not_apply_says_so() -> None:
+    app = DashboardApp([acme()], now=Clock())
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(paused("acmehq.example"))
+        await pilot.press("A")
+        await pilot.pause(0.1)
+        await pilot.press("p")
+        assert isinstance(app.screen, AlarmsScreen)
+        assert any("doesn't apply" in one.message for one in app._notifications)

@@ -1,0 +1,27 @@
+"""What to do about a domain that the service paused, the same in Slack and in the dashboard. Pure."""
+
+from __future__ import annotations
+
+from shared.domain.evidence import clearly_more
+
+BOUNCE = "bounce"
+_COMPLAINTS = ("complain", "spam", "unsubscri", "opt-out", "opt out")
+_REASONS = (BOUNCE, *_COMPLAINTS)
+_REST = "Let the inboxes rest: each restarts with a small daily limit."
+
+
+def advice(reason: str, *, bounced: int, left: int) -> str:
+    """By the service's reason; without one, by what clearly more came of: bounces, or leads that left."""
+    given = reason.casefold()
+    by_service = any(word in given for word in _REASONS)
+    if any(word in given for word in _COMPLAINTS) or (not by_service and clearly_more(left, bounced)):
+        return (
+            "review what its sequences say and who receives them, and pause those that draw complaints. "
+            + _REST
+        )
+    if BOUNCE in given or (not by_service and clearly_more(bounced, left)):
+        return (
+            "verify the addresses in its sequences before you send more, and remove those that bounce. "
+            + _REST
+        )
+    return "check its inboxes and the sequences that use them, and let the inboxes rest."
