@@ -55,10 +55,10 @@ class InMemory(dns.resolver.Resolver):
         assert isinstance(response, dns.message.QueryMessage)
         name, kind = query.question[0].name, query.question[0].rdtype
         if response.rcode() == dns.rcode.NXDOMAIN:
-            raise dns.resolver.NXDOMAIN(qnames=[name], responses={name: response})
+            raise dns.resolver.NXDOMAIN(qnames=[name], responses={name: response})  # type: ignore[no-untyped-call] # of the library
         answer = dns.resolver.Answer(name, kind, dns.rdataclass.IN, response)
         if answer.rrset is None:
-            raise dns.resolver.NoAnswer(response=response)
+            raise dns.resolver.NoAnswer(response=response)  # type: ignore[no-untyped-call] # of the library
         return answer
 
 
