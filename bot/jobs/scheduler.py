@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import structlog
 from apscheduler.executors.asyncio import AsyncIOExecutor
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
 
 from bot.runtime.supervisor import Supervisor
 from bot.store import Store
@@ -25,6 +26,19 @@ log = structlog.get_logger("schedule")
 Job = Callable[[], Awaitable[object]]
 TimerHandler = Callable[[Sequence[DueTimer]], Awaitable[Sequence[DueTimer]]]
 """Carries out timers that are due together; returns those that need not be tried again. Raises `RecordsUnavailable`."""
+
+
+class Interval(IntervalTrigger):  # type: ignore[misc] # APScheduler has no types
+    """A trigger whose missed times, after the machine slept or its clock was set, are one.
+
+    APScheduler lists them one by one, on the event loop, before it coalesces them.
+    """
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime | None:
+        if previous_fire_time:
+            missed = (now - previous_fire_time) // self.interval
+            previous_fire_time += max(missed, 0) * self.interval
+        return super().get_next_fire_time(previous_fire_time, now)  # type: ignore[no-any-return]
 
 
 class JobScheduler:
@@ -54,8 +68,7 @@ class JobScheduler:
         first = {"next_run_time": datetime.now(UTC)} if at_once else {}
         self._scheduler.add_job(
             run_job,
-            "interval",
-            seconds=seconds,
+            Interval(seconds=seconds, timezone=UTC),
             id=name,
             coalesce=True,
             max_instances=1,

@@ -6,7 +6,10 @@ import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 
-from bot.jobs.scheduler import JobScheduler
+from apscheduler.job import Job
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from bot.jobs.scheduler import Interval, JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.store import Store
 from shared.domain.records import Timer
@@ -25,6 +28,18 @@ async def test_a_job_whose_time_passed_while_the_bot_was_starting_runs_late() ->
     time.sleep(1.2)  # noqa: ASYNC251 # a start that holds up the event loop
     assert await asyncio.wait_for(ran.wait(), timeout=60)
     await scheduler.aclose()
+
+
+def test_the_times_that_a_sleeping_machine_missed_are_one() -> None:
+    before = datetime(2026, 3, 1, tzinfo=UTC)
+    trigger = Interval(seconds=1.0, timezone=UTC, start_date=before)
+    job = Job(AsyncIOScheduler(timezone=UTC), trigger=trigger, next_run_time=before)
+    awake = before + timedelta(days=30, seconds=0.25)
+    assert job._get_run_times(awake) == [before]
+    assert trigger.get_next_fire_time(before, awake) == awake + timedelta(seconds=0.75)
+    on_time = before + timedelta(seconds=0.25)
+    assert trigger.get_next_fire_time(before, on_time) == before + timedelta(seconds=1)
+    assert trigger.get_next_fire_time(before, before - timedelta(days=1)) == before + timedelta(seconds=1)
 
 
 async def test_timers_of_a_workspace_that_left_the_settings_are_deleted_after_30_days(
