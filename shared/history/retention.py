@@ -20,7 +20,7 @@ T = TypeVar("T")
 EVERY = timedelta(hours=1)
 MOST_PORTIONS = 50
 """Transactions at a time; what is left is done with the next poll."""
-SERIES, READ, WRITTEN = 200, 5_000, 250
+SERIES, READ, WRITTEN = 200, 5_000, 100
 """How many series are looked at together, and the most rows that a transaction reads or deletes."""
 DAY = 86_400
 SNAPSHOTS_THINNED, SNAPSHOT_SECONDS = timedelta(hours=6), 600
