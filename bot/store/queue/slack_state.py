@@ -19,7 +19,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.columns import slash_at
-from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.engine import AT_ONCE, Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, digests, lookups, posts, subscriptions
 from bot.store.db.slack_schema import METHOD, moved_channels, slack_events, slack_limits
 from shared.text.slack_ids import in_team, split_id
@@ -51,19 +51,30 @@ class SlackEvents(Repository):
     def forget_old(self, tx: Transaction) -> None:
         tx.execute(sa.delete(slack_events).where(slack_events.c.at < tx.now - KEPT))
 
-    @writes
-    def move_channel(self, tx: Transaction, old: str, new: str) -> None:
+    async def move_channel(self, old: str, new: str) -> None:
         """Keep everything of a channel under its new id, and remember it for settings that name the old one.
 
+        Its posts follow in portions, those that wait first; interrupted, it is to be done again.
         https://docs.slack.dev/reference/events/channel_id_changed
         """
         if old == new:
             return
+        await self._name_anew(old, new)
+        while await self._move_posts(old, new) == AT_ONCE:
+            pass
+
+    @writes
+    def _name_anew(self, tx: Transaction, old: str, new: str) -> None:
         tx.execute(tx.upsert(moved_channels, "new"), {"old": old, "new": new})
         tx.execute(sa.update(moved_channels).where(moved_channels.c.new == old).values(new=new))
         for table in (subscriptions, digests, channel_leases, lookups):
             _move_rows(tx, table, old, new)
-        tx.execute(sa.update(posts).where(posts.c.channel == old).values(channel=new))
+
+    @writes
+    def _move_posts(self, tx: Transaction, old: str, new: str) -> int:
+        """As many as one transaction moves; a post that waits has no `ts` yet."""
+        some = sa.select(posts.c.id).where(posts.c.channel == old).order_by(posts.c.ts).limit(AT_ONCE)
+        return tx.execute(sa.update(posts).where(posts.c.id.in_(some)).values(channel=new)).rowcount
 
 
 def _move_rows(tx: Transaction, table: sa.Table, old: str, new: str) -> None:
