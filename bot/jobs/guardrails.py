@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -18,12 +18,11 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.domain.records import ALL, CountSample, Happening, Incident, StoredRule, Switch
-from shared.domain.wall_clock import DAY
-from shared.guardrails.activity import HORIZON, Activity
+from shared.guardrails.activity import HORIZON, Activity, days, portions
 from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog
-from shared.guardrails.evaluate import BASELINE_WINDOWS, Finding, doubt, holding, is_on, measured
-from shared.guardrails.rule import Action, Comparison, Rule, Scope, subject_key
+from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured, spans_of
+from shared.guardrails.rule import Action, Rule, Scope, subject_key
 from shared.operations import with_workspace
 
 EVERY = 30.0
@@ -32,7 +31,6 @@ RELOAD_SECONDS = 3600.0
 """How often everything is read again, which also forgets what is old."""
 OVERLAP = 1800.0
 """Deliveries are read again for so long: some are routed later than they came."""
-HOURS = 24
 DATA = "(data)"
 """Used instead of a rule's name for the incident of incomplete data."""
 
@@ -143,12 +141,14 @@ class GuardrailWatch:
         for account in self._accounts.values():
             account.activity = Activity()  # before the new one, so that there is memory for one only
             account.activity.heard_since = account.heard_since
-        happened = await self._store.guardrails.happened(now - HORIZON)
-        await asyncio.to_thread(self._take, happened, ())
-        self._routed = {number: one.at for number, _, one in happened}
-        heard = {one.heard_since // DAY for one in self._accounts.values()}
-        for start, end, is_edge in portions(now, spans, days=heard):
-            sampled = await self._store.guardrails.sampled(start, end, last_of_day=not is_edge)
+        self._routed = {}
+        for start, end in days(now):
+            happened = await self._store.guardrails.happened(start, end)
+            await asyncio.to_thread(self._take, happened, ())
+            self._routed |= {number: one.at for number, _, one in happened if one.at > now - 2 * OVERLAP}
+        heard = {one.heard_since for one in self._accounts.values()}
+        for start, end, is_edge in portions(now, spans, begins=heard, serves=RELOAD_SECONDS + EVERY):
+            sampled = await self._store.guardrails.sampled(start, end, last_only=not is_edge)
             await asyncio.to_thread(self._take, (), sampled)
         self._loaded_at, self._spans = now, spans
 
@@ -163,18 +163,11 @@ class GuardrailWatch:
                 self._accounts[workspace].activity.add((), (sample,))
 
     def _spans_of(self, stored: Mapping[str, Sequence[StoredRule]]) -> frozenset[float]:
-        conditions = [
-            named.rule.condition
+        return spans_of(
+            named.rule
             for workspace in self._accounts
             for named in self._catalog(workspace, stored.get(workspace, ())).values()
-        ]
-        spans = {one.window.total_seconds() for one in conditions}
-        spans |= {
-            one.window.total_seconds() * (1 + BASELINE_WINDOWS)
-            for one in conditions
-            if one.test is Comparison.BELOW_BASELINE
-        }
-        return frozenset(spans)
+        )
 
     def _catalog(self, workspace: str, stored: Sequence[StoredRule]) -> dict[str, NamedRule]:
         known = self._rules.get(workspace)
@@ -338,31 +331,6 @@ def _judge(
         )
         for name, named in rules.items()
     ]
-
-
-def portions(
-    now: float, spans: Iterable[float], *, days: Iterable[float] = ()
-) -> Iterator[tuple[float, float, bool]]:
-    """The times that a reload reads one after another, and whether a window may begin there until the next one.
-
-    Of a day that is wholly within or before every window only its last counts matter. `days` are those of first deliveries,
-    from which windows begin where they would begin earlier.
-    """
-    ages = {0.0, *spans}
-    reached = (now - max(ages)) // DAY
-    edges = {day for day in days if day >= reached} | {
-        (now - age + later) // DAY for age in ages for later in (0.0, RELOAD_SECONDS + EVERY)
-    }
-    today = now // DAY
-    day = (now - HORIZON) // DAY
-    while day < today:
-        parts = HOURS if day in edges else 1
-        for part in range(parts):
-            yield (day + part / parts) * DAY, (day + (part + 1) / parts) * DAY, day in edges
-        day += 1
-    for part in range(HOURS):
-        end = (today + (part + 1) / HOURS) * DAY if part < HOURS - 1 else float("inf")
-        yield (today + part / HOURS) * DAY, end, True
 
 
 def _off(rule: str, switches: Sequence[Switch], *, now: float) -> bool:

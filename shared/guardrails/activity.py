@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from shared.domain.records import CLOSED, HEALTH, POLL, CountSample, Happening
@@ -18,6 +18,7 @@ from shared.guardrails.rule import EVENT_OF, Metric, Scope, subject_key
 
 HORIZON = 32 * DAY
 """Seconds of the past that any window can reach, with a day to spare."""
+HOURS, QUARTER, HOUR = 24, 6, 3600.0
 WORKSPACE_KEY = "workspace"
 COUNTED = ("sends", Metric.REPLIES, Metric.POSITIVE)
 """What the readings count."""
@@ -292,6 +293,43 @@ class Activity:
     def last_poll(self, *, at: float) -> float | None:
         place = bisect_right(self.polls, at)
         return self.polls[place - 1] if place else None
+
+
+def days(now: float) -> Iterator[tuple[float, float]]:
+    """The days that any window can reach, each with its end; what is newer is of the last."""
+    today = now // DAY
+    day = (now - HORIZON) // DAY
+    while day < today:
+        yield day * DAY, (day + 1) * DAY
+        day += 1
+    yield today * DAY, float("inf")
+
+
+def portions(
+    now: float, spans: Iterable[float], *, begins: Iterable[float] = (), serves: float = 0.0
+) -> Iterator[tuple[float, float, bool]]:
+    """The times to read readings of one after another, and whether a window may begin or end there.
+
+    Elsewhere only the last reading of the time matters: a quarter of a day with such a time, or a whole day. `begins` are
+    first deliveries, from which windows begin where they would begin earlier; what is read serves windows for so many seconds.
+    """
+    edges = [(now - age, now - age + serves) for age in (0.0, *spans)]
+    reached = min(start for start, _ in edges)
+    edges += [(one, one + NEXT_READING) for one in begins if reached <= one <= now]
+    # One hour more: where a window begins, its next reading may count.
+    hours = {hour for start, end in edges for hour in range(int(start // HOUR), int(end // HOUR) + 2)}
+    finer = {hour // HOURS for hour in hours}
+    for start, end in days(now):
+        first = int(start // HOUR)
+        if first // HOURS not in finer:
+            yield start, end, False
+            continue
+        whole_day = range(first, first + HOURS)
+        cuts = {*whole_day[::QUARTER]} | {
+            cut for hour in hours for cut in (hour, hour + 1) if cut in whole_day
+        }
+        for hour, later in pairwise([*sorted(cuts), first + HOURS]):
+            yield hour * HOUR, later * HOUR if later < first + HOURS else end, hour in hours
 
 
 def domain_of(inbox: str) -> str:

@@ -89,6 +89,18 @@ def evaluate(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     return [one for one in found if _is_meant(rule, one)]
 
 
+def spans_of(rules: Iterable[Rule]) -> frozenset[float]:
+    """The ages at which windows of these rules begin, in seconds."""
+    conditions = [one.condition for one in rules]
+    spans = {one.window.total_seconds() for one in conditions}
+    spans |= {
+        one.window.total_seconds() * (1 + BASELINE_WINDOWS)
+        for one in conditions
+        if one.test is Comparison.BELOW_BASELINE
+    }
+    return frozenset(spans)
+
+
 def holding(rule: Rule, activity: Activity, *, now: float) -> list[Finding]:
     """The subjects for which the rule holds."""
     if rule.except_hours and rule.except_hours.ends_after(moment(now)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +14,7 @@ from shared.domain.records import ALL, StoredRule, Switch
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
 from shared.guardrails.catalog import NamedRule, catalog, free_name
-from shared.guardrails.evaluate import Standing, is_on, show_value, standing
+from shared.guardrails.evaluate import Standing, is_on, show_value, spans_of, standing
 from shared.guardrails.rule import Action, Rule
 from shared.guardrails.sentence import parse
 from shared.operations.context import CommandContext
@@ -48,7 +47,9 @@ async def guard(arguments: Guard, context: CommandContext) -> Result:
 async def list_rules(context: CommandContext) -> Result:
     """Every rule with its state, its last firing and how near it is to fire again."""
     records, workspace = need_records(context).guardrails, context.workspace.name
-    rules, activity = await asyncio.gather(_rules(context), load_activity(need_records(context), context))
+    rules = await _rules(context)
+    spans = spans_of(one.rule for one in rules.values())
+    activity = await load_activity(need_records(context), context, spans)
     now = context.now().timestamp()
     incidents = await records.incidents(workspace, now - HORIZON)
     switches = await records.switches(workspace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from datetime import timedelta
 
 from shared.api.errors import OutreachError
@@ -11,7 +12,7 @@ from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.records import Records
 from shared.domain.wall_clock import DAY, moment
-from shared.guardrails.activity import HORIZON, Activity
+from shared.guardrails.activity import HORIZON, Activity, days, portions
 from shared.guardrails.backtest import Backtest, backtest, charts
 from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope, subject_key
 from shared.operations.context import CommandContext
@@ -24,22 +25,31 @@ ENOUGH = 7 * DAY
 """Seconds from which a time without a firing says something about a rule."""
 
 
-async def load_activity(records: Records, context: CommandContext) -> Activity:
-    """Everything that is stored of the workspace and that a rule can look at."""
-    since = context.now().timestamp() - HORIZON
-    name = context.workspace.name
-    guard = records.guardrails
-    happenings, samples, heard = await asyncio.gather(
-        guard.happenings(name, since), guard.samples(name, since), guard.heard_since(name)
-    )
-    changed, broken = await asyncio.gather(
-        records.domains.broken_since(name, moment(since)), records.domains.broken(name)
-    )
+async def load_activity(
+    records: Records, context: CommandContext, spans: Iterable[float] | None = None
+) -> Activity:
+    """What is stored of the workspace and matters to windows that begin so many seconds ago; None: to all windows.
+
+    It is read in portions: of a large account it is millions of rows.
+    """
+    name, now, guard = context.workspace.name, context.now().timestamp(), records.guardrails
+    heard, broken = await asyncio.gather(guard.heard_since(name), records.domains.broken(name))
+    changed = await records.domains.broken_since(name, moment(now - HORIZON))
     activity = Activity()
     activity.heard_since = float("inf") if heard is None else heard
-    await asyncio.to_thread(activity.add, happenings, samples)
-    for at, domains in (*changed, (context.now().timestamp(), broken)):
+    for at, domains in (*changed, (now, broken)):
         activity.saw_broken(at, domains)
+    for start, end in days(now):
+        happenings = await guard.happenings(name, start, end)
+        await asyncio.to_thread(activity.add, happenings)
+    times = (
+        portions(now, (HORIZON,), serves=HORIZON)
+        if spans is None
+        else portions(now, spans, begins=(activity.heard_since,))
+    )
+    for start, end, is_edge in times:
+        samples = await guard.samples(name, start, end, last_only=not is_edge)
+        await asyncio.to_thread(activity.add, (), samples)
     return activity
 
 

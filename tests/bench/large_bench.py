@@ -314,7 +314,7 @@ async def _core(act: Callable[[], Awaitable[object]], *, times: int = 5) -> floa
 
 WORKSPACE, HORIZON_DAYS = "w0", 32
 BLOCK = 0.1
-MOST_MB = 200
+MOST_MB = 100
 
 
 async def _reload() -> list[Row]:

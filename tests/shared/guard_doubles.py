@@ -46,14 +46,18 @@ class MemoryGuardrails:
     async def incidents(self, workspace: str, since: float) -> Sequence[Incident]:
         return [one for one in self.fired if one.began_at >= since]
 
-    async def happenings(self, workspace: str, since: float) -> Sequence[Happening]:
-        return [one for one in self.came if one.at >= since]
+    async def happenings(
+        self, workspace: str, since: float, until: float = float("inf")
+    ) -> Sequence[Happening]:
+        return [one for one in self.came if since <= one.at < until]
 
     async def heard_since(self, workspace: str) -> float | None:
         return self.heard
 
-    async def samples(self, workspace: str, since: float) -> Sequence[CountSample]:
-        return [one for one in self.counted if one.at >= since]
+    async def samples(
+        self, workspace: str, since: float, until: float = float("inf"), *, last_only: bool = False
+    ) -> Sequence[CountSample]:
+        return [one for one in self.counted if since <= one.at < until]
 
     async def sends_of_days(self, workspace: str, days: Sequence[int]) -> Mapping[int, int]:
         return {day: self.closed[day] for day in days if day in self.closed}

@@ -121,13 +121,12 @@ class Guardrails(Repository):
         return [read_incident(row) for row in tx.execute(query)]
 
     @reads
-    def happenings(self, tx: Transaction, workspace: str, since: float) -> Sequence[Happening]:
-        which = (sightings.c.workspace == workspace) & (sightings.c.at >= since)
-        query = (
-            sa.select(*_HAPPENING)
-            .where(which, sightings.c.kind.in_([*EVENT_OF.values()]))
-            .order_by(sightings.c.at)
-        )
+    def happenings(
+        self, tx: Transaction, workspace: str, since: float, until: float = float("inf")
+    ) -> Sequence[Happening]:
+        s = sightings.c
+        which = (s.workspace == workspace) & (s.at >= since) & (s.at < until)
+        query = sa.select(*_HAPPENING).where(which, s.kind.in_([*EVENT_OF.values()])).order_by(s.at)
         return [Happening(**row._asdict()) for row in tx.execute(query)]
 
     @reads
@@ -143,12 +142,13 @@ class Guardrails(Repository):
         return counts
 
     @reads
-    def happened(self, tx: Transaction, since: float) -> Sequence[tuple[int, str, Happening]]:
-        """The deliveries of every workspace since then, each with its number and its workspace."""
-        query = sa.select(sightings.c.delivery_id, sightings.c.workspace, *_HAPPENING)
-        query = query.where(sightings.c.at >= since, sightings.c.kind.in_([*EVENT_OF.values()])).order_by(
-            sightings.c.at
-        )
+    def happened(
+        self, tx: Transaction, since: float, until: float = float("inf")
+    ) -> Sequence[tuple[int, str, Happening]]:
+        """The deliveries of every workspace in this time, each with its number and its workspace."""
+        s = sightings.c
+        query = sa.select(s.delivery_id, s.workspace, *_HAPPENING).order_by(s.at)
+        query = query.where(s.at >= since, s.at < until, s.kind.in_([*EVENT_OF.values()]))
         return [
             (number, name, Happening(at=at, kind=kind, sequence=sequence, inbox=inbox, domain=domain))
             for number, name, at, kind, sequence, inbox, domain in tx.execute(query)
@@ -159,28 +159,25 @@ class Guardrails(Repository):
         return heard_since(tx, workspace)
 
     @reads
-    def samples(self, tx: Transaction, workspace: str, since: float) -> Sequence[CountSample]:
-        which = (samples.c.workspace == workspace) & (samples.c.at >= since)
-        query = sa.select(*_SAMPLE).where(which).order_by(samples.c.at)
-        return [_sample(row) for row in tx.execute(query)]
+    def samples(
+        self,
+        tx: Transaction,
+        workspace: str,
+        since: float,
+        until: float = float("inf"),
+        *,
+        last_only: bool = False,
+    ) -> Sequence[CountSample]:
+        query = _between(since, until, last_only=last_only, workspace=workspace)
+        return [_sample(values) for _, *values in tx.execute(query)]
 
     @reads
     def sampled(
-        self, tx: Transaction, since: float, until: float = float("inf"), *, last_of_day: bool = False
+        self, tx: Transaction, since: float, until: float = float("inf"), *, last_only: bool = False
     ) -> Sequence[tuple[str, CountSample]]:
-        """The counts of every workspace in this time, each with its workspace; or only the last of each day."""
-        c = samples.c
-        query = sa.select(c.workspace, *_SAMPLE).where(c.at >= since, c.at < until)
-        if last_of_day:
-            rank = sa.func.row_number().over(
-                partition_by=(c.workspace, c.day, c.scope, c.key), order_by=c.slot.desc()
-            )
-            ranked = query.add_columns(rank.label("rank")).subquery()
-            kept = (ranked.c.rank == 1) | (ranked.c.scope == POLL)  # between readings lie outages
-            query = sa.select(ranked.c.workspace, *(ranked.c[one.name] for one in _SAMPLE)).where(kept)
-        return [
-            (name, _sample(values)) for name, *values in tx.execute(query.order_by(query.selected_columns.at))
-        ]
+        """The counts of every workspace in this time, each with its workspace; or only the last of each day in it."""
+        query = _between(since, until, last_only=last_only)
+        return [(name, _sample(values)) for name, *values in tx.execute(query)]
 
     @reads
     def closed_days(self, tx: Transaction, workspace: str) -> frozenset[int]:
@@ -283,6 +280,22 @@ class Guardrails(Repository):
 def _counts(one: CountSample) -> dict[str, int]:
     counts = {"sends": one.sends, "replies": one.replies, "positive": one.positive}
     return {name: LEFT_OUT if count is None else count for name, count in counts.items()}
+
+
+def _between(since: float, until: float, *, last_only: bool, workspace: str | None = None) -> sa.Select[Any]:
+    """The counts of one workspace or of all within a time, each with its workspace; or the last of each day in it, and every poll."""
+    c = samples.c
+    query = sa.select(c.workspace, *_SAMPLE).where(c.at >= since, c.at < until)
+    if workspace is not None:
+        query = query.where(c.workspace == workspace)
+    if last_only:
+        rank = sa.func.row_number().over(
+            partition_by=(c.workspace, c.day, c.scope, c.key), order_by=c.slot.desc()
+        )
+        ranked = query.add_columns(rank.label("rank")).subquery()
+        kept = (ranked.c.rank == 1) | (ranked.c.scope == POLL)  # between readings lie outages
+        query = sa.select(ranked.c.workspace, *(ranked.c[one.name] for one in _SAMPLE)).where(kept)
+    return query.order_by(query.selected_columns.at)
 
 
 def _sample(values: Iterable[Any]) -> CountSample:

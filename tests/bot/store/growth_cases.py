@@ -302,7 +302,7 @@ GUARDRAILS: Mapping[str, Case] = {
     "Guardrails.happened": lists(LISTED, lambda one: one.store.guardrails.happened(0.0)),
     "Guardrails.heard_since": flat(lambda one: one.store.guardrails.heard_since(one.workspace)),
     "Guardrails.samples": lists(LISTED, lambda one: one.store.guardrails.samples(one.workspace, 0.0)),
-    "Guardrails.sampled": lists(LISTED, lambda one: one.store.guardrails.sampled(0.0, last_of_day=True)),
+    "Guardrails.sampled": lists(LISTED, lambda one: one.store.guardrails.sampled(0.0, last_only=True)),
     "Guardrails.closed_days": lists(
         "it looks through the counts of the workspace", lambda one: one.store.guardrails.closed_days(one.workspace)
     ),
