@@ -5,12 +5,13 @@ Alert cards in every state, answers, modals and Home: short ones, and ones in wh
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bot.alerts import kinds, recovery, rendering
+from bot.alerts import domain_dns, kinds, recovery, rendering
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import actions, card_blocks, card_list
 from bot.blockkit.elements import Block
@@ -23,13 +24,14 @@ from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
 from bot.interactions.responders import render_answer
 from bot.store.queue.repaints import StormTally
 from shared.api.errors import Unauthorized
-from shared.api.event_kinds import EVENTS, INTERESTED, PAUSED
+from shared.api.event_kinds import DNS, EVENTS, INTERESTED, PAUSED
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox, Sequence
 from shared.commands.arguments import Lead
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.health import DEFAULT, roll_up
+from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, DomainChange, Value
 from shared.operations import error_card
 
 SHORT, LONG = "Ada Lovelace", "Ada <!channel> & Söhne " * 300
@@ -113,7 +115,7 @@ def alerts(now: datetime) -> dict[str, Card]:
 def alert_of_kind(kind: str, now: datetime, words: str) -> Alert:
     """An alert whose every field has a value: those of an example, or `words` again and again."""
     if words == SHORT:
-        event = Event(kind=kind, **(_LEAD if kind != PAUSED else {}), **_OF_KIND.get(kind, {}))
+        event = Event(kind=kind, **(_LEAD if kind not in {PAUSED, DNS} else {}), **_OF_KIND.get(kind, {}))
         return Alert(id="al_00000000000000000001", event=event, received_at=now - timedelta(minutes=4))
     event = Event(
         kind=kind,
@@ -136,8 +138,39 @@ _LEAD: dict[str, Any] = {
     "step": 2,
     "inbox": "sam@mail.example",
 }
+_SPF = CheckReport(
+    check=Check.SPF,
+    value=Value.PROBLEM,
+    code=Code.SEVERAL,
+    count=2,
+    records=("v=spf1 include:_spf.google.com ~all", "v=spf1 ip4:192.0.2.0/24 -all"),
+    advice=Advice(
+        action=Action.MERGE,
+        name="mail.example",
+        value="v=spf1 include:_spf.google.com ip4:192.0.2.0/24 ~all",
+    ),
+    confirmed=True,
+)
+_SECOND_RECORD = json.loads(
+    domain_dns.body(
+        "mail.example",
+        [
+            DomainChange(
+                domain="mail.example",
+                check=Check.SPF,
+                at=datetime(2026, 11, 22, 14, 2, tzinfo=UTC),
+                before=CheckReport(
+                    check=Check.SPF, value=Value.GOOD, code=Code.FINE, records=_SPF.records[:1]
+                ),
+                after=_SPF,
+            )
+        ],
+        0.0,
+    )
+)
 _OF_KIND: dict[str, dict[str, Any]] = {
     INTERESTED: {"reply": "Sounds interesting. Can we talk on Tuesday?"},
+    DNS: {"domain": "mail.example", "raw": _SECOND_RECORD},
     PAUSED: {"domain": "mail.example", "inbox": "sam@mail.example", "reason": "bounce rate above 5%"},
     "lead.replied": {"reply": "Not now, try again next quarter."},
     "reply.ooo": {"reply": "I'm out of office until December 1.", "return_date": "2026-12-01"},

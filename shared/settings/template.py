@@ -81,11 +81,15 @@ def _meaning(field: FieldInfo, path: SettingPath) -> Iterator[str]:
         return
     variable = f" ({VARIABLES[path]})" if path in VARIABLES else ""
     default = (
-        f" Default: {field.default}."
+        f" Default: {_shown(field.default)}."
         if isinstance(field.default, str | float | int) and field.default
         else ""
     )
     yield from _comment(f"{field.description}{default}{variable}")
+
+
+def _shown(default: str | float) -> str:
+    return json.dumps(default) if isinstance(default, bool) else str(default)
 
 
 def _comment(text: str) -> Iterator[str]:
