@@ -17,9 +17,9 @@ from shared.commands.arguments import DOMAIN, Inboxes, Status, clip
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.evidence import rate_of
-from shared.domain.paused_domains import advice
+from shared.domain.paused_domains import advice, pause_reason
 from shared.domain.wall_clock import moment
-from shared.text.formats import UNKNOWN, show_days, show_exact_span, show_number, show_rate
+from shared.text.formats import UNKNOWN, show_days, show_exact_span, show_number
 
 COLUMNS = columns("Inbox", number("Health"), number("Limit"), "Status")
 MOST_INBOXES, MOST_PAUSES = 3, 4
@@ -106,10 +106,7 @@ def _be(count: int) -> str:
 
 def reason(alert: Alert) -> str:
     """What the service says, with the share of sends that it names."""
-    share = alert.event.raw.get("rate")
-    given = (alert.event.reason or "").replace("_", " ")
-    known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1
-    return f"{given} ({show_rate(share)} of its sends, says the service)".strip() if known else given
+    return pause_reason(alert.event)
 
 
 def _summary(alert: Alert) -> tuple[str, ...]:

@@ -231,6 +231,26 @@ class Inboxes(Arguments):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Domain(Arguments):
+    """`domain DOMAIN`."""
+
+    verb = "domain"
+    name: str = ""
+
+    @classmethod
+    def read(cls, words: Words) -> Self:
+        if not words:
+            raise ArgumentError(
+                "Which domain?", hint="Name one of your sending domains: domain mail.acme.com"
+            )
+        none_left(words[1:])
+        return cls(name=words[0].text.lower().rpartition("@")[2].rstrip("."))
+
+    def write(self) -> Iterable[str]:
+        return (quote(self.name),)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Leads(OnSequence):
     """`leads [SEQUENCE] [STATUS]`."""
 

@@ -332,7 +332,7 @@ def _ended(said: _Said) -> Iterable[str]:
 
 def _inboxes(said: _Said) -> Iterable[str]:
     if said.domain:
-        yield f"inboxes {said.domain}"
+        yield f"domain {said.domain}" if said.any("why", "overview") else f"inboxes {said.domain}"
     elif said.any("inboxes"):
         if said.any("numbers", "best") and not said.any("unhealthy"):
             yield _stats(said, "by inbox")

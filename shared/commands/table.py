@@ -142,6 +142,12 @@ _TABLE = (
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
     ),
     Command(
+        arguments=arguments.Domain,
+        usage="DOMAIN",
+        summary="Why a domain is as it is: health, sends, bounces, DNS, last changes, advice",
+        examples=("domain mail.acme.com",),
+    ),
+    Command(
         arguments=Stats,
         usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
         summary="Sends, replies, positive replies, meetings and rates, or response times by person",

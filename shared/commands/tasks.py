@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 TASKS: Mapping[str, Sequence[str]] = {
     "See what needs attention": ("status", "replies"),
     "Pause or resume": ("pause SEQUENCE [for 2h] [reason …]", "resume SEQUENCE", "undo"),
-    "Check deliverability": ("inboxes [DOMAIN|unhealthy]", "guardrails"),
+    "Check deliverability": ("domain DOMAIN", "inboxes [DOMAIN|unhealthy]", "guardrails"),
     "Look up a lead": ("lead EMAIL|NAME",),
     "Choose what posts here": ("subscribe EVENT… [here|#channel]", "subscriptions", "digest at 09:00"),
 }

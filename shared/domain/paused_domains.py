@@ -1,8 +1,10 @@
-"""What to do about a domain that the service paused, the same in Slack and in the dashboard. Pure."""
+"""Why the service paused a domain and what to do about it, the same in Slack and in the dashboard. Pure."""
 
 from __future__ import annotations
 
+from shared.api.events import Event
 from shared.domain.evidence import clearly_more
+from shared.text.formats import show_rate
 
 BOUNCE = "bounce"
 _COMPLAINTS = ("complain", "spam", "unsubscri", "opt-out", "opt out")
@@ -25,3 +27,11 @@ def advice(reason: str, *, bounced: int, left: int) -> str:
             + _REST
         )
     return "check its inboxes and the sequences that use them, and let the inboxes rest."
+
+
+def pause_reason(event: Event) -> str:
+    """What the service says, with the share of sends that it names; empty where it says nothing."""
+    share = event.raw.get("rate")
+    given = (event.reason or "").replace("_", " ")
+    known = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share <= 1
+    return f"{given} ({show_rate(share)} of its sends, says the service)".strip() if known else given

@@ -399,12 +399,25 @@ class PeriodRecords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DomainPause:
+    """That the service paused a domain; `reason` as it named it, with its share of sends."""
+
+    at: datetime
+    reason: str = ""
+    recovered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DomainPast:
     """What the bot recorded of a domain since a moment."""
 
     reason: str = ""
     """Why the service paused it last; empty where it was not, or gave no reason."""
+    pauses: tuple[DomainPause, ...] = ()
+    """The newest first; a few."""
     bounced: int = 0
+    hard: int = 0
+    """Of `bounced`, the hard ones."""
     opted_out: int = 0
     known_from: datetime | None = None
     """When the workspace's first delivery came: what was before isn't counted."""

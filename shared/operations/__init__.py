@@ -21,6 +21,7 @@ from shared.domain.records import RecordsUnavailable
 from shared.operations import (
     absences,
     bulk,
+    domains,
     guard,
     inboxes,
     leads,
@@ -69,6 +70,7 @@ OPERATIONS: Mapping[type, Operation] = dict(
         _of(Pause, bulk.pause),
         _of(given.Resume, bulk.resume),
         _of(given.Inboxes, inboxes.list_inboxes),
+        _of(given.Domain, domains.domain),
         _of(Stats, stats.stats),
         _of(given.Leads, leads.list_leads),
         _of(given.Lead, leads.lead),

@@ -258,6 +258,7 @@ class MemoryRecords:
     done: list[tuple[str, datetime]] = field(default_factory=list)
     senders: dict[str, list[str]] = field(default_factory=dict)
     """Sequences by domain."""
+    past: dict[str, DomainPast] = field(default_factory=dict)
     came: dict[date, dict[str, int]] = field(default_factory=dict)
     entries: list[AuditEntry] = field(default_factory=list)
     planned: dict[tuple[str, str], Timer] = field(default_factory=dict)
@@ -330,7 +331,7 @@ class MemoryRecords:
 
     async def domain_past(self, workspace: str, domain: str, since: datetime) -> DomainPast:
         self.look()
-        return DomainPast()
+        return self.past.get(domain, DomainPast())
 
     async def domain_sequences(self, workspace: str, domain: str, since: datetime) -> Sequence[str]:
         self.look()

@@ -36,6 +36,7 @@ from bot.store.records import counts, waits
 from bot.store.records.domains import Domains
 from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES
 from shared.commands.arguments import clip
+from shared.domain.paused_domains import pause_reason
 from shared.domain.records import (
     MOST_OPEN,
     UNDER_WAY,
@@ -44,6 +45,7 @@ from shared.domain.records import (
     AuditEntry,
     DomainIncident,
     DomainPast,
+    DomainPause,
     Grouping,
     InterestedReply,
     LeadReply,
@@ -160,6 +162,8 @@ def _spike(at: float, note: str) -> DomainIncident:
 
 MOST_KNOWN = 5_000
 """Interested replies by which the dashboard knows who answered."""
+MOST_PAUSES = 5
+"""Of a domain, that a page about it shows."""
 LOOKED_BACK = 5_000
 """Entries of the audit in which the last change of a sequence is looked for."""
 
@@ -348,12 +352,19 @@ class CommandRecords(Repository):
             ALERT_ROWS.where(alerts.c.workspace == workspace, alerts.c.kind == PAUSED)
             .where(alerts.c.domain == domain, alerts.c.received_at >= since.timestamp())
             .order_by(alerts.c.received_at.desc())
-            .limit(1)
+            .limit(MOST_PAUSES)
         )
-        last = next(iter(read_alerts(tx, paused)), None)
+        pauses = read_alerts(tx, paused)
         return DomainPast(
-            reason=(last.event.reason or "").replace("_", " ") if last else "",
+            reason=(pauses[0].event.reason or "").replace("_", " ") if pauses else "",
+            pauses=tuple(
+                DomainPause(
+                    at=one.received, reason=pause_reason(one.event), recovered_at=moment(one.recovered_at)
+                )
+                for one in pauses
+            ),
             bounced=counts_by_kind.get("lead.bounced", 0),
+            hard=counts_by_kind.get("hard", 0),
             opted_out=counts_by_kind.get("lead.unsubscribed", 0),
             known_from=moment(heard_since(tx, workspace)),
             sequences=tuple(sequences),

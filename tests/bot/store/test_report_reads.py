@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -13,7 +14,7 @@ from bot.store import Store, open_store
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts
 from shared.api import events
-from shared.domain.records import MOST_OPEN, DomainPast, Grouping, Waits
+from shared.domain.records import MOST_OPEN, DomainPast, DomainPause, Grouping, Waits
 from shared.domain.wall_clock import DAY, moment
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
@@ -156,12 +157,18 @@ async def test_what_happened_to_a_domain_is_counted_with_its_last_reason(
             store,
             *(bounced % (n, b"Q3" if n else b"Q4", b"mail.example") for n in range(3)),
             bounced % (9, b"Q5", b"other.example"),
-            b'{"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate"}',
+            b'{"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate", "rate": 0.07}',
+            b'{"event": "lead.bounced", "lead": {"email": "h@x.example"}, "inbox": "s@other.example", "bounce_type": "hard"}',
         )
         past = await store.records.domain_past("default", "mail.example", since)
         assert (past.reason, past.bounced, past.opted_out) == ("bounce rate", 3, 0)
         assert past.sequences == ("Q3", "Q4")
         assert past.known_from == moment(clock.now)
+        (pause,) = past.pauses
+        assert replace(pause, at=pause.at.replace(microsecond=0)) == DomainPause(
+            at=moment(clock.now), reason="bounce rate (7.0% of its sends, says the service)"
+        )
+        assert (await store.records.domain_past("default", "other.example", since)).hard == 1
         assert (
             await store.records.domain_past("default", "mail.example", moment(clock.now + 60))
         ).bounced == 0

@@ -51,9 +51,7 @@ def target_of(line: str) -> tuple[str, ...]:
 
 
 def test_the_table_has_every_documented_command() -> None:
-    verbs = (
-        "help status sequences pause resume inboxes stats leads lead add remove replies subscribe unsubscribe"
-    )
+    verbs = "help status sequences pause resume inboxes domain stats leads lead add remove replies subscribe unsubscribe"
     assert list(COMMANDS) == [
         *verbs.split(),
         "subscriptions",

@@ -18,7 +18,7 @@ CLEAR = {
     "how is acme doing": "status @acme",
     "list paused": "sequences paused",
     "stop everything": "pause all",
-    "why is mail.acme.com paused": "inboxes mail.acme.com",
+    "why is mail.acme.com paused": "domain mail.acme.com",
     "pause all sequences for globex": "pause all @globex",
     "show me my replies": "open",
     "mine": "open mine",

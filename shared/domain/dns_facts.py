@@ -1,0 +1,162 @@
+"""A domain's DNS for cards and pages: what is wrong since when, and what is unknown for how long. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from shared.domain.card import Fact, Tone
+from shared.domain_health.report import Check, CheckReport, DomainReport, Value
+from shared.domain_health.wording import advice_of, headline, name_of, state_of
+from shared.text.formats import show_number, show_span, show_time
+
+OLD = timedelta(days=1)
+"""After which a reading tells nothing about now: the bot checks every few hours."""
+MAIN = (Check.MX, Check.SPF, Check.DMARC, Check.DKIM)
+"""What is shown also where it is good."""
+TONES: Mapping[Value, Tone] = {Value.GOOD: Tone.GOOD, Value.PROBLEM: Tone.BAD, Value.UNKNOWN: Tone.UNKNOWN}
+NOT_CHECKED = "not checked yet"
+
+
+def is_old(one: CheckReport, now: datetime) -> bool:
+    """Whether a check says nothing about now."""
+    return one.checked_at is None or now - one.checked_at > OLD
+
+
+def problems_of(report: DomainReport | None, *, now: datetime) -> Sequence[CheckReport]:
+    """What is known to be wrong now, confirmed by two resolvers."""
+    return [one for one in report.problems if not is_old(one, now)] if report else []
+
+
+def problem_text(one: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
+    """`SPF: 2 records, and only one is allowed, since 14:02 UTC`."""
+    return f"{headline(one)}{_since(one, now=now, zone=zone)}"
+
+
+def _since(one: CheckReport, *, now: datetime, zone: tzinfo) -> str:
+    return f", since {show_time(one.since, now=now, zone=zone)}" if one.since else ""
+
+
+def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) -> Fact:
+    """The DNS of a domain in one line."""
+    problems = problems_of(report, now=now)
+    if problems:
+        text = "; ".join(problem_text(one, now=now, zone=zone) for one in problems)
+        return Fact(label="DNS", value=text, tone=Tone.BAD)
+    if report is None or report.checked_at is None:
+        return Fact(label="DNS", value=f"unknown: {NOT_CHECKED}", tone=Tone.UNKNOWN)
+    age = show_span(now - report.checked_at)
+    if now - report.checked_at > OLD:
+        return Fact(label="DNS", value=f"unknown: last checked {age} ago", tone=Tone.UNKNOWN)
+    if report.value is Value.GOOD:
+        return Fact(label="DNS", value=f"good, checked {age} ago", tone=Tone.GOOD)
+    unread = [
+        one for one in map(report.of, (Check.MX, Check.SPF, Check.DMARC)) if one.value is not Value.GOOD
+    ]
+    text = "; ".join(f"{name_of(one.check)}: {check_text(one, now=now, zone=zone)}" for one in unread)
+    return Fact(label="DNS", value=text, tone=Tone.UNKNOWN)
+
+
+def check_text(one: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
+    """What a check says, without its name: a problem with its beginning, what is unknown with the age of the last good reading."""
+    if one.checked_at is not None and is_old(one, now):
+        return f"unknown: last checked {show_span(now - one.checked_at)} ago"
+    if one.value is Value.PROBLEM:
+        unsure = "" if one.confirmed else " (one resolver says so, not yet confirmed)"
+        return f"{state_of(one)}{_since(one, now=now, zone=zone)}{unsure}"
+    if one.value is Value.UNKNOWN:
+        good = one.last_good
+        return f"{state_of(one)}; last good {show_span(now - good.at)} ago" if good else state_of(one)
+    return state_of(one)
+
+
+def check_tone(one: CheckReport, *, now: datetime) -> Tone:
+    if is_old(one, now):
+        return Tone.UNKNOWN
+    return Tone.WARN if one.value is Value.PROBLEM and not one.confirmed else TONES[one.value]
+
+
+def check_facts(report: DomainReport, *, now: datetime, zone: tzinfo = UTC) -> tuple[Fact, ...]:
+    """A line for each check: those that mail depends on, and others where they aren't good."""
+    checks = [one for one in report.checks if one.check in MAIN or one.value is not Value.GOOD]
+    return tuple(
+        Fact(
+            label=name_of(one.check),
+            value=check_text(one, now=now, zone=zone),
+            tone=check_tone(one, now=now),
+        )
+        for one in checks
+    )
+
+
+def advice(report: DomainReport | None, *, now: datetime) -> tuple[str, ...]:
+    """What to do about each problem, with the whole record where it can be known."""
+    return tuple(filter(None, map(advice_of, problems_of(report, now=now))))
+
+
+def dns_overview(
+    reports: Mapping[str, DomainReport], domains: Collection[str], *, now: datetime
+) -> Fact | None:
+    """The DNS of all domains of a workspace in one line; None where it has none."""
+    if not domains:
+        return None
+    broken = {name: problems_of(reports.get(name), now=now) for name in sorted(domains)}
+    wrong = [
+        f"{name} ({', '.join(name_of(one.check) for one in found)})"
+        for name, found in broken.items()
+        if found
+    ]
+    unknown = [name for name in domains if not broken[name] and _is_unknown(reports.get(name), now)]
+    parts = [
+        *([f"problems of {', '.join(wrong[:5])}{_more(len(wrong) - 5)}"] if wrong else []),
+        *([f"{show_number(len(unknown), 'domain')} unknown"] if unknown else []),
+    ]
+    good = len(domains) - len(wrong) - len(unknown)
+    if good:
+        parts.append(f"{show_number(good, 'domain')} good")
+    tone = Tone.BAD if wrong else Tone.UNKNOWN if unknown else Tone.GOOD
+    return Fact(label="DNS", value="; ".join(parts), tone=tone)
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""
+
+
+def _is_unknown(report: DomainReport | None, now: datetime) -> bool:
+    return dns_fact(report, now=now).tone is Tone.UNKNOWN
+
+
+def as_data(report: DomainReport | None, *, now: datetime) -> dict[str, object]:
+    """For `--json`: what is unknown is null."""
+    if report is None:
+        return {"value": None, "checked_at": None, "checks": []}
+    return {
+        "value": _value(report, now),
+        "checked_at": _iso(report.checked_at),
+        "checks": [
+            {
+                "check": str(one.check),
+                "value": None if is_old(one, now) or one.value is Value.UNKNOWN else str(one.value),
+                "confirmed": one.confirmed,
+                "code": str(one.code),
+                "about": one.about or None,
+                "records": list(one.records),
+                "since": _iso(one.since),
+                "checked_at": _iso(one.checked_at),
+                "last_good_at": _iso(one.last_good.at if one.last_good else None),
+                "advice": advice_of(one) or None,
+            }
+            for one in report.checks
+        ],
+    }
+
+
+def _value(report: DomainReport, now: datetime) -> str | None:
+    tone = dns_fact(report, now=now).tone
+    return next(
+        (str(value) for value, own in TONES.items() if own is tone and value is not Value.UNKNOWN), None
+    )
+
+
+def _iso(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
