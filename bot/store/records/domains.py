@@ -67,15 +67,16 @@ class Checked:
     news: News | None = None
 
 
-_PAUSED_SINCE = sa.select(alerts.c.domain).where(
-    alerts.c.kind == sa.literal(PAUSED, literal_execute=True),
-    alerts.c.recovered_at.is_(None),
-    alerts.c.received_at > domains.c.checked_at,
-    alerts.c.domain == domains.c.domain,
+_PAUSED_SINCE = (
+    sa.select(domains.c.domain)
+    .join(alerts, alerts.c.domain == domains.c.domain)
+    .where(
+        alerts.c.kind == sa.literal(PAUSED, literal_execute=True),
+        alerts.c.recovered_at.is_(None),
+        alerts.c.received_at > domains.c.checked_at,
+    )
 )
-"""That the service paused a domain after it was last checked."""
-
-
+"""The domains that the service paused after they were last checked, by the index of such alerts."""
 _IS_BROKEN = domains.c.broken != sa.literal("", literal_execute=True)
 """In the words of the index."""
 
@@ -113,13 +114,13 @@ class Domains(Repository):
         c = domains.c
         if tx.scalar(sa.select(c.domain).where(c.lease_until > tx.now).limit(1)) is not None:
             return False
-        due = sa.select(c.domain).where(sa.or_(c.due_at <= tx.now, _PAUSED_SINCE.exists())).limit(1)
-        return tx.scalar(due) is not None
+        due = sa.select(c.domain).where(c.due_at <= tx.now)
+        return any(tx.scalar(query.limit(1)) is not None for query in (due, _PAUSED_SINCE))
 
     @writes
     def hurry_paused(self, tx: Transaction) -> None:
         """Make those due that the service paused since they were last checked."""
-        late = sa.update(domains).where(domains.c.due_at > tx.now, _PAUSED_SINCE.exists())
+        late = sa.update(domains).where(domains.c.due_at > tx.now, domains.c.domain.in_(_PAUSED_SINCE))
         tx.execute(late.values(due_at=tx.now))
 
     @writes
