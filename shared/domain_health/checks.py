@@ -85,6 +85,11 @@ def _shown(text: str) -> str:
     return read if len(read) <= LONGEST_RECORD else f"{read[: LONGEST_RECORD - 1]}…"
 
 
+def _whole(record: str) -> str:
+    """A record to publish; empty where it is too long to be shown whole, or isn't what it looks like."""
+    return record if len(record) <= LONGEST_RECORD and record.isascii() and record.isprintable() else ""
+
+
 def _good(check: Check, records: Sequence[str], **more: object) -> CheckReport:
     return replace(CheckReport(check=check, value=Value.GOOD, code=Code.FINE, records=shown(records)), **more)  # type: ignore[arg-type] # its own fields
 
@@ -129,7 +134,7 @@ def _check_spf(scope: Scope, answers: Answers) -> CheckReport:
         value = _usual_spf(domain, answers)
         return _problem(Check.SPF, Code.MISSING, Advice(action=Action.ADD, name=domain, value=value))
     if len(records) > 1:
-        merged = shown((spf.merged(tuple(dict.fromkeys(records))),))[0]
+        merged = _whole(spf.merged(tuple(dict.fromkeys(records))))
         advice = Advice(action=Action.MERGE, name=domain, value=merged)
         return _problem(Check.SPF, Code.SEVERAL, advice, records, count=len(records))
     return _judge_spf(records[0], domain, answers)
@@ -148,7 +153,7 @@ def _judge_spf(record: str, domain: str, answers: Answers) -> CheckReport:
         advice = Advice(action=action, name=domain, about=about)
         return _problem(Check.SPF, problem.code, advice, (record,), about=about, count=problem.count)
     if count.final == "+":
-        value = shown((re.sub(r"\+?all\b", "~all", record, flags=re.IGNORECASE),))[0]
+        value = _whole(re.sub(r"\+?all\b", "~all", record, flags=re.IGNORECASE))
         advice = Advice(action=Action.REPLACE, name=domain, value=value, about="+all")
         return _problem(Check.SPF, Code.ALLOWS_ALL, advice, (record,), count=count.lookups)
     code = Code.FINE if count.final in {"-", "~"} else Code.NEUTRAL
@@ -185,9 +190,7 @@ def _judge_dmarc(place: str, records: Sequence[str], wrong: Sequence[str], *, ow
     if len(records) > 1:
         # The strictest is kept: a laxer one would be a change of policy that nobody asked for.
         best = max(valid, key=lambda pair: _STRICT.get(pair[0].policy, 0), default=None)
-        advice = Advice(
-            action=Action.MERGE, name=name, value=shown((best[1],))[0] if best else "v=DMARC1; p=none"
-        )
+        advice = Advice(action=Action.MERGE, name=name, value=_whole(best[1]) if best else "v=DMARC1; p=none")
         return _problem(Check.DMARC, Code.SEVERAL, advice, records, count=len(records), about=about)
     if not valid:
         advice = Advice(action=Action.REPLACE, name=name, value="v=DMARC1; p=none")

@@ -114,11 +114,16 @@ def _restored(one: CheckReport, last_good: LastGood | None) -> Advice | None:
     if advice is None or last_good is None or not last_good.records:
         return advice
     if one.code is Code.MISSING:
-        return replace(advice, action=Action.RESTORE, value=", ".join(last_good.records))
+        return replace(advice, action=Action.RESTORE, value=", ".join(map(_whole, last_good.records)))
     if one.code is Code.KEY_GONE:
         of_key = (text for text in last_good.records if text.startswith(f"{advice.about}: "))
-        return replace(advice, value=next(of_key, "").removeprefix(f"{advice.about}: "))
+        return replace(advice, value=_whole(next(of_key, "").removeprefix(f"{advice.about}: ")))
     return advice
+
+
+def _whole(record: str) -> str:
+    """A record as it was kept; empty where that is only its beginning."""
+    return "" if record.endswith("…") else record
 
 
 def _change(domain: str, before: CheckReport | None, now: CheckReport, at: datetime) -> DomainChange | None:

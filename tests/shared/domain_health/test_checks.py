@@ -373,3 +373,11 @@ def test_a_failed_answer_makes_a_check_unknown(outcome: Outcome, check: Check, n
     found = judged(Zones(GOOD), known=failed, keys=("google",), blocklists=(LIST,))[check]
     assert found.value is Value.UNKNOWN
     assert found.code not in {Code.FINE, Code.NOT_CHECKED, Code.NO_KEY_FOUND}
+
+
+def test_a_record_that_is_too_long_to_be_shown_is_not_advised_in_part() -> None:
+    networks = [f"ip4:192.0.{n}.0/24" for n in range(60)]
+    found = spf(" ".join(["v=spf1", *networks[:30], "-all"]), " ".join(["v=spf1", *networks[30:], "-all"]))
+    assert found.code is Code.SEVERAL
+    assert found.advice
+    assert found.advice.value == ""
