@@ -21,6 +21,7 @@ import dns.rcode
 import dns.rdatatype
 import dns.resolver
 
+from shared.domain_health import dkim
 from shared.domain_health.answers import MOST_QUESTIONS, Answer, Outcome, Question
 from shared.domain_health.checks import Scope, judge
 from shared.domain_health.dkim import SELECTORS
@@ -47,6 +48,14 @@ EDNS_BYTES = 1232
 """What arrives in one piece everywhere: https://www.dnsflagday.net/2020/ ."""
 
 _FAILURES = {dns.rcode.SERVFAIL: Outcome.SERVER_FAILURE, dns.rcode.REFUSED: Outcome.REFUSED}
+
+
+_COUNT_OF_RECORDS = slice(6, 8)
+"""Of the answer section, in the header of a message (RFC 1035, 4.1.1)."""
+
+
+class _TooManyRecords(Exception):
+    """An answer has more records than are read."""
 
 
 class Pace:
@@ -104,6 +113,8 @@ class Resolver:
             return Answer(outcome=Outcome.TIMEOUT)
         except OSError:  # the resolver is not there, or closes the connection
             return Answer(outcome=Outcome.TIMEOUT)
+        except _TooManyRecords:
+            return Answer(outcome=Outcome.TOO_LARGE)
         except (dns.exception.DNSException, EOFError, ValueError):
             return Answer(outcome=Outcome.ODD)
 
@@ -122,7 +133,23 @@ class Resolver:
                 )
         except dns.message.Truncated:
             async with asyncio.timeout(TCP_SECONDS):
-                return await dns.asyncquery.tcp(message, self.address, timeout=TCP_SECONDS, port=self.port)
+                return await self._send_by_tcp(message)
+
+    async def _send_by_tcp(self, message: dns.message.Message) -> dns.message.Message:
+        """Not by dnspython, which would read thousands of records within the event loop before anything counts them."""
+        reader, writer = await asyncio.open_connection(self.address, self.port)
+        try:
+            wire = message.to_wire()
+            writer.write(len(wire).to_bytes(2) + wire)
+            answer = await reader.readexactly(int.from_bytes(await reader.readexactly(2)))
+        finally:
+            writer.close()
+        if int.from_bytes(answer[_COUNT_OF_RECORDS]) > MOST_RECORDS:
+            raise _TooManyRecords
+        response = await asyncio.to_thread(dns.message.from_wire, answer)
+        if not message.is_response(response):
+            raise dns.query.BadResponse
+        return response
 
 
 def read_answer(response: dns.message.Message, question: Question) -> Answer:
@@ -213,7 +240,7 @@ class Lookup:
             keys=keys_to_expect(before, now),
             blocklists=self._blocklists,
         )
-        await asyncio.to_thread(organizational, domain)  # reads the list of suffixes, once
+        await asyncio.to_thread(_prepare, domain)
         if not self._resolvers:
             return Looked(followed=follow(domain, before, [CheckReport(check=one) for one in _MADE], now))
         first = _Visit(self._resolvers[0], self._pace)
@@ -236,6 +263,12 @@ _MADE = (Check.MX, Check.SPF, Check.DMARC, Check.DKIM, Check.NS, Check.SOA)
 
 def _is_own(question: Question, domain: str) -> bool:
     return question.name in {domain, f"_dmarc.{domain}"} and question.type in {"MX", "TXT"}
+
+
+def _prepare(domain: str) -> None:
+    """Load what takes a moment the first time: the list of suffixes, and the reader of keys."""
+    organizational(domain)
+    dkim.parse("p=AAAA")
 
 
 class _Visit:

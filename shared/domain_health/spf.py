@@ -9,6 +9,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from shared.domain_health.answers import Answers
 from shared.domain_health.report import Code
@@ -83,6 +84,7 @@ def evaluate(record: str, domain: str, answers: Answers) -> SpfCount:
     return count
 
 
+@lru_cache(maxsize=64)  # the record of a chain is followed again with each new answer
 def parse(record: str) -> tuple[Term, ...]:
     """The terms of a record up to `all`, behind which nothing counts, and `redirect`. Raises `SpfProblem`."""
     if len(record) > LONGEST:
