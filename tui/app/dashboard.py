@@ -376,6 +376,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             board=board,
             name=self.board_screen.active,
             shown=self.board_screen.grid.shown,
+            columns=self.board_screen.grid.columns,
             picture=self.export_screenshot(),
             now=now,
             glyphs=self._glyphs,

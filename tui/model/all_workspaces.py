@@ -148,7 +148,7 @@ def _figure(label: str, metric: str, *, share: bool = False) -> Column:
         return ((show_count(of(line)), Ink.FAINT if of(line) is None else Ink.STRONG),)
 
     if share:
-        return Column("rate", 11, rate, right=True, rank=3)
+        return Column(label, max(11, len(label)), rate, right=True, rank=3)
     return Column(label, 9, render, sort=lambda line: known(of(line)), right=True, rank=2)
 
 
@@ -163,9 +163,9 @@ WORKSPACES = (
     Column("Verdict", 64, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
     _figure("Sends", "sends"),
     _figure("Replies", "replies"),
-    _figure("Replies", "replies", share=True),
+    _figure("Reply rate", "replies", share=True),
     _figure("Positive", "positive_replies"),
-    _figure("Positive", "positive_replies", share=True),
+    _figure("Positive rate", "positive_replies", share=True),
     _figure("Meetings", "meetings"),
     Column("Read", 24, _age, least=12, rank=1),
 )

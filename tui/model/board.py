@@ -23,7 +23,7 @@ from shared.domain.workspace_verdict import (
     conditions_of,
     judge_reading,
 )
-from tui.model.lines import Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
+from tui.model.lines import DomainLine, Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
 from tui.theme import formatting
 
 RANK = {tone: rank for rank, tone in enumerate(health.WORST_FIRST)}
@@ -97,6 +97,7 @@ class Board:
     """By source: inboxes, sequences, interested, today, previous, and each grouping."""
     trouble: Trouble | None = None
     budget: BudgetState | None = None
+    thresholds: health.Thresholds = health.DEFAULT
     snapshot: Snapshot | None = field(default=None, repr=False, compare=False)
     """What it was composed of."""
     trends: Mapping[str, tuple[float, ...]] | None = field(default=None, repr=False, compare=False)
@@ -115,6 +116,10 @@ class Board:
     @property
     def domains(self) -> tuple[health.DomainHealth, ...]:
         return self.verdict.domains
+
+    @property
+    def domain_lines(self) -> tuple[DomainLine, ...]:
+        return tuple(DomainLine(domain, self.thresholds) for domain in self.domains)
 
     def freshness(self, source: str, now: datetime) -> Freshness:
         stamp = self.stamps.get(source)
@@ -191,6 +196,7 @@ def compose(
         stamps=stamps,
         trouble=_trouble(stamps),
         budget=snapshot.budget,
+        thresholds=thresholds,
         snapshot=snapshot,
         trends=trends,
     )
@@ -223,9 +229,9 @@ def _inbox_lines(
         row = (rows.get(inbox.id) if inbox.id else None) or rows.get(inbox.email)
         trend, old = trends.get(inbox.email, ()), lines.get(inbox.email)
         if old is None or (old.inbox is not inbox and old.inbox != inbox):  # nearly all are the same objects
-            return InboxLine(inbox, health.verdict(inbox, thresholds=thresholds), row, trend)
+            return InboxLine(inbox, health.verdict(inbox, thresholds=thresholds), row, trend, thresholds)
         same = (old.stats is row or old.stats == row) and (old.trend is trend or old.trend == trend)
-        return old if same else InboxLine(inbox, old.verdict, row, trend)
+        return old if same else InboxLine(inbox, old.verdict, row, trend, thresholds)
 
     made = {inbox.email: line_of(inbox) for inbox in inboxes}
     if len(made) != len(inboxes):

@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from shared.api.models import Lead
+from shared.api.models import GROUPINGS, Lead
 from shared.domain import evidence, totals
 from shared.domain.card import Tone
+from shared.domain.health import Thresholds, by_score
 from shared.domain.local_zone import local
-from shared.text import formats
 from shared.text.formats import show_count, show_rate
 from shared.text.sanitize import visible
 from tui.model.lines import ChangeLine, DomainLine, InboxLine, LeadLine, Line, SequenceLine, StatsLine
@@ -122,9 +122,10 @@ def _score_bar(score: float | None, width: int, glyphs: Glyphs, *, ink: Ink, num
 
 
 def _health(line: InboxLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
-    ink = TONE_INK[line.tone]
-    number = Ink.TEXT if line.tone is Tone.GOOD else ink
-    return _score_bar(line.inbox.health_score, width, glyphs, ink=ink, number=number)
+    """In the ink of the score itself: the sign and the status tell what can't send."""
+    tone, _, _ = by_score(line.inbox.health_score, thresholds=line.thresholds)
+    number = Ink.TEXT if tone is Tone.GOOD else TONE_INK[tone]
+    return _score_bar(line.inbox.health_score, width, glyphs, ink=TONE_INK[tone], number=number)
 
 
 def _inbox_status(line: InboxLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
@@ -136,18 +137,30 @@ def _inbox_status(line: InboxLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
     return ((f"{sign} ", ink), (str(status), ink))
 
 
+TREND_FROM, TREND_TO = 40.0, 100.0
+"""The scale of every trend: two inboxes of one health look the same."""
+LEVELS = "▁▂▃▄▅▆▇"
+"""None is as high as the line, so that the trends of neighbours don't touch."""
+ASCII_LEVELS = "_.-'"
+
+
 def _trend(line: InboxLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
+    """Health, each sample in the ink of its threshold."""
     shown = line.trend[-width:]
     if len(shown) < 2:
         return ((glyphs.rest * width, Ink.FAINT),)
-    return ((_spark(shown, glyphs), TONE_INK[line.tone] if line.tone is not Tone.GOOD else Ink.MUTED),)
+    levels = ASCII_LEVELS if glyphs.ascii else LEVELS
+    return tuple((levels[_level(value, len(levels))], _trend_ink(value, line.thresholds)) for value in shown)
 
 
-def _spark(values: Sequence[float], glyphs: Glyphs) -> str:
-    if not glyphs.ascii:
-        return formats.sparkline(values)
-    low, high = min(values), max(values)
-    return "".join("_.-'"[min(3, int((v - low) / (high - low) * 4))] if high > low else "." for v in values)
+def _level(value: float, levels: int) -> int:
+    share = (value - TREND_FROM) / (TREND_TO - TREND_FROM)
+    return min(levels - 1, max(0, int(share * levels)))
+
+
+def _trend_ink(value: float, thresholds: Thresholds) -> Ink:
+    tone, _, _ = by_score(value, thresholds=thresholds)
+    return Ink.MUTED if tone is Tone.GOOD else TONE_INK[tone]
 
 
 def _reason(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
@@ -208,11 +221,11 @@ INBOXES = (
     Column("", 1, _sign),
     Column("Inbox", 24, _address, least=12, sort=_domain_key, grow=2),
     Column("Health", 11, _health, sort=lambda x: known(x.inbox.health_score), right=True),
-    Column("Lately", 6, _trend, rank=4),
+    Column("Trend", 6, _trend, rank=4),
     Column("Status", 9, _inbox_status, sort=lambda x: x.inbox.status or ""),
     _number("Limit", lambda x: x.inbox.daily_limit, rank=1),
     _count("Sent", "sends", rank=5),
-    _rate("Replies", "replies", rank=3),
+    _rate("Reply rate", "replies", width=10, rank=3),
     Column("Why", 24, _reason, rank=6, grow=1),
 )
 
@@ -237,9 +250,9 @@ SEQUENCES = (
     Column("Sequence", 26, _sequence_name, least=12, sort=lambda x: x.sequence.label.casefold(), grow=1),
     _number("Steps", lambda x: x.sequence.steps, rank=4),
     _count("Sent", "sends"),
-    _rate("Replies", "replies", rank=2),
-    _rate("Positive", "positive_replies", width=8, rank=3),
-    _count("Meet.", "meetings", width=5, rank=5),
+    _rate("Reply rate", "replies", width=10, rank=2),
+    _rate("Positive rate", "positive_replies", width=13, rank=3),
+    _count("Meetings", "meetings", width=8, rank=5),
 )
 
 
@@ -248,16 +261,27 @@ def _reply_bar(line: StatsLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     return drawing.bar(None if fraction is None else fraction * 5, width, ink=Ink.GOOD, glyphs=glyphs)
 
 
-STATS = (
-    Column("Group", 16, _text(lambda x: x.name), least=12, sort=lambda x: x.name.casefold(), grow=1),
-    _count("Sent", "sends"),
-    _count("Repl.", "replies", width=6, rank=6),
-    Column("", 8, _reply_bar, rank=5),
-    _rate("Replies", "replies"),
-    _rate("Positive", "positive_replies", width=8, rank=1),
-    _count("Meet.", "meetings", width=5, rank=3),
-    _rate("Rate", "meetings", width=6, rank=4),
-)
+STATS_BY: Mapping[str, Sequence[Column]] = {
+    grouping: (
+        Column(
+            grouping.capitalize(),
+            16,
+            _text(lambda x: x.name),
+            least=12,
+            sort=lambda x: x.name.casefold(),
+            grow=1,
+        ),
+        _count("Sent", "sends"),
+        _count("Replies", "replies", rank=6),
+        Column("", 8, _reply_bar, rank=5),
+        _rate("Reply rate", "replies", width=10),
+        _rate("Positive rate", "positive_replies", width=13, rank=1),
+        _count("Meetings", "meetings", width=8, rank=3),
+        _rate("Meeting rate", "meetings", width=12, rank=4),
+    )
+    for grouping in GROUPINGS
+}
+"""The columns of counts, by what they are grouped by."""
 
 
 def _lead_text(title: str, width: int, of: Callable[[Lead], str | None], *, rank: int = 0) -> Column:
@@ -323,7 +347,8 @@ CHANGES = (
 
 
 def _lowest(line: DomainLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
-    return _score_bar(line.domain.lowest, width, glyphs, ink=TONE_INK[line.tone], number=Ink.STRONG)
+    tone, _, _ = by_score(line.domain.lowest, thresholds=line.thresholds)
+    return _score_bar(line.domain.lowest, width, glyphs, ink=TONE_INK[tone], number=Ink.STRONG)
 
 
 def _inboxes(title: str, name: str, ink: Ink, *, width: int = 7, rank: int = 0) -> Column:
@@ -349,7 +374,7 @@ LISTS: Mapping[str, Sequence[Column]] = {
     "inboxes": INBOXES,
     "domains": DOMAINS,
     "sequences": SEQUENCES,
-    "stats": STATS,
+    "stats": STATS_BY["step"],
     "interested": INTERESTED,
     "changes": CHANGES,
 }

@@ -22,13 +22,13 @@ class Arrangement:
 
     find: str = ""
     """Words that must all occur; `!word` must not, and `status:resting` must in that column. Case is ignored."""
-    faults: bool = False
+    problems: bool = False
     order: str = ""
     descending: bool = False
 
     @property
     def plain(self) -> bool:
-        return not (self.find.strip() or self.faults or self.order)
+        return not (self.find.strip() or self.problems or self.order)
 
 
 def arranged(lines: Sequence[T], arrangement: Arrangement, *, columns: Sequence[Column]) -> Sequence[T]:
@@ -36,7 +36,7 @@ def arranged(lines: Sequence[T], arrangement: Arrangement, *, columns: Sequence[
     if arrangement.plain:
         return lines
     shown: Sequence[T] = lines
-    if arrangement.faults:
+    if arrangement.problems:
         shown = [line for line in shown if line.tone in {Tone.WARN, Tone.BAD, Tone.UNKNOWN}]
     if arrangement.find.strip():
         tests = [_test(word, columns) for word in arrangement.find.casefold().split()]
@@ -53,7 +53,9 @@ def _test(word: str, columns: Sequence[Column]) -> Callable[[Line], bool]:
         excluded = _test(word[1:], columns)
         return lambda line: not excluded(line)
     name, colon, value = word.partition(":")
-    column = next((c for c in columns if colon and value and c.title.casefold() == name), None)
+    column = next(
+        (c for c in columns if colon and value and c.title.casefold().replace(" ", "-") == name), None
+    )
     if column is not None:
         render = column.render
         return lambda line: value in _shown(render, line)

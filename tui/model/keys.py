@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from textual.binding import Binding
 
@@ -57,7 +58,7 @@ BOARD = (
         summary="Filter lines by words. !word excludes, status:resting searches one column", foot=4),
     Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=6),
     Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Reverse the sort order"),
-    Key(id="faults", keys="f", action="faults", word="faults", summary="Show only problems", foot=5),
+    Key(id="problems", keys="f", action="problems", word="problems", summary="Show only problems", foot=5),
     Key(id="group", keys="g", action="group", word="grouping",
         summary="Stats by step, variant or inbox", foot=2, panels=("stats",)),
     Key(id="back", keys="escape", action="back", word="back", summary="Clear filter, sort order and marks"),
@@ -170,19 +171,43 @@ def bindings(keys: Sequence[Key] = BOARD, *, group: str = "board") -> list[Bindi
     return [Binding(key.keys, key.action, key.word, show=False, id=f"{group}.{key.id}") for key in keys]
 
 
-def foot_of(keys: Sequence[Key], *, remapped: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+ALWAYS = frozenset({"back", "help", "quit"})
+"""The ids of keys that the foot line shows on the smallest screen."""
+
+
+class FootKey(NamedTuple):
+    """A key of the foot line, with its word."""
+
+    key: str
+    word: str
+    is_always_shown: bool = False
+
+
+def foot_of(keys: Sequence[Key], *, remapped: Mapping[str, str] | None = None) -> list[FootKey]:
     """The foot line: each key as it now is, with its word. `remapped` is the keys by id."""
     listed = sorted((key for key in keys if key.foot), key=lambda key: key.foot)
-    return [(key_label((remapped or {}).get(key.id, key.keys)), key.word) for key in listed]
+    return [
+        FootKey(key_label((remapped or {}).get(key.id, key.keys)), key.word, key.id in ALWAYS)
+        for key in listed
+    ]
 
 
 def keys_by_group(keys: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """`undo` (the board's) and `page.hours` of `[dashboard.keys]`, by group and name."""
     groups: dict[str, dict[str, str]] = {}
     for name, key in keys.items():
-        group, _, own = (name if "." in name else f"board.{name}").partition(".")
+        group, _, own = _present(name if "." in name else f"board.{name}").partition(".")
         groups.setdefault(group, {})[own] = key
     return groups
+
+
+RENAMED = {"faults": "problems"}
+"""Names of keys in settings files of earlier versions."""
+
+
+def _present(name: str) -> str:
+    group, dot, own = name.rpartition(".")
+    return f"{group}{dot}{RENAMED.get(own, own)}"
 
 
 def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> list[str]:
@@ -192,7 +217,7 @@ def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> lis
     short = {name.removeprefix("board."): name for name in known}
     warnings = []
     for name in names:
-        if name.removeprefix("board.") not in short:
+        if _present(name).removeprefix("board.") not in short:
             near = difflib.get_close_matches(name.lower(), short, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; valid names are in docs/dashboard.md"
             warnings.append(f"[dashboard.keys] {visible(name)} isn't a key name{hint}")
@@ -205,7 +230,7 @@ PANELS = {
         "Inboxes",
         (
             "Worst first. ● is healthy, ▲ at risk, ◆ bad, ‖ can't send, ? unknown. Status: ● active, ◐ warming, ○ resting. "
-            "Lately shows health over the recorded history. Sent and Replies cover 30 days."
+            "Trend is health over the recorded history, from 40 to 100, in the color of its threshold. Sent and Replies cover 30 days."
         ),
     ),
     "sequences": (

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.card import Tone
-from shared.domain.health import DomainHealth, Verdict
+from shared.domain.health import DEFAULT, DomainHealth, Thresholds, Verdict
 from shared.domain.records import InterestedReply
 from shared.domain.snapshot import Reading
 from shared.domain.totals import rate
@@ -47,6 +47,7 @@ class InboxLine:
     stats: StatsRow | None = None
     trend: tuple[float, ...] = ()
     """Health, oldest first."""
+    thresholds: Thresholds = DEFAULT
 
     @property
     def key(self) -> str:
@@ -88,6 +89,7 @@ class DomainLine:
     """A domain and how its inboxes stand."""
 
     domain: DomainHealth
+    thresholds: Thresholds = DEFAULT
 
     @property
     def key(self) -> str:

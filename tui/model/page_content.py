@@ -16,7 +16,7 @@ from shared.domain.local_zone import local
 from shared.domain.records import InterestedReply, LeadReply
 from shared.text.formats import show_count
 from tui.model.board import Board
-from tui.model.columns import DOMAINS, INBOXES, INTERESTED, RECORDED, SEQUENCES, STATS, Column
+from tui.model.columns import DOMAINS, INBOXES, INTERESTED, RECORDED, SEQUENCES, STATS_BY, Column
 from tui.model.lines import (
     ChangeLine,
     DomainLine,
@@ -75,7 +75,9 @@ class Listing:
     @classmethod
     def stats(cls, title: str, lines: Sequence[Line], *, source: str) -> Listing:
         """Counts, which the service has for the whole workspace only."""
-        return cls(title=title, columns=STATS, lines=lines, source=source, aside="of the workspace")
+        return cls(
+            title=title, columns=STATS_BY[source], lines=lines, source=source, aside="of the workspace"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +183,7 @@ def name_of(ref: PageRef, *, board: Board | None) -> str:
 
 
 def _domains(board: Board) -> Page:
-    lines = tuple(map(DomainLine, board.domains))
+    lines = board.domain_lines
     listing = Listing(title="Domains", columns=DOMAINS, lines=lines, source="inboxes")
     is_read = "inboxes" in board.stamps and board.stamps["inboxes"].read_at is not None
     facts = (
@@ -208,9 +210,7 @@ def _workspace(board: Board) -> Page:
     ]
     text = (board.verdict.text, "The figures cover 30 days.")
     card = Card(title=board.workspace, tone=board.verdict.tone, text=text, facts=tuple(facts))
-    domains = Listing(
-        title="Domains", columns=DOMAINS, lines=tuple(map(DomainLine, board.domains)), source="inboxes"
-    )
+    domains = Listing(title="Domains", columns=DOMAINS, lines=board.domain_lines, source="inboxes")
     sequences = Listing(title="Sequences", columns=SEQUENCES, lines=board.sequences, source="sequences")
     return Page(card=card, metrics=WORKSPACE, keys=("",), lists=(domains, sequences), source="inboxes")
 

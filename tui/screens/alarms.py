@@ -22,6 +22,7 @@ from shared.text.sanitize import visible
 from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.alarms import Alarm
 from tui.model.columns import Column
+from tui.model.keys import FootKey
 from tui.model.lines import PageRef, Stamp
 from tui.model.page_status import PageStatus
 from tui.model.remedies import Act, remedy_of
@@ -33,7 +34,13 @@ from tui.widgets.panel import Panel
 from tui.widgets.remedy_pane import RemedyPane
 from tui.widgets.status_lines import Foot
 
-KEYS = (("enter", "open"), ("p", "pause"), ("o", "open the domain"), ("a", "acknowledge"), ("esc", "back"))
+KEYS = (
+    FootKey("enter", "open"),
+    FootKey("p", "pause"),
+    FootKey("o", "open the domain"),
+    FootKey("a", "acknowledge"),
+    FootKey("esc", "back", is_always_shown=True),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

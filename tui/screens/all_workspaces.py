@@ -24,6 +24,7 @@ from tui.model.all_workspaces import (
     workspace_line,
     worst,
 )
+from tui.model.keys import FootKey
 from tui.model.lines import PageRef, Stamp
 from tui.model.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
@@ -36,12 +37,12 @@ from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Foot
 
 KEYS = (
-    ("enter", "open board"),
-    ("tab", "switch list"),
-    ("s", "sort"),
-    ("f", "faults"),
-    ("w", "wall"),
-    ("esc", "back"),
+    FootKey("enter", "open board"),
+    FootKey("tab", "switch list"),
+    FootKey("s", "sort"),
+    FootKey("f", "problems"),
+    FootKey("w", "wall"),
+    FootKey("esc", "back", is_always_shown=True),
 )
 UNREAD = Stamp(interval=0)
 GROUNDS = {Tone.BAD: "alarm", Tone.WARN: "caution"}
@@ -80,7 +81,7 @@ class AllWorkspacesScreen(HeadedScreen[None]):
         Binding("escape,q,0", "dismiss", show=False, id="everything.back"),
         Binding("tab", "other_list", show=False, priority=True),
         Binding("s", "sort", show=False, id="everything.sort"),
-        Binding("f", "faults", show=False, id="everything.faults"),
+        Binding("f", "problems", show=False, id="everything.problems"),
         Binding("w", "wall", show=False, id="everything.wall"),
         Binding("a", "app.acknowledge", show=False, id="everything.seen"),
     ]
@@ -193,8 +194,8 @@ class AllWorkspacesScreen(HeadedScreen[None]):
     def action_sort(self) -> None:
         self.grid.next_order()
 
-    def action_faults(self) -> None:
-        self.grid.toggle_faults()
+    def action_problems(self) -> None:
+        self.grid.toggle_problems()
 
     async def action_wall(self) -> None:
         self.dismiss(None)

@@ -17,10 +17,10 @@ from textual.widgets import Static
 from shared.api.models import GROUPINGS
 from tui.model import layout
 from tui.model.board import Board, Figure
-from tui.model.columns import INTERESTED, LISTS, RECORDED
+from tui.model.columns import INTERESTED, LISTS, RECORDED, STATS_BY
 from tui.model.filter_sort import Arrangement
 from tui.model.keys import BOARD, REPLAY, bindings, foot_of, keys_of
-from tui.model.lines import ChangeLine, DomainLine
+from tui.model.lines import ChangeLine
 from tui.model.page_status import PageStatus
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs
@@ -181,6 +181,7 @@ class BoardScreen(SafeScreen[None]):
             now=now,
             aside=" · ".join(filter(None, ("30 days", board.paused))),
         )
+        self.panels["stats"].grid.exchange(STATS_BY[self.grouping])
         self.panels["stats"].show(
             board.stats.get(self.grouping, ()),
             stamp=board.stamps.get(self.grouping),
@@ -192,9 +193,7 @@ class BoardScreen(SafeScreen[None]):
         )
         self.panels["interested"].show(board.interested, stamp=board.stamps.get("interested"), now=now)
         self.panels["changes"].show(self.changes, stamp=board.changes_stamp, now=now)
-        self.panels["domains"].show(
-            tuple(map(DomainLine, board.domains)), stamp=board.stamps.get("inboxes"), now=now
-        )
+        self.panels["domains"].show(board.domain_lines, stamp=board.stamps.get("inboxes"), now=now)
         self._fit(self.size.width, self.size.height)
 
     def move_to(self, workspace: str) -> None:
@@ -315,8 +314,8 @@ class BoardScreen(SafeScreen[None]):
     def action_reverse(self) -> None:
         self.grid.reverse()
 
-    def action_faults(self) -> None:
-        self.grid.toggle_faults()
+    def action_problems(self) -> None:
+        self.grid.toggle_problems()
 
     async def action_back(self) -> None:
         """Back to now, else as the list comes."""

@@ -15,6 +15,7 @@ from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.text.sanitize import visible
 from tui.model.guardrails import COLUMNS, GuardrailLine, lines_of
+from tui.model.keys import FootKey
 from tui.model.lines import Stamp
 from tui.model.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
@@ -23,7 +24,11 @@ from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Foot
 
-KEYS = (("enter", "test on the last 30 days"), ("s", "sort"), ("esc", "back"))
+KEYS = (
+    FootKey("enter", "test on the last 30 days"),
+    FootKey("s", "sort"),
+    FootKey("esc", "back", is_always_shown=True),
+)
 EVERY = 15.0
 """Seconds between two looks at the bot's records while the page is open."""
 NO_RECORDS = "Guardrails are in the bot's database, which this dashboard doesn't share."

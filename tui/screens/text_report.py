@@ -18,7 +18,7 @@ from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible
 from tui.model.board import Board
-from tui.model.columns import LISTS, Column, line_pieces, place, side_by_side
+from tui.model.columns import LISTS, STATS_BY, Column, line_pieces, place, side_by_side
 from tui.model.lines import Freshness, Line, Stamp
 from tui.theme import drawing
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Palette, Piece
@@ -54,7 +54,7 @@ def _lists(board: Board) -> Iterator[tuple[str, str, Sequence[Line], Sequence[Co
     yield "Inboxes", "inboxes", board.inboxes, LISTS["inboxes"]
     yield "Sequences", "sequences", board.sequences, LISTS["sequences"]
     for grouping in GROUPINGS:
-        yield f"Stats by {grouping}, 30 days", grouping, board.stats.get(grouping, ()), LISTS["stats"]
+        yield f"Stats by {grouping}, 30 days", grouping, board.stats.get(grouping, ()), STATS_BY[grouping]
     yield "Interested", "interested", board.interested, LISTS["interested"]
 
 
@@ -117,11 +117,18 @@ WIDTH = 160
 
 
 def files(
-    *, board: Board, name: str, shown: Sequence[Line], picture: str, now: datetime, glyphs: Glyphs
+    *,
+    board: Board,
+    name: str,
+    shown: Sequence[Line],
+    columns: Sequence[Column],
+    picture: str,
+    now: datetime,
+    glyphs: Glyphs,
 ) -> Mapping[str, str]:
     text = "".join(f"{plain(p)}\n" for p in lines(board, width=WIDTH, now=now, glyphs=glyphs))
     return {
-        f"{stem(now)}-{name}.csv": as_csv(shown, LISTS[name], glyphs=glyphs),
+        f"{stem(now)}-{name}.csv": as_csv(shown, columns, glyphs=glyphs),
         f"{stem(now)}.txt": text,
         f"{stem(now)}.svg": picture,
     }

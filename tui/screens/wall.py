@@ -19,7 +19,7 @@ from shared.domain.card import Tone
 from tui.model import layout
 from tui.model.board import Board
 from tui.model.columns import INTERESTED, LISTS, RECORDED
-from tui.model.lines import ChangeLine, DomainLine, Line
+from tui.model.lines import ChangeLine, Line
 from tui.model.page_status import PageStatus
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs, Ink, Piece
@@ -130,7 +130,7 @@ class WallScreen(SafeScreen[None]):
         """Another board; `since` is when the oldest trouble of it began."""
         self._board, self._since, now = board, since, status.now
         shown: dict[str, tuple[Sequence[Line], str]] = {
-            "domains": (tuple(map(DomainLine, board.domains)), "inboxes"),
+            "domains": (board.domain_lines, "inboxes"),
             "sequences": (board.sequences, "sequences"),
             "interested": (board.interested, "interested"),
         }

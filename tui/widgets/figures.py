@@ -86,7 +86,7 @@ def days(figure: Figure, room: int, *, glyphs: Glyphs) -> list[Piece]:
 
 
 class NumberRow(ErrorBoundary, Widget):
-    """Numbers side by side, each in an equal share of the width; muted where they are late, and hatched where they are out of date."""
+    """Numbers side by side, each in an equal share of the width; muted where they are late, and hatched where they are stale."""
 
     def __init__(self, *, glyphs: Glyphs, id: str) -> None:  # noqa: A002 # the framework's word
         super().__init__(id=id)

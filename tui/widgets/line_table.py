@@ -88,6 +88,10 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     # -- what others may know and ask ------------------------------------------------------------------
 
     @property
+    def columns(self) -> Sequence[Column]:
+        return self._columns
+
+    @property
     def line(self) -> Line | None:
         return self.shown[self._cursor] if self._cursor < len(self.shown) else None
 
@@ -124,8 +128,8 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def reverse(self) -> None:
         self.set_arrangement(replace(self.arrangement, descending=not self.arrangement.descending))
 
-    def toggle_faults(self) -> None:
-        self.set_arrangement(replace(self.arrangement, faults=not self.arrangement.faults))
+    def toggle_problems(self) -> None:
+        self.set_arrangement(replace(self.arrangement, problems=not self.arrangement.problems))
 
     def set_freshness(self, freshness: Freshness, *, waiting: str = WAITING) -> None:
         if freshness is not self.freshness or waiting != self.waiting:

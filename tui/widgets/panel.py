@@ -142,7 +142,7 @@ class Panel(ErrorBoundary, Vertical):
             (f"  {self._aside}" if self._aside else "", Ink.MUTED),
             (f"  {self._key}" if not focused else "", Ink.FAINT),
         ]
-        if asked.faults:
+        if asked.problems:
             pieces.append(("  problems only", Ink.WARN))
         if asked.find.strip():
             pieces.append((f"  /{asked.find.strip()}", Ink.WARN))

@@ -18,6 +18,7 @@ from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.alarms import AlarmNotice
 from tui.model.board import Board, Trouble
+from tui.model.keys import FootKey
 from tui.model.page_status import PageStatus
 from tui.theme import formatting
 from tui.theme.error_boundary import ErrorBoundary
@@ -269,8 +270,13 @@ class Tabs(LinkLine):
         for number, (name, title) in enumerate(tabs, start=1):
             margin: list[Piece] = [(" ", Ink.MUTED)] if number == 1 else []
             ink = Ink.STRONG if name == active else Ink.MUTED
-            links.append([*margin, (f"{number} ", Ink.ACCENT), (f"{title}  ", ink)])
+            gap = "  " if number < len(tabs) else ""
+            links.append([*margin, (f"{number} ", Ink.ACCENT), (f"{title}{gap}", ink)])
         self.set_text(self.set_links(links))
+
+
+GAP = "   "
+"""Between two keys of the foot line."""
 
 
 class Foot(TextLine):
@@ -279,15 +285,24 @@ class Foot(TextLine):
     def __init__(self) -> None:
         super().__init__(id="foot", ground="ground")
 
-    def show(self, keys: Sequence[tuple[str, str]]) -> None:
+    def show(self, keys: Sequence[FootKey]) -> None:
+        """As many as fit whole; the room of those that are always shown is kept."""
+        widths = [len(GAP) + cell_len(one.key) + 1 + len(one.word) for one in keys]
+        room = self.size.width + len(GAP) - 1
+        room -= sum(width for one, width in zip(keys, widths, strict=True) if one.is_always_shown)
         pieces: list[Piece] = []
-        room = self.size.width
-        for key, word in keys:
-            gap = "   " if pieces else " "
-            room -= len(gap) + cell_len(key) + 1 + len(word)
-            if room < 0:
-                break
-            pieces += [(gap, Ink.MUTED), (key, Ink.ACCENT), (f" {word}", Ink.MUTED)]
+        is_full = False
+        for one, width in zip(keys, widths, strict=True):
+            if not one.is_always_shown:
+                room -= width
+                is_full = is_full or room < 0
+                if is_full:
+                    continue
+            pieces += [
+                (GAP if pieces else " ", Ink.MUTED),
+                (one.key, Ink.ACCENT),
+                (f" {one.word}", Ink.MUTED),
+            ]
         self.set_text(pieces)
 
 

@@ -196,17 +196,17 @@ async def test_a_dashboard_that_only_reads_refuses_by_key_and_by_command(clock: 
 
 async def test_keys_can_be_others_and_the_foot_line_says_them(clock: Clock) -> None:
     async with open_app(
-        [state("acme", clock=clock)], clock=clock, keys={"faults": "x", "page.hours": "z"}
+        [state("acme", clock=clock)], clock=clock, keys={"problems": "x", "page.hours": "z"}
     ) as (
         app,
         pilot,
     ):
         await see(app, pilot, 0, account())
         await press(pilot, "x")
-        assert app.board_screen.grid.arrangement.faults
-        assert " x faults" in app.board_screen.foot.text
+        assert app.board_screen.grid.arrangement.problems
+        assert " x problems" in app.board_screen.foot.text
         await press(pilot, "f")
-        assert app.board_screen.grid.arrangement.faults, "the old key does nothing"
+        assert app.board_screen.grid.arrangement.problems, "the old key does nothing"
         await press(pilot, "enter", "z")
         assert isinstance(app.screen, DetailScreen)
         assert app.screen.range.name == "24 hours"
@@ -263,11 +263,18 @@ async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: His
 
 
 async def test_an_unknown_key_name_is_reported_with_the_nearest(clock: Clock) -> None:
-    keys = {"fautls": "x", "page.hours": "z", "board.undo": "v", "grid.mark": "b", "nonsense": "y"}
+    keys = {
+        "faults": "x",
+        "problms": "x",
+        "page.hours": "z",
+        "board.undo": "v",
+        "grid.mark": "b",
+        "nonsense": "y",
+    }
     async with open_app([state("acme", clock=clock)], clock=clock, keys=keys) as (app, _):
         texts = [note.message for note in app._notifications]
         assert texts == [
-            "[dashboard.keys] fautls isn't a key name; did you mean faults?",
+            "[dashboard.keys] problms isn't a key name; did you mean problems?",
             "[dashboard.keys] nonsense isn't a key name; valid names are in docs/dashboard.md",
         ]
 

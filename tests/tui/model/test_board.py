@@ -225,7 +225,7 @@ def test_sequences_of_one_name_keep_their_own_counts_by_id() -> None:
         ("sq_2", 400),
     ]
     assert [line.key for line in board.stats["sequence"]] == ["sq_1", "sq_2"]
-    best = arranged(board.sequences, Arrangement(order="Replies", descending=True), columns=SEQUENCES)
+    best = arranged(board.sequences, Arrangement(order="Reply rate", descending=True), columns=SEQUENCES)
     assert [line.key for line in best] == ["sq_1", "sq_2"]
     changed = ChangeLine(NOW, "Spring", "is paused", ref=PageRef(kind="sequence", key="sq_2"))
     pages = [

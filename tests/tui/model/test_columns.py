@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,10 +11,10 @@ from hypothesis import strategies as st
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.health import verdict
 from tests.tui.accounts import account, board_of
-from tui.model.columns import LISTS, place
+from tui.model.columns import INBOXES, LISTS, STATS_BY, place
 from tui.model.filter_sort import Arrangement, arranged
 from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine
-from tui.theme.palette import UNICODE
+from tui.theme.palette import UNICODE, Ink
 
 
 @given(
@@ -49,7 +51,7 @@ def test_columns_never_need_more_room_than_there_is_but_for_those_that_stay(room
 def test_a_rate_shows_its_margin_where_there_is_room(replies: int, sends: int, wide: str, short: str) -> None:
     line = StatsLine(StatsRow(group="B", sends=sends, replies=replies), "B")
     for room, shown in ((300, wide), (60, short)):
-        (found,) = [one for one in place(LISTS["stats"], room) if one.column.title == "Replies"]
+        (found,) = [one for one in place(LISTS["stats"], room) if one.column.title == "Reply rate"]
         assert "".join(text for text, _ in found.column.render(line, found.width, UNICODE)) == shown
 
 
@@ -66,3 +68,28 @@ def test_a_column_sorts_its_list(order: str, first: str) -> None:
     shown = arranged(lines, Arrangement(order=order), columns=LISTS["inboxes"])
     column = next(c for c in LISTS["inboxes"] if c.title == order)
     assert "".join(t for t, _ in column.render(shown[0], 8, UNICODE)).split()[-1] == first
+
+
+def test_a_trend_has_one_scale_and_the_ink_of_each_threshold() -> None:
+    column = next(one for one in INBOXES if one.title == "Trend")
+    inbox = Inbox(email="ann@x.example", health_score=90.0, daily_limit=40, status="active")
+    line = InboxLine(inbox, verdict(inbox), None, (30.0, 59.0, 60.0, 79.0, 80.0, 100.0))
+    pieces = column.render(line, 6, UNICODE)
+    assert "".join(text for text, _ in pieces) == "▁▃▃▅▅▇"
+    assert [ink for _, ink in pieces] == [Ink.BAD, Ink.BAD, Ink.WARN, Ink.WARN, Ink.MUTED, Ink.MUTED]
+    flat = replace(line, trend=(95.0, 96.0))
+    assert len({text for text, _ in column.render(flat, 6, UNICODE)}) == 1, "a point is no cliff"
+
+
+def test_a_healthy_score_is_not_red_because_the_inbox_rests() -> None:
+    column = next(one for one in INBOXES if one.title == "Health")
+    inbox = Inbox(email="ann@x.example", health_score=95.0, daily_limit=40, status="resting")
+    line = InboxLine(inbox, verdict(inbox))
+    assert Ink.BAD not in {ink for _, ink in column.render(line, 11, UNICODE)}
+    assert INBOXES[0].render(line, 1, UNICODE) == ((UNICODE.paused, Ink.STOPPED),)
+
+
+def test_no_column_is_called_by_half_a_name() -> None:
+    titles = {column.title for columns in (*LISTS.values(), *STATS_BY.values()) for column in columns}
+    assert titles.isdisjoint({"Group", "Rate", "Meet.", "Repl.", "Lately"})
+    assert {"Reply rate", "Positive rate", "Meetings", "Step", "Variant", "Trend"} <= titles
