@@ -23,6 +23,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from bot.store.queue.turns import Candidates
 from bot.store.records.digests import DueDigest
+from bot.store.records.domains import Checked, DueDomain
 from bot.store.records.erasure import Traces
 from bot.store.records.people import OwnDigest
 from bot.store.slack_teams import SlackTeams
@@ -42,6 +43,7 @@ from shared.domain.records import (
     Timer,
 )
 from shared.domain.wall_clock import moment
+from shared.domain_health.report import DomainReport
 from tests.bot.harness import interested
 from tests.bot.store.skewed_data import (
     CALM,
@@ -542,7 +544,44 @@ RECORDS: Mapping[str, Case] = {
     "WebhookSubscriptions.encrypt_all": lists("it encrypts them all", lambda one: one.webhooks.encrypt_all()),
 }  # fmt: skip
 
-CASES = {**ALERTS, **GUARDRAILS, **QUEUE, **RECORDS}
+
+async def _due_domain(one: Skewed) -> DueDomain:
+    """One that this process is to check."""
+    await one.store.domains.watch(one.workspace, {"dns1.example": 10.0})
+    due = await one.store.domains.claim(seconds=60.0)
+    assert due
+    return due
+
+
+async def _finish(one: Skewed, due: DueDomain) -> None:
+    assert await one.store.domains.finish(
+        due, Checked(report=DomainReport(domain=due.domain), due_at=one.now + DAY)
+    )
+
+
+PAUSED_DOMAINS = "it looks at every domain that is paused now"
+DOMAINS: Mapping[str, Case] = {
+    "Domains.watch": lists(
+        "it compares the domains of the workspace",
+        lambda one: one.store.domains.watch(one.workspace, {"dns0.example": 90.0}),
+    ),
+    "Domains.is_due": lists(PAUSED_DOMAINS, lambda one: one.store.domains.is_due()),
+    "Domains.hurry_paused": lists(PAUSED_DOMAINS, lambda one: one.store.domains.hurry_paused()),
+    "Domains.claim": flat(lambda one: one.store.domains.claim(seconds=60.0)),
+    "Domains.finish": Case(act=_finish, given=_due_domain),
+    "Domains.reports": lists(LISTED, lambda one: one.store.domains.reports()),
+    "Domains.changes": flat(lambda one: one.store.domains.changes(["dns1.example"], moment(one.now - 2 * DAY))),
+    "Domains.broken": lists(LISTED, lambda one: one.store.domains.broken(one.workspace)),
+    "Domains.all_broken": lists(LISTED, lambda one: one.store.domains.all_broken()),
+    "Domains.broken_since": lists(
+        LISTED, lambda one: one.store.domains.broken_since(one.workspace, moment(one.now - 2 * DAY))
+    ),
+    "Domains.prune": lists(
+        "it looks whether each domain has a sender", lambda one: one.store.domains.prune(changes_after=DAY)
+    ),
+}  # fmt: skip
+
+CASES = {**ALERTS, **DOMAINS, **GUARDRAILS, **QUEUE, **RECORDS}
 EXEMPT = {
     "WebhookSubscriptions.import_file": "reads a file once, and calls `add`",
 }

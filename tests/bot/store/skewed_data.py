@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from bot.store.db.domain_schema import changes, domains, senders
 from bot.store.db.engine import Database, Transaction, Work, portions
 from bot.store.db.guardrail_schema import incidents, rules, samples, switches, turns
 from bot.store.db.installation_schema import bot_processes, webhook_subscriptions
@@ -47,6 +48,9 @@ from bot.store.db.slack_schema import (
     slack_oauth_states,
     slack_team_workspaces,
 )
+from shared.domain.wall_clock import moment
+from shared.domain_health.encoding import encode_change, encode_report
+from shared.domain_health.report import Check, CheckReport, DomainChange, DomainReport, Value
 from tests.bot.harness import interested
 from tests.growth import BY_INDEX
 
@@ -102,12 +106,23 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
         **_records(numbers, now=now),
         **_guardrails(numbers, now=now),
         **_slack(numbers, now=now),
+        **_domains(numbers, now=now),
     }
     for table, rows in tables.items():
         for some in portions(list(rows), 5_000):  # each within the time that a statement may take
             connection.execute(sa.insert(table), some)
     if connection.dialect.name == "postgresql":
-        for table in (deliveries, posts, timers, audit, incidents, arrivals, slack_bots, slack_installations):
+        for table in (
+            deliveries,
+            posts,
+            timers,
+            audit,
+            incidents,
+            arrivals,
+            slack_bots,
+            slack_installations,
+            changes,
+        ):
             connection.exec_driver_sql(
                 f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), 2000000)"
             )
@@ -317,6 +332,27 @@ def _slack(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
         slack_installations: [{**team, "id": 1 + n, "team_id": f"T{n}", "user_id": "U1"} for n in numbers],
         slack_oauth_states: [{"state": b"%d" % n, "expires_at": now + HOUR} for n in numbers],
         slack_team_workspaces: [{"team": "T0", "workspace": f"w{n}"} for n in numbers],
+    }  # fmt: skip
+
+
+def _domains(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
+    """All of one workspace, each checked before, and broken of late."""
+    at = moment(now - DAY)
+    spf = CheckReport(check=Check.SPF, value=Value.PROBLEM, checked_at=at, confirmed=True)
+    names = [f"dns{n}.example" for n in numbers]
+    return {
+        domains: [
+            {"domain": name, "due_at": now + HOUR, "lease_until": None, "checked_at": now - DAY, "broken": "spf",
+             "report": encode_report(DomainReport(domain=name, checks=(spf,)))}
+            for name in names
+        ],
+        senders: [{"workspace": WORKSPACE, "domain": name, "seen_at": now, "health": 90.0} for name in names],
+        changes: [
+            {"domain": name, "at": now - DAY, "change": encode_change(
+                DomainChange(domain=name, check=Check.SPF, at=at, before=CheckReport(check=Check.SPF), after=spf)
+            )}
+            for name in names
+        ],
     }  # fmt: skip
 
 
