@@ -13,7 +13,7 @@ from typing import Any
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, when
 from shared.api.event_kinds import DNS
-from shared.commands.arguments import Inboxes, Status, clip
+from shared.commands.arguments import Domain, Status, clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
 from shared.domain_health.report import CheckReport, DomainChange, DomainReport, Value
@@ -64,7 +64,7 @@ def card(alert: Alert) -> Card:
             *((when("Good again", alert.recovered_at),) if alert.recovered_at else ()),
         ),
         buttons=(
-            Button(label="Show inboxes", action=Inboxes(filter=domain), workspace=alert.workspace),
+            Button(label="Show domain", action=Domain(name=domain.lower()), workspace=alert.workspace),
             Button(label="Status", action=Status(), workspace=alert.workspace),
         ),
         footer=footer(alert),

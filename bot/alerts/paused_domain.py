@@ -5,6 +5,7 @@ Everything that isn't in the delivery comes from `Alert.standing`, which `bot.jo
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
@@ -13,17 +14,23 @@ from typing import Any
 from bot.alerts.model import Alert, domain_of
 from bot.alerts.wording import facts_of, footer, when
 from bot.blockkit.actions import ACK, OnAlert
-from shared.commands.arguments import DOMAIN, Inboxes, Status, clip
+from shared.commands.arguments import DOMAIN, Domain, Inboxes, Status, clip
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.evidence import rate_of
 from shared.domain.paused_domains import advice, pause_reason
 from shared.domain.wall_clock import moment
+from shared.domain_health import wording
+from shared.domain_health.encoding import decode_report
+from shared.domain_health.report import CheckReport
 from shared.text.formats import UNKNOWN, show_days, show_exact_span, show_number
 
 COLUMNS = columns("Inbox", number("Health"), number("Limit"), "Status")
 MOST_INBOXES, MOST_PAUSES = 3, 4
 """A phone shows three rows of inboxes beside the reason and the buttons."""
+LONGEST = 600
+"""Letters of what to do about a record, which names the whole of it."""
+_DNS_TONES = {"good": Tone.GOOD, "unknown": Tone.UNKNOWN}
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""
 _STATUS = {"active": "active", "warming": "warming up", "resting": "resting"}
@@ -41,6 +48,7 @@ def card(alert: Alert) -> Card:
         text=_summary(alert),
         facts=(
             *(() if named and why == reason(alert) else _reason_fact(alert)),
+            *_dns(alert),
             *facts_of(("Inbox", alert.event.inbox)),
             *_counts(alert.standing),
             *facts_of(("Affected sequences", _sequences(alert.standing))),
@@ -66,6 +74,25 @@ def headline(alert: Alert) -> tuple[str, Tone]:
     if alert.standing.get("stage") == SENDING:
         return f"{domain} is sending again", Tone.WARN
     return f"{domain} is paused", Tone.BAD
+
+
+def _dns(alert: Alert) -> tuple[Fact, ...]:
+    """What is wrong with its DNS, and since when; good and unknown as such, nothing where it isn't checked."""
+    problems = dns_problems(alert)
+    if problems:
+        text = "; ".join(map(wording.headline, problems))
+        since = min((one.since for one in problems if one.since), default=None)
+        broken = (when("DNS broken since", since),) if since else ()
+        return (Fact(label="DNS", value=clip(text, length=300), tone=Tone.BAD, brief=True), *broken)
+    known = alert.standing.get("dns")
+    return (Fact(label="DNS", value=known, tone=_DNS_TONES[known]),) if known in _DNS_TONES else ()
+
+
+def dns_problems(alert: Alert) -> Sequence[CheckReport]:
+    """What is known to be wrong with the DNS of the domain now."""
+    known = alert.standing.get("dns")
+    report = decode_report(json.dumps(known)) if isinstance(known, Mapping) else None
+    return report.checks if report else ()
 
 
 def name_of(alert: Alert) -> str:
@@ -117,6 +144,10 @@ def _summary(alert: Alert) -> tuple[str, ...]:
     if alert.standing.get("stage") == SENDING:
         return (f"It is warming up: its daily limits start small and grow each day. {now}".strip(),)
     first = "The service stopped sending from this domain to protect its reputation."
+    # What is wrong with the DNS comes first: without it, the rest is in vain.
+    repairs = [clip(wording.advice_of(one), length=LONGEST) for one in dns_problems(alert)]
+    if repairs:
+        return (first, *(f"Next: {one}" for one in repairs if one), f"Then: {_advice(alert)}")
     return (first, f"Next: {_advice(alert)}")
 
 
@@ -200,7 +231,10 @@ def _moved(row: Mapping[str, Any], name: str) -> str | float | None:
 def _buttons(alert: Alert) -> tuple[Button, ...]:
     domain = domain_of(alert.event)
     looking = (
-        (Button(label="Show inboxes", action=Inboxes(filter=domain), workspace=alert.workspace),)
+        (
+            Button(label="Show domain", action=Domain(name=domain.lower()), workspace=alert.workspace),
+            Button(label="Show inboxes", action=Inboxes(filter=domain), workspace=alert.workspace),
+        )
         if domain
         else ()
     )

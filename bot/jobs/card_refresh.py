@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -24,9 +25,13 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
+from shared.domain.card import Tone
+from shared.domain.dns_facts import dns_fact, in_dns, problems_of
 from shared.domain.records import RecordsUnavailable
 from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
+from shared.domain_health.encoding import encode_report
+from shared.domain_health.report import DomainReport
 
 EVERY = 10.0
 """Seconds between two checks."""
@@ -93,12 +98,22 @@ class CardRefresher:
                 changed |= await self._turn(workspace, sequence, state=state)
         if domains := await self._store.subjects.paused_domains(workspace):
             inboxes = await client.list_inboxes()
+            reports = await self._reports(domains)
             for one in domains:
-                changed |= await self._refresh_domain(workspace, one, inboxes)
+                dns = reports.get(in_dns(one.domain)) if reports is not None else None
+                changed |= await self._refresh_domain(workspace, one, inboxes, dns=dns)
         if changed:
             self._planned()
 
-    async def _refresh_domain(self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox]) -> bool:
+    async def _reports(self, domains: Sequence[AlertRow]) -> Mapping[str, DomainReport] | None:
+        """How the DNS of these domains stands; None where it isn't checked."""
+        if not self._contexts.settings.dns.enabled:
+            return None
+        return await self._store.domains.reports({in_dns(one.domain) for one in domains})
+
+    async def _refresh_domain(
+        self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox], *, dns: DomainReport | None
+    ) -> bool:
         since = one.received_at - WEEK
         counts, names = await self._store.subjects.domain_events(workspace, one.domain, since=since)
         _, troubles = await self._store.subjects.troubles(workspace, one.domain, since=since)
@@ -128,9 +143,20 @@ class CardRefresher:
             "sequences": list(names),
             "troubles": troubles,
         }
-        state = {**now, **found, "lately": lately, "window": window}
+        state = {**now, **found, "lately": lately, "window": window, **self._dns_state(dns, now=moment(at))}
         recovered = stage == recovery.RECOVERED
         return await self._update(one, _json(state), note=note, recovered=recovered)
+
+    def _dns_state(self, report: DomainReport | None, *, now: datetime) -> Mapping[str, Any]:
+        """What the card says of the domain's DNS, without what changes at every look; nothing where it isn't checked."""
+        if not self._contexts.settings.dns.enabled:
+            return {}
+        problems = tuple(
+            replace(one, checked_at=None, last_good=None) for one in problems_of(report, now=now)
+        )
+        if problems:
+            return {"dns": json.loads(encode_report(DomainReport(domain="", checks=problems)))}
+        return {"dns": "good" if dns_fact(report, now=now).tone is Tone.GOOD else "unknown"}
 
     async def _turn(self, workspace: str, one: ShownSequence, *, state: str) -> bool:
         """Turn the cards that show another state, however many there are; usually there are none."""

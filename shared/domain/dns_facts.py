@@ -118,6 +118,20 @@ def dns_overview(
     return Fact(label="DNS", value="; ".join(parts), tone=tone)
 
 
+def broken_checks(reports: Mapping[str, DomainReport], *, now: datetime) -> dict[str, list[str]]:
+    """By domain, the checks that are known to be broken now."""
+    found = {name: problems_of(report, now=now) for name, report in sorted(reports.items())}
+    return {name: [str(one.check) for one in problems] for name, problems in found.items() if problems}
+
+
+def in_dns(name: str) -> str:
+    """A domain as DNS and the records have it: `müller.example` is `xn--mller-kva.example`."""
+    try:
+        return name.encode("idna").decode().lower()
+    except UnicodeError:
+        return name
+
+
 def _more(count: int) -> str:
     return f" and {count} more" if count > 0 else ""
 

@@ -15,7 +15,7 @@ from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.commands.table import COMMANDS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.dns_facts import advice, as_data, check_facts, dns_fact, problem_text, problems_of
+from shared.domain.dns_facts import advice, as_data, check_facts, dns_fact, in_dns, problem_text, problems_of
 from shared.domain.evidence import rate_of
 from shared.domain.health import DomainHealth, roll_up, worst
 from shared.domain.paused_domains import advice as advice_when_paused
@@ -131,7 +131,7 @@ async def _sent(own: Sequence[Inbox], context: CommandContext) -> StatsRow:
 async def _recorded(name: str, context: CommandContext) -> Recorded:
     records, now = need_records(context), context.now()
     workspace = context.workspace.name
-    asked = _in_dns(name)
+    asked = in_dns(name)
     reports, changes, week, month = await asyncio.gather(
         records.domains.reports([asked]),
         records.domains.changes([asked], now - LOOK_BACK),
@@ -139,14 +139,6 @@ async def _recorded(name: str, context: CommandContext) -> Recorded:
         records.domain_past(workspace, name, now - LOOK_BACK),
     )
     return Recorded(report=reports.get(asked), changes=changes, week=week, month=month)
-
-
-def _in_dns(name: str) -> str:
-    """As the records have it: `müller.example` is `xn--mller-kva.example`."""
-    try:
-        return name.encode("idna").decode()
-    except UnicodeError:
-        return name
 
 
 async def _changed(

@@ -196,8 +196,11 @@ class MemoryDomains:
 
     known: dict[str, DomainReport] = field(default_factory=dict)
     changed: list[DomainChange] = field(default_factory=list)
+    is_down: bool = False
 
     async def reports(self, names: Collection[str] | None = None) -> Mapping[str, DomainReport]:
+        if self.is_down:
+            raise RecordsUnavailable("the database is gone")
         return {name: one for name, one in self.known.items() if names is None or name in names}
 
     async def changes(self, names: Collection[str], since: datetime) -> Sequence[DomainChange]:

@@ -17,12 +17,14 @@ from shared.commands.arguments import Inboxes, Sequences, Status
 from shared.commands.periods import Replies, Stats
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
+from shared.domain.dns_facts import broken_checks, dns_overview, in_dns
 from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.health import DomainHealth, count_by_kind, worst
 from shared.domain.records import Absence, AlertsSummary, RecordsUnavailable, number_of
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
+from shared.domain_health.report import DomainReport
 from shared.operations.absences import away_facts
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
@@ -72,6 +74,7 @@ class Overview(NamedTuple):
     weekdays: Part[tuple[int, ...]]
     alerts: Part[AlertsSummary]
     bot: Part[bool]
+    dns: Part[Mapping[str, DomainReport]]
 
     @property
     def service_errors(self) -> list[Exception]:
@@ -80,7 +83,7 @@ class Overview(NamedTuple):
 
 async def status(_: Status, context: CommandContext) -> Result:
     """Sequences, inbox health, today's numbers, alerts, the service, the request budget."""
-    parts, absences = await asyncio.gather(
+    parts, dns, absences = await asyncio.gather(
         asyncio.gather(
             read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
             read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
@@ -89,15 +92,18 @@ async def status(_: Status, context: CommandContext) -> Result:
             read_part(_alerts_summary(context)),
             read_part(_bot_is_running(context)),
         ),
+        read_part(_dns_reports(context)),
         read_part(_absences(context)),
     )
-    seen = Overview(*parts)
+    seen = Overview(*parts, dns)
     verdict = judge(seen.inboxes.value or (), thresholds=context.workspace.thresholds)
     domains = verdict.domains
+    dns_facts = _dns(seen, verdict, context)
     facts = (
         _service(seen),
         _sequences(seen.sequences),
         _inboxes(seen.inboxes, verdict),
+        *dns_facts,
         *_today(seen.today, by_midnight(seen)),
         *_unclaimed(seen, context),
         *_alerts(seen.alerts, context),
@@ -109,7 +115,12 @@ async def status(_: Status, context: CommandContext) -> Result:
     return Result(
         card=Card(
             title="Status" if context.workspace.name == DEFAULT else f"Status of {context.workspace.name}",
-            tone=worst(fact.tone for fact in facts if fact.tone is not Tone.INFO),
+            # DNS that nobody has checked yet makes nothing else unknown.
+            tone=worst(
+                fact.tone
+                for fact in facts
+                if fact.tone is not Tone.INFO and not (fact in dns_facts and fact.tone is Tone.UNKNOWN)
+            ),
             facts=facts,
             table=_troubled(domains),
             buttons=tuple(
@@ -166,6 +177,10 @@ async def _bot_is_running(context: CommandContext) -> bool:
     return await need_records(context).bot_is_running()
 
 
+async def _dns_reports(context: CommandContext) -> Mapping[str, DomainReport]:
+    return await need_records(context).domains.reports()
+
+
 async def _alerts_summary(context: CommandContext) -> AlertsSummary:
     return await need_records(context).summary(context.workspace.name)
 
@@ -190,6 +205,17 @@ def _inboxes(part: Part[tuple[Inbox, ...]], verdict: WorkspaceVerdict) -> Fact:
     if part.value is None:
         return part.unknown("Inboxes")
     return Fact(label="Inboxes", value=verdict.text if part.value else "none", tone=verdict.tone)
+
+
+def _dns(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> tuple[Fact, ...]:
+    """The DNS of the domains; nothing where it isn't checked, or the domains are unknown."""
+    if seen.inboxes.value is None or (context.settings and not context.settings.dns.enabled):
+        return ()
+    if seen.dns.value is None:
+        return (seen.dns.unknown("DNS"),)
+    names = [in_dns(domain.domain) for domain in verdict.domains if domain.domain]
+    fact = dns_overview(seen.dns.value, names, now=context.now())
+    return (fact,) if fact else ()
 
 
 def _today(part: Part[StatsRow], expected: Span | None) -> tuple[Fact, ...]:
@@ -300,6 +326,7 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
         **{name: today and getattr(today, name) for name in COUNTS},
         "sends_by_midnight_low": expected and expected.low,
         "sends_by_midnight_high": expected and expected.high,
+        "dns_problems": None if seen.dns.value is None else broken_checks(seen.dns.value, now=context.now()),
         "unclaimed_replies": alerts and alerts.unclaimed,
         "alerts_waiting": alerts and alerts.waiting,
         "last_delivery_at": last.isoformat() if last else None,

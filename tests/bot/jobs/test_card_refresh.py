@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -19,11 +20,14 @@ from bot.store import Store, open_store
 from bot.store.alerts.subjects import AT_ONCE
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries
+from bot.store.records.domains import Checked
 from shared.api.events import Event
 from shared.api.models import Inbox, Sequence, StatsRow
+from shared.domain.card import Card
 from shared.domain.health import Thresholds
 from shared.domain.records import Actor
 from shared.domain.wall_clock import DAY, moment
+from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, DomainReport, Value
 from tests.bot.harness import interested
 from tests.bot.manual_clock import HOUR, ManualClock, arrive
 from tests.growth import database_work
@@ -81,6 +85,7 @@ def refresher_of_domains(store: Store, *, sends: int | None) -> tuple[CardRefres
         return (Inbox(email="s@mail.example", status="resting", health_score=40),)
 
     settings = SimpleNamespace(
+        dns=SimpleNamespace(enabled=True),
         alert_policy=SimpleNamespace(spike=SimpleNamespace(window=timedelta(hours=1))),
         workspace=lambda _: SimpleNamespace(thresholds=Thresholds()),
     )
@@ -142,6 +147,69 @@ async def test_a_domains_bounce_rate_is_of_days_whose_bounces_and_sends_are_know
         assert asked == [(today, today)]
         assert shown["Bounce rate"].startswith("2.5% ± 3.2 (5 of 200 sends), ")
         assert shown["Last 31 h"] == "7 bounces, 0 opt-outs; earlier ones aren't known"
+
+
+def checked_report(clock: ManualClock, *checks: CheckReport) -> DomainReport:
+    """What a check of mail.example just found."""
+    at = moment(clock.now)
+    good = (
+        CheckReport(check=check, value=Value.GOOD, code=Code.FINE, checked_at=at, since=at, confirmed=True)
+        for check in (Check.MX, Check.SPF, Check.DMARC)
+    )
+    own = {one.check: replace(one, checked_at=at, since=at) for one in checks}
+    return DomainReport(domain="mail.example", checks=tuple(own.get(one.check, one) for one in good))
+
+
+async def test_the_card_of_a_paused_domain_names_the_record_that_is_broken(
+    store: Store, clock: ManualClock
+) -> None:
+    clock.now = 20_000 * DAY + 8 * HOUR
+    await arrive(store, b'{"event": "domain.paused", "domain": "mail.example", "inbox": "s@mail.example"}')
+    refresher, _ = refresher_of_domains(store, sends=200)
+    missing = CheckReport(
+        check=Check.DMARC,
+        value=Value.PROBLEM,
+        code=Code.MISSING,
+        advice=Advice(action=Action.ADD, name="_dmarc.mail.example", value="v=DMARC1; p=none"),
+        confirmed=True,
+    )
+    silent = CheckReport(check=Check.SPF, value=Value.UNKNOWN, code=Code.TIMEOUT)
+
+    async def card() -> Card:
+        await refresher.refresh("default")
+        (subject,) = await store.subjects.paused_domains("default")
+        event = Event(kind="domain.paused", domain="mail.example")
+        return paused_domain.card(
+            Alert(
+                id="a",
+                workspace="default",
+                received_at=subject.received,
+                event=event,
+                standing=json.loads(subject.standing),
+            )
+        )
+
+    async def found(*checks: CheckReport) -> tuple[Card, dict[str, str]]:
+        await store.domains.watch("default", {"mail.example": 40.0})
+        due = await store.domains.claim(seconds=60)
+        assert due is not None
+        checked = Checked(report=checked_report(clock, *checks), due_at=clock.now)
+        assert await store.domains.finish(due, checked)
+        drawn = await card()
+        return drawn, {fact.label: fact.value for fact in drawn.facts}
+
+    assert {fact.label: fact.value for fact in (await card()).facts}["DNS"] == "unknown"
+    drawn, shown = await found(missing)
+    assert shown["DNS"] == "DMARC: no record"
+    assert shown["DNS broken since"] == "4 Oct 08:00 UTC"
+    assert drawn.text[1] == "Next: Add this TXT record at _dmarc.mail.example: v=DMARC1; p=none"
+    assert drawn.text[2].startswith("Then: check its inboxes")
+    assert (await found(silent))[1]["DNS"] == "unknown"
+    drawn, shown = await found()
+    assert shown["DNS"] == "good"
+    assert drawn.text[1].startswith("Next: check its inboxes")
+    clock.now += 2 * DAY  # nobody has checked since
+    assert {fact.label: fact.value for fact in (await card()).facts}["DNS"] == "unknown"
 
 
 @pytest.mark.parametrize(

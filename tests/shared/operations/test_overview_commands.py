@@ -17,6 +17,7 @@ from shared.domain.card import Tone
 from shared.domain.evidence import Contest, Rate
 from shared.domain.health import DEFAULT, roll_up
 from shared.domain.records import AlertsSummary, number_of
+from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.operations import inboxes, run
 from shared.settings import load
 from tests.growth import LINEAR, lines_run
@@ -49,6 +50,21 @@ async def test_status_shows_everything(harness: CommandHarness) -> None:
         "/stats",
         {"group_by": "sequence", "from": "2026-03-10", "to": "2026-03-10"},
     ) in harness.service.requests
+
+
+async def test_status_tells_the_dns_of_its_domains_and_what_is_unknown(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    shown = await harness.say("status")
+    assert facts(shown)["DNS"] == "3 domains unknown"
+    broken = CheckReport(
+        check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING, checked_at=NOW, confirmed=True
+    )
+    harness.records.domains.known["poor.com"] = DomainReport(domain="poor.com", checks=(broken,))
+    result = await run(parse("status"), harness.context)
+    assert facts(said(result))["DNS"] == "problems of poor.com (SPF); 2 domains unknown"
+    assert result.rows[0]["dns_problems"] == {"poor.com": ["spf"]}
+    harness.records.domains.is_down = True
+    assert facts(await harness.say("status"))["DNS"] == "unknown: the database is gone"
 
 
 async def test_status_asks_the_service_for_no_day_that_the_bot_has_recorded(harness: CommandHarness) -> None:
