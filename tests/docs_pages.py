@@ -23,8 +23,8 @@ _COMMANDS = """\
 
 Made by `make docs` from the tables in `shared/commands` and `cli/parser/shell_commands.py`.
 
-Every command works the same way in a shell (`outreach pause sq_1`), in Slack (`/outreach pause sq_1`) and in
-the dashboard's palette (`pause sq_1`). SEQUENCE is an id, a name, or the start of a name that matches only one. `@NAME`
+Commands take the same words in a shell (`outreach pause sq_1`), in Slack (`/outreach pause sq_1`) and in the dashboard's
+palette (`pause sq_1`). A command that isn't available everywhere says where it is. SEQUENCE is an id, a name, or the start of a name that matches only one. `@NAME`
 selects one of several workspaces, in any command. In a shell, `--json` prints
 the answer's data, `--csv` and `-o FILE` work with commands that read, `--limit N` and `--all` with `leads` and `audit`,
 `--quiet` silences a change that succeeds, and `--yes` skips confirmations.
@@ -59,19 +59,27 @@ on its port or on `OUTREACH_METRICS_LISTEN`.
 """
 
 
+_PLACES = {Face.SLACK: "Slack", Face.SHELL: "a shell", Face.DASHBOARD: "the dashboard"}
+
+
 def commands_page() -> str:
-    parts = [_COMMANDS, "## Everywhere\n", *map(_command, COMMANDS.values())]
+    parts = [_COMMANDS, "## In Slack, a shell and the dashboard\n", *map(_command, COMMANDS.values())]
     parts += ["## In a shell only\n", *map(_program, PROGRAMS.values())]
     return "\n".join(parts)
 
 
 def _command(command: Command) -> str:
     needs = f" Changes something; needs the role {command.role}." if command.changes else ""
-    faces = ", ".join(sorted(command.faces)) if command.faces != frozenset(Face) else ""
-    where = f" Offered in: {faces}." if faces else ""
+    faces = " and ".join(_PLACES[face] for face in Face if face in command.faces)
+    where = f" Only in {faces}." if command.faces != frozenset(Face) else ""
+    also = f" Also: {', '.join(f'`{alias}`' for alias in command.aliases)}." if command.aliases else ""
     usage = f"{command.name} {command.usage}".rstrip()
     return "\n".join(
-        [f"### {command.name}\n", f"{command.summary}.{needs}{where}\n", _block(usage, command.examples)]
+        [
+            f"### {command.name}\n",
+            f"{command.summary}.{needs}{where}{also}\n",
+            _block(usage, command.examples),
+        ]
     )
 
 

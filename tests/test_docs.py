@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from bot.commands.confirmation_cards import CONFIRM_SECONDS
 from cli.commands.run_command import line
 from cli.parser.arguments import read_command, read_program
-from cli.parser.command_line import split
+from cli.parser.command_line import offered, split
 from cli.parser.shell_commands import PROGRAMS
 from sandbox.slack.state.own_world import read_world
 from shared.commands import COMMANDS, parse
+from shared.operations.undo import WITHIN
 from shared.settings import load
 from tests.docs_blocks import blocks, other_shell_lines, shell_lines, slack_lines
 from tests.findings import Findings
@@ -201,3 +203,26 @@ def test_the_changelog_begins_with_what_is_unreleased_or_the_version_of_the_prog
     found = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
     assert next(name for name in found if name != "Unreleased") == version
     assert "Unreleased" not in found[1:]
+
+
+def test_every_command_that_a_shell_has_takes_json() -> None:
+    found = Findings()
+    for command in filter(offered, COMMANDS.values()):
+        words = split((*command.examples[0].split(), "--json"))
+        with found.at(command.name):
+            assert read_command(command, words).json
+    assert not found, str(found)
+
+
+FIGURES = {
+    ("troubleshooting.md", "Confirmations expire after ten minutes."): (CONFIRM_SECONDS, 600),
+    ("slack.md", "within ten minutes, and asks first"): (WITHIN.total_seconds(), 600),
+}
+"""Durations that the pages spell out, and the program's own."""
+
+
+@pytest.mark.parametrize(("page", "sentence"), FIGURES)
+def test_a_duration_of_the_pages_is_the_programs(page: str, sentence: str) -> None:
+    assert sentence in " ".join((ROOT / "docs" / page).read_text().split())
+    own, written = FIGURES[page, sentence]
+    assert own == written

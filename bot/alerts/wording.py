@@ -75,7 +75,7 @@ def day_of(text: str) -> date | None:
 
 
 def footer(alert: Alert) -> str:
-    repeated = f"received {alert.seen}×" if alert.seen > 1 else ""
+    repeated = f"received {alert.seen} times" if alert.seen > 1 else ""
     found_late = alert.found and not kind_of(alert.event.kind).own
-    late = "found by polling because its delivery never arrived" if found_late else ""
+    late = "found late: its webhook never arrived" if found_late else ""
     return " · ".join(filter(None, (alert.workspace, late, repeated)))

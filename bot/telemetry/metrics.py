@@ -68,5 +68,5 @@ LOOP_BLOCK = Histogram(
     registry=REGISTRY,
 )
 LOG_DROPPED = Counter(
-    "outreach_log_lines_dropped", "Log lines dropped because stdout wasn't read", registry=REGISTRY
+    "outreach_log_lines_dropped", "Log lines dropped because stderr wasn't read", registry=REGISTRY
 )

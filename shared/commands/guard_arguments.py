@@ -17,7 +17,7 @@ ACTS: tuple[Act, ...] = get_args(Act)
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Guard(Confirmable):
-    """`guardrails [list|add RULE [as NAME]|test RULE|NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]`."""
+    """`guardrails [list|add RULE [as NAME]|test RULE|test NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]`."""
 
     verb = "guardrails"
     act: Act = "list"

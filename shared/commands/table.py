@@ -239,7 +239,7 @@ _TABLE = (
     Command(
         arguments=Guard,
         aliases=("guard",),
-        usage="[list|add RULE|test RULE|remove NAME|snooze NAME|off [NAME]|on [NAME]]",
+        usage="[list|add RULE [as NAME]|test RULE|test NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]",
         summary="Rules that notify you or pause sequences when bounces, replies or health get worse",
         changes=True,
         role=Role.OPERATOR,

@@ -187,7 +187,7 @@ async def test_a_card_that_cannot_be_drawn_stops_neither_its_channel_nor_the_rep
     assert await bot.deliver(interested(1)) == 200
 
     async def counted() -> bool:
-        return "received 2×" in json.dumps(await bot.messages(), ensure_ascii=False)
+        return "received 2 times" in json.dumps(await bot.messages(), ensure_ascii=False)
 
     await until(counted)
 

@@ -233,7 +233,7 @@ async def test_a_workspace_in_other_letters_is_the_same_workspace(tmp_path: Path
             assert await bot.deliver(interested(1), path="/acme") == 200
 
             async def counted() -> bool:
-                return "received 2×" in json.dumps(await bot.messages(), ensure_ascii=False)
+                return "received 2 times" in json.dumps(await bot.messages(), ensure_ascii=False)
 
             await until(counted)
             assert list((await bot.posted()).values()) == [1]

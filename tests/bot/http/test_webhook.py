@@ -120,7 +120,7 @@ async def test_an_identical_body_is_the_same_delivery_and_raises_the_count_on_it
         assert await bot.deliver(interested(1)) == 200
 
     async def counted() -> bool:
-        return "received 3×" in json.dumps(await bot.messages(), ensure_ascii=False)
+        return "received 3 times" in json.dumps(await bot.messages(), ensure_ascii=False)
 
     await until(counted)
     assert list((await bot.posted()).values()) == [1]

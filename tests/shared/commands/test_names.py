@@ -7,6 +7,7 @@ import pytest
 from shared.api.event_kinds import EVENTS, NAME_OF, word_of
 from shared.commands import COMMANDS, Face, UsageError, find_command, help_card, parse
 from shared.commands.channels import Subscribe
+from shared.commands.guard_arguments import ACTS
 from shared.commands.table import ALIASES
 from shared.commands.tasks import TASKS, command_of
 
@@ -34,6 +35,17 @@ def test_an_alias_is_no_second_command() -> None:
         assert alias not in COMMANDS
         assert find_command(alias) is COMMANDS[name]
         assert any(fact.value == alias for fact in help_card(name).facts)
+
+
+def test_every_form_in_the_usage_of_guardrails_is_understood() -> None:
+    usage = COMMANDS["guardrails"].usage.removeprefix("[").removesuffix("]").replace("[", "").replace("]", "")
+    forms = [
+        form.replace("RULE", "notify when health < 40").replace("NAME", "low") for form in usage.split("|")
+    ]
+    acts = {parse(f"guardrails {form}").arguments.act for form in forms}  # type: ignore[attr-defined]
+    assert acts == set(ACTS)
+    assert any(" as " in form for form in forms)
+    assert any(" for " in form for form in forms)
 
 
 def test_a_misspelled_alias_is_answered_with_the_name() -> None:
