@@ -17,15 +17,16 @@ from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.pending_changes import StatusChange, status_changes_for
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.keys import BOARD
 from tui.model.lines import SequenceLine
+from tui.model.palette_offers import Offer, offers
+from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of
 from tui.screens.guardrails import GuardrailsScreen
-from tui.screens.prompt import Prompt, suggestions
+from tui.screens.headed import HeadedScreen
+from tui.screens.palette import Palette
 
 MOST_LABELS = 12
-HINT = "Any command, as in Slack and the shell. Tab completes, Enter runs, Esc cancels."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +129,16 @@ class Commands:
     def prompt(self) -> None:
         board = self.ui.board.board
         names = [line.sequence.label for line in board.sequences] if board else []
-        keys = [(key.shown, key.summary) for key in BOARD]
-        suggest = lambda typed: suggestions(typed, sequences=names, keys=keys)  # noqa: E731 # one expression
-        self.ui.app.push_screen(Prompt(sign="command", hint=HINT, suggest=suggest), self.run_typed)
+        page = self.ui.app.screen
+        keys = page.keys_here if isinstance(page, HeadedScreen | BoardScreen) else ()
+
+        async def run(chosen: Offer | None) -> None:
+            if chosen and chosen.action:
+                await page.run_action(chosen.action)
+            elif chosen:
+                self.run_typed(chosen.line)
+
+        self.ui.app.push_screen(Palette(offers=partial(offers, sequences=names, keys=keys)), run)
 
     def open_guardrails(self) -> None:
         state, ui = self.ui.workspaces.current, self.ui

@@ -30,7 +30,7 @@ from tui.app.rotation import Rotation
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.alarms import to_plain
-from tui.model.keys import keys_by_group, page_help, panel_help, unknown_key_warnings
+from tui.model.keys import keys_by_group, page_card, page_help, panel_help, unknown_key_warnings
 from tui.model.lines import PageRef
 from tui.model.page_content import card_of, page, page_ref_of
 from tui.screens import text_report
@@ -357,6 +357,9 @@ class DashboardApp(ErrorBoundary, App[int]):
     def action_panel_help(self) -> None:
         card = panel_help(self.board_screen.active, remapped=self._remapped("board"))
         self.push_screen(CardDialog(card, glyphs=self._glyphs))
+
+    def action_help_of(self, name: str) -> None:
+        self.push_screen(CardDialog(page_card(name, remapped=self._remapped(name)), glyphs=self._glyphs))
 
     def action_page_help(self) -> None:
         self.push_screen(CardDialog(page_help(remapped=self._remapped("page")), glyphs=self._glyphs))

@@ -101,7 +101,7 @@ BOARD = (
         summary="Help for this panel, and its keys", foot=10),
     Key(id="commands", keys="colon,ctrl+p", action="app.commands", word="commands",
         summary="Run any command (`help` lists them)", foot=1),
-    Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Quit", foot=9),
+    Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Quit", foot=11),
 )  # fmt: skip
 
 
@@ -109,7 +109,7 @@ REPLAY = tuple(
     replace(key, foot=place, word=word)
     for place, (name, word) in enumerate(
         (("earlier", "earlier"), ("later", "later"), ("hour-earlier", "hour back"), ("hour-later", "hour forward"),
-         ("seek", "go to time"), ("difference", "compare with now"), ("back", "now"), ("help", "help")), start=1)
+         ("seek", "go to time"), ("difference", "compare with now"), ("back", "now"), ("help", "help"), ("quit", "quit")), start=1)
     for key in BOARD if key.id == name
 )  # fmt: skip
 """What the foot line says while another moment is looked at."""
@@ -148,8 +148,60 @@ REPLIES = (
     Key(id="down", keys="J", action="scroll_words(1)", word="more", summary="Scroll the words of a long reply"),
     Key(id="up", keys="K", action="scroll_words(-1)", word="back", summary="Scroll them back"),
     Key(id="back", keys="escape,5", action="dismiss", word="back", summary="Back to the board", foot=8),
-    Key(id="help", keys="f1,question_mark", action="help", word="help", summary="Help for this page", foot=9),
+    Key(id="help", keys="f1,question_mark", action="app.help_of('replies')", word="help", summary="Help for this page", foot=9),
 )  # fmt: skip
+ALARMS = (
+    Key(id="open", keys="enter", action="", word="open", summary="Open the domain, or the details of a failure", foot=1),
+    Key(id="pause", keys="p", action="step('pause')", word="pause", changes=True, foot=2,
+        summary="Pause the active sequences that used the alarm's domain, after confirmation"),
+    Key(id="domain", keys="o", action="step('open')", word="open the domain", summary="Open the alarm's domain", foot=3),
+    Key(id="acknowledge", keys="a", action="acknowledge", word="acknowledge", summary="Acknowledge the selected alarm", foot=4),
+    Key(id="guardrails", keys="G", action="step('guardrails')", word="guardrails", summary="The guardrails, of an alarm of one"),
+    Key(id="refresh", keys="r", action="step('refresh')", word="refresh", summary="Read everything again, of an alarm of the service"),
+    Key(id="back", keys="escape,A", action="dismiss", word="back", summary="Back to the board", foot=5),
+    Key(id="help", keys="f1,question_mark", action="app.help_of('alarms')", word="help", summary="Help for this page", foot=6),
+)  # fmt: skip
+GUARDRAILS = (
+    Key(id="test", keys="enter", action="", word="test on the last 30 days", summary="Test the selected rule on the last 30 days",
+        foot=1),
+    Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=2),
+    Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Reverse the sort order"),
+    Key(id="back", keys="escape,G", action="dismiss", word="back", summary="Back to the board", foot=3),
+    Key(id="help", keys="f1,question_mark", action="app.help_of('guardrails')", word="help", summary="Help for this page", foot=4),
+)  # fmt: skip
+EVERYTHING = (
+    Key(id="open", keys="enter", action="", word="open board", summary="Open the board of the workspace, or the page of the inbox", foot=1),
+    Key(id="list", keys="tab", action="", word="switch list", summary="Workspaces, or the worst inboxes of all", foot=2),
+    Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=3),
+    Key(id="problems", keys="f", action="problems", word="problems", summary="Show only problems", foot=4),
+    Key(id="wall", keys="w", action="wall", word="wall", summary="All workspaces on a wall", foot=5),
+    Key(id="seen", keys="a", action="app.acknowledge", word="acknowledge", summary="Acknowledge the alarm in the banner"),
+    Key(id="back", keys="escape,0", action="dismiss", word="back", summary="Back to the board", foot=6),
+    Key(id="help", keys="f1,question_mark", action="app.help_of('everything')", word="help", summary="Help for this page", foot=7),
+)  # fmt: skip
+COMMON_IDS = (
+    "seen",
+    "alarms",
+    "guardrails",
+    "replies",
+    "everything",
+    "wall",
+    "theme",
+    "refresh",
+    "commands",
+    "quit",
+)
+"""Keys of the board that do the same on every page, unless the page has another use for them."""
+
+
+def common(own: Sequence[Key]) -> tuple[Key, ...]:
+    """The keys of the board that work beside those of a page."""
+    taken = {one for key in own for one in key.keys.split(",")}
+    return tuple(
+        replace(key, foot=key.foot if key.id in ALWAYS else 0)
+        for key in BOARD
+        if key.id in COMMON_IDS and taken.isdisjoint(key.keys.split(","))
+    )
 
 
 def keys_of(panel: str, *, only_reads: bool = False) -> tuple[Key, ...]:
@@ -168,28 +220,34 @@ def keys_of_page(kind: str, *, only_reads: bool = False) -> tuple[Key, ...]:
 
 def bindings(keys: Sequence[Key] = BOARD, *, group: str = "board") -> list[Binding]:
     """The table as the framework wants it; `group` begins the names under which keys are remapped."""
-    return [Binding(key.keys, key.action, key.word, show=False, id=f"{group}.{key.id}") for key in keys]
+    return [
+        Binding(key.keys, key.action, key.word, show=False, id=f"{group}.{key.id}")
+        for key in keys
+        if key.action
+    ]
 
 
-ALWAYS = frozenset({"back", "help", "quit"})
-"""The ids of keys that the foot line shows on the smallest screen."""
+ALWAYS = ("back", "help", "quit")
+"""The ids of keys that the foot line shows on the smallest screen, at its end."""
 
 
 class FootKey(NamedTuple):
-    """A key of the foot line, with its word."""
+    """A key in the foot line: what people read, and what a click presses."""
 
-    key: str
+    label: str
     word: str
-    is_always_shown: bool = False
+    key: str
+    always: bool = False
 
 
 def foot_of(keys: Sequence[Key], *, remapped: Mapping[str, str] | None = None) -> list[FootKey]:
     """The foot line: each key as it now is, with its word. `remapped` is the keys by id."""
-    listed = sorted((key for key in keys if key.foot), key=lambda key: key.foot)
-    return [
-        FootKey(key_label((remapped or {}).get(key.id, key.keys)), key.word, key.id in ALWAYS)
-        for key in listed
-    ]
+    found = []
+    last = {name: number for number, name in enumerate(ALWAYS, start=1)}
+    for key in sorted((key for key in keys if key.foot), key=lambda key: (last.get(key.id, 0), key.foot)):
+        pressed = (remapped or {}).get(key.id, key.keys)
+        found.append(FootKey(key_label(pressed), key.word, pressed.split(",", maxsplit=1)[0], key.id in last))
+    return found
 
 
 def keys_by_group(keys: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -280,6 +338,24 @@ PAGES = {
             "Slack. The card in Slack changes within a second, and so does this page when someone clicks there."
         ),
         REPLIES,
+    ),
+    "alarms": (
+        "Alarms",
+        (
+            "Every alarm of the last day: unacknowledged ones first. Below the list is what to do about the selected one, with its "
+            "keys. Which sequences used a domain, and how much bounced, is in the bot's database."
+        ),
+        ALARMS,
+    ),
+    "everything": (
+        "All workspaces",
+        "Each workspace with its verdict, figures and age, those with problems first; and the worst inboxes of all.",
+        EVERYTHING,
+    ),
+    "guardrails": (
+        "Guardrails",
+        "Every rule with its state and its distance to the threshold, the nearest first.",
+        GUARDRAILS,
     ),
 }
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
 from shared.api.models import Sequence as SequenceModel
@@ -22,7 +22,7 @@ from shared.text.sanitize import visible
 from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.alarms import Alarm
 from tui.model.columns import Column
-from tui.model.keys import FootKey
+from tui.model.keys import ALARMS, bindings, common, foot_of
 from tui.model.lines import PageRef, Stamp
 from tui.model.page_status import PageStatus
 from tui.model.remedies import Act, remedy_of
@@ -33,14 +33,6 @@ from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel
 from tui.widgets.remedy_pane import RemedyPane
 from tui.widgets.status_lines import Foot
-
-KEYS = (
-    FootKey("enter", "open"),
-    FootKey("p", "pause"),
-    FootKey("o", "open the domain"),
-    FootKey("a", "acknowledge"),
-    FootKey("esc", "back", is_always_shown=True),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,13 +112,10 @@ class AlarmsScreen(HeadedScreen[None]):
 
     is_always_live: ClassVar[bool] = True
     path = ("Alarms",)
+    keys = ALARMS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,A", "dismiss", show=False, id="alarms.back"),
-        Binding("a", "acknowledge", show=False, id="alarms.acknowledge"),
-        Binding("p", "step('pause')", show=False, id="alarms.pause"),
-        Binding("o", "step('open')", show=False, id="alarms.domain"),
-        Binding("G", "step('guardrails')", show=False, id="alarms.guardrails"),
-        Binding("r", "step('refresh')", show=False, id="alarms.refresh"),
+        *bindings(ALARMS, group="alarms"),
+        *bindings(common(ALARMS)),
     ]
 
     @dataclass
@@ -172,7 +161,7 @@ class AlarmsScreen(HeadedScreen[None]):
         self.panel.grid.focus()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(lambda: self.foot.show(KEYS))
+        self.call_after_refresh(lambda: self.foot.show(foot_of(self.keys_here)))
 
     def show(self, states: Sequence[WorkspaceState], *, status: PageStatus) -> None:
         self.tick(status)

@@ -24,7 +24,7 @@ from tui.model.all_workspaces import (
     workspace_line,
     worst,
 )
-from tui.model.keys import FootKey
+from tui.model.keys import EVERYTHING, bindings, common, foot_of
 from tui.model.lines import PageRef, Stamp
 from tui.model.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
@@ -36,14 +36,6 @@ from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Foot
 
-KEYS = (
-    FootKey("enter", "open board"),
-    FootKey("tab", "switch list"),
-    FootKey("s", "sort"),
-    FootKey("f", "problems"),
-    FootKey("w", "wall"),
-    FootKey("esc", "back", is_always_shown=True),
-)
 UNREAD = Stamp(interval=0)
 GROUNDS = {Tone.BAD: "alarm", Tone.WARN: "caution"}
 """A tile is colored whole, so that it is seen from across the room."""
@@ -76,14 +68,12 @@ class WorkspaceTile(ErrorBoundary, Vertical):
 class AllWorkspacesScreen(HeadedScreen[None]):
     """Each workspace with its verdict, and below them the worst inboxes of all; a wall needs no keys."""
 
+    keys = EVERYTHING
     AUTO_FOCUS: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,0", "dismiss", show=False, id="everything.back"),
         Binding("tab", "other_list", show=False, priority=True),
-        Binding("s", "sort", show=False, id="everything.sort"),
-        Binding("f", "problems", show=False, id="everything.problems"),
-        Binding("w", "wall", show=False, id="everything.wall"),
-        Binding("a", "app.acknowledge", show=False, id="everything.seen"),
+        *bindings(EVERYTHING, group="everything"),
+        *bindings(common(EVERYTHING)),
     ]
 
     @dataclass
@@ -130,7 +120,7 @@ class AllWorkspacesScreen(HeadedScreen[None]):
             self.workspaces.grid.focus()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(lambda: self.foot.show(KEYS))
+        self.call_after_refresh(lambda: self.foot.show(foot_of(self.keys_here)))
         self._arrange()
 
     def _arrange(self) -> None:

@@ -19,7 +19,7 @@ from tui.model import layout
 from tui.model.board import Board, Figure
 from tui.model.columns import INTERESTED, LISTS, RECORDED, STATS_BY
 from tui.model.filter_sort import Arrangement
-from tui.model.keys import BOARD, REPLAY, bindings, foot_of, keys_of
+from tui.model.keys import BOARD, REPLAY, Key, bindings, foot_of, keys_of
 from tui.model.lines import ChangeLine
 from tui.model.page_status import PageStatus
 from tui.theme.error_boundary import SafeScreen
@@ -223,9 +223,13 @@ class BoardScreen(SafeScreen[None]):
             self.tick(self._status)
 
     def _show_foot(self) -> None:
-        """The keys of the panel where the cursor is; none that would be refused."""
-        keys = REPLAY if self.mode else keys_of(self.active, only_reads=self.only_reads)
+        keys = REPLAY if self.mode else self.keys_here
         self.foot.show(foot_of(keys, remapped=self._remapped))
+
+    @property
+    def keys_here(self) -> Sequence[Key]:
+        """The keys of the panel where the cursor is; none that would be refused."""
+        return keys_of(self.active, only_reads=self.only_reads)
 
     @on(LinkLine.Clicked, "#tabs")
     async def _tab_clicked(self, event: LinkLine.Clicked) -> None:

@@ -25,7 +25,7 @@ from shared.text.sanitize import visible
 from tui.model import layout, rich_card
 from tui.model.board import Board
 from tui.model.columns import INBOXES
-from tui.model.keys import PAGE, bindings, foot_of, keys_of_page
+from tui.model.keys import PAGE, Key, bindings, common, foot_of, keys_of_page
 from tui.model.lines import ChangeLine, Freshness, PageRef
 from tui.model.page_content import Metric, Page, above, name_of, page, page_ref_of, way
 from tui.model.page_status import PageStatus
@@ -48,6 +48,7 @@ class DetailScreen(HeadedScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(PAGE, group="page"),
+        *bindings(common(PAGE)),
         Binding("tab", "other_list", show=False, priority=True),
     ]
 
@@ -117,10 +118,13 @@ class DetailScreen(HeadedScreen[None]):
         self._fit_lists()
         self._look()
 
-    def _show_foot(self) -> None:
-        """The keys that do something on this page."""
+    @property
+    def keys_here(self) -> Sequence[Key]:
         kind = self.ref.kind if self.ref else ""
-        self.foot.show(foot_of(keys_of_page(kind, only_reads=self._only_reads), remapped=self._remapped))
+        return (*keys_of_page(kind, only_reads=self._only_reads), *common(PAGE))
+
+    def _show_foot(self) -> None:
+        self.foot.show(foot_of(self.keys_here, remapped=self._remapped))
 
     # -- what is shown ---------------------------------------------------------------------------------
 

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from shared.commands import Invocation, invocation
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.text.sanitize import visible
 from tui.model.guardrails import COLUMNS, GuardrailLine, lines_of
-from tui.model.keys import FootKey
+from tui.model.keys import GUARDRAILS, bindings, common, foot_of
 from tui.model.lines import Stamp
 from tui.model.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
@@ -24,11 +24,6 @@ from tui.widgets.line_table import LineTable
 from tui.widgets.panel import Panel, TextLine
 from tui.widgets.status_lines import Foot
 
-KEYS = (
-    FootKey("enter", "test on the last 30 days"),
-    FootKey("s", "sort"),
-    FootKey("esc", "back", is_always_shown=True),
-)
 EVERY = 15.0
 """Seconds between two looks at the bot's records while the page is open."""
 NO_RECORDS = "Guardrails are in the bot's database, which this dashboard doesn't share."
@@ -39,10 +34,10 @@ class GuardrailsScreen(HeadedScreen[None]):
 
     is_always_live: ClassVar[bool] = True
     path = ("Guardrails",)
+    keys = GUARDRAILS
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,G", "dismiss", show=False, id="guardrails.back"),
-        Binding("s", "sort", show=False, id="guardrails.sort"),
-        Binding("S", "reverse", show=False, id="guardrails.reverse"),
+        *bindings(GUARDRAILS, group="guardrails"),
+        *bindings(common(GUARDRAILS)),
     ]
 
     def __init__(
@@ -80,7 +75,7 @@ class GuardrailsScreen(HeadedScreen[None]):
         self._look()
 
     def on_resize(self) -> None:
-        self.call_after_refresh(lambda: self.foot.show(KEYS))
+        self.call_after_refresh(lambda: self.foot.show(foot_of(self.keys_here)))
 
     def _look(self) -> None:
         self.run_worker(self._read(), group="guardrails", exclusive=True, exit_on_error=False)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.message import Message
 from textual.screen import ScreenResultType
 
+from tui.model.keys import Key, common
 from tui.model.page_status import PageStatus
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs
@@ -19,6 +21,14 @@ class HeadedScreen(SafeScreen[ScreenResultType]):
 
     is_always_live: ClassVar[bool] = False
     """Whether it shows the present even while the past is replayed."""
+
+    keys: ClassVar[Sequence[Key]] = ()
+    """The page's own, without those that work on every page."""
+
+    @property
+    def keys_here(self) -> Sequence[Key]:
+        """What does something here: the page's own keys and those of every page, for foot line and palette."""
+        return (*self.keys, *common(self.keys))
 
     @dataclass
     class StatusNeeded(Message):

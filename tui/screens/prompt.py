@@ -1,8 +1,8 @@
-"""The input line for filters and commands, with suggestions while typing."""
+"""The input line for filters, times and names, with suggestions while typing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import ClassVar
 
 from rich.text import Text
@@ -14,31 +14,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from shared.commands import COMMANDS, Face, find_command
-from shared.text.tokenize import quote
 from tui.theme.error_boundary import SafeScreen
 
-MOST_SUGGESTIONS = 12
 BESIDE = 4
 """Cells beside an offer: the frame of the list and its scrollbar."""
-
-
-def suggestions(
-    typed: str, *, sequences: Sequence[str], keys: Sequence[tuple[str, str]]
-) -> list[tuple[str, str]]:
-    """What the line could become, each with a word about it: commands, then sequences as their argument."""
-    word, _, rest = typed.strip().partition(" ")
-    command = find_command(word)
-    if command and (rest or typed.endswith(" ")) and "SEQUENCE" in command.usage:
-        wanted = rest.strip().strip('"').casefold()
-        fitting = [name for name in sequences if wanted in name.casefold()]
-        return [(f"{command.name} {quote(name)}", "") for name in fitting][:MOST_SUGGESTIONS]
-    here = [c for c in COMMANDS.values() if Face.DASHBOARD in c.faces]
-    fitting_commands = [
-        c for c in here if any(name.startswith(word.lower()) for name in (c.name, *c.aliases))
-    ] or ([c for c in here if word.lower() in c.summary.lower()])
-    synopses = [(c.synopsis, c.summary) for c in fitting_commands]
-    return [*synopses, *((key, what) for key, what in keys if not typed)][: MOST_SUGGESTIONS * 3]
 
 
 class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
@@ -102,13 +81,8 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
         self._put(event.option_index)
 
     def _put(self, number: int) -> None:
-        """The offer into the line, without the words that are to be replaced."""
         line = self.query_one(Input)
-        chosen = self._lines[number]
-        verb = chosen.split(" ")[0]
-        command = find_command(verb)
-        usage = command is not None and chosen == command.synopsis and bool(command.usage)
-        line.value = f"{verb} " if usage else chosen
+        line.value = self._lines[number]
         line.cursor_position = len(line.value)
         line.focus()
 

@@ -23,7 +23,7 @@ from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedR
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import OpenQueue
 from tui.model import layout, rich_card
-from tui.model.keys import REPLIES, bindings, foot_of, page_card
+from tui.model.keys import REPLIES, bindings, common, foot_of
 from tui.model.lines import Stamp
 from tui.model.page_status import PageStatus
 from tui.model.replies import COLUMNS, ReplyLine, card_of, lines_of
@@ -66,10 +66,10 @@ class RepliesScreen(HeadedScreen[None]):
 
     is_always_live: ClassVar[bool] = True
     path = ("Replies",)
+    keys = REPLIES
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(REPLIES, group="replies"),
-        Binding("a", "app.acknowledge", show=False),
-        Binding("A", "app.alarms", show=False),
+        *bindings(common(REPLIES)),
         Binding("s", "sort", show=False),
         Binding("S", "reverse", show=False),
     ]
@@ -127,7 +127,7 @@ class RepliesScreen(HeadedScreen[None]):
 
     def _show_foot(self) -> None:
         can_change = bool(self._permission and not self._refusal)
-        keys = [key for key in REPLIES if can_change or not key.changes]
+        keys = [key for key in self.keys_here if can_change or not key.changes]
         self.foot.show(foot_of(keys, remapped=self._remapped))
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -370,6 +370,3 @@ class RepliesScreen(HeadedScreen[None]):
         if self.line and self.line.reply.email:
             self.app.copy_to_clipboard(visible(self.line.reply.email))
             self.app.notify(f"Copied: {visible(self.line.reply.email)}", timeout=3, markup=False)
-
-    def action_help(self) -> None:
-        self.app.push_screen(CardDialog(page_card("replies", remapped=self._remapped), glyphs=self._glyphs))

@@ -275,35 +275,35 @@ class Tabs(LinkLine):
         self.set_text(self.set_links(links))
 
 
-GAP = "   "
-"""Between two keys of the foot line."""
-
-
-class Foot(TextLine):
-    """The keys that matter where the cursor is."""
+class Foot(LinkLine):
+    """The keys that matter where the cursor is; a click presses one. Those that are always there stand last."""
 
     def __init__(self) -> None:
-        super().__init__(id="foot", ground="ground")
+        super().__init__(id="foot")
+        self._keys: list[FootKey] = []
 
     def show(self, keys: Sequence[FootKey]) -> None:
-        """As many as fit whole; the room of those that are always shown is kept."""
-        widths = [len(GAP) + cell_len(one.key) + 1 + len(one.word) for one in keys]
-        room = self.size.width + len(GAP) - 1
-        room -= sum(width for one, width in zip(keys, widths, strict=True) if one.is_always_shown)
-        pieces: list[Piece] = []
-        is_full = False
-        for one, width in zip(keys, widths, strict=True):
-            if not one.is_always_shown:
-                room -= width
-                is_full = is_full or room < 0
-                if is_full:
-                    continue
-            pieces += [
-                (GAP if pieces else " ", Ink.MUTED),
-                (one.key, Ink.ACCENT),
-                (f" {one.word}", Ink.MUTED),
-            ]
-        self.set_text(pieces)
+        always = [key for key in keys if key.always]
+        room = self.size.width - sum(_width(_foot_pieces(key)) for key in always)
+        shown = []
+        for key in keys:
+            if key.always:
+                continue
+            room -= _width(_foot_pieces(key))
+            if room < 0:
+                break
+            shown.append(key)
+        self._keys = [*shown, *always]
+        pieces = [_foot_pieces(key, first=number == 0) for number, key in enumerate(self._keys)]
+        self.set_text(self.set_links(pieces))
+
+    def on_link_line_clicked(self, event: LinkLine.Clicked) -> None:
+        event.stop()
+        self.app.simulate_key(self._keys[event.number].key)
+
+
+def _foot_pieces(key: FootKey, *, first: bool = False) -> list[Piece]:
+    return [(" " if first else "   ", Ink.MUTED), (key.label, Ink.ACCENT), (f" {key.word}", Ink.MUTED)]
 
 
 class StatusHead(ErrorBoundary, Vertical):

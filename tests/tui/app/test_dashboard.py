@@ -175,7 +175,8 @@ async def test_questions_and_offers_fit_a_small_terminal(clock: Clock) -> None:
     async with staged(clock, size=(80, 24)) as harness:
         await harness.see(account())
         await harness.press("2")
-        assert harness.screen.foot.render_line(0).text.rstrip().endswith("filter   q quit   f1 help")
+        foot = harness.screen.foot.render_line(0).text.rstrip()
+        assert foot.endswith("P pause for a time   f1 help   q quit"), "no word is cut"
         await harness.press("colon")
         offers = harness.app.screen.query_one(OptionList)
         assert offers.virtual_size.height == offers.option_count, "one line each"

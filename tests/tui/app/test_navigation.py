@@ -89,9 +89,9 @@ async def test_a_page_that_was_left_at_once_is_no_error(clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        (("enter",), {"back", "up", "hours", "days", "weeks", "value", "read", "help"}),
-        (("2", "enter"), {"back", "hours", "days", "weeks", "value", "read", "pause/resume", "help"}),
-        (("4", "enter"), {"back", "help"}),
+        (("enter",), {"back", "up", "hours", "days", "weeks", "value", "read", "help", "quit"}),
+        (("2", "enter"), {"back", "hours", "days", "weeks", "value", "read", "pause/resume", "help", "quit"}),
+        (("4", "enter"), {"back", "help", "quit"}),
     ],
 )
 async def test_the_foot_of_a_page_names_the_keys_that_do_something_there(
