@@ -57,7 +57,7 @@ def dashboard(options: Namespace) -> int:
     if options.follow:
         from tui.entrypoints.viewer import view
 
-        return asyncio.run(view(options.follow, rotate=options.rotate))
+        return asyncio.run(view(options.follow, rotate=options.rotate, operator=options.operator))
     if options.once:
         from tui.entrypoints.once import print_once
 
@@ -146,14 +146,19 @@ async def _web(options: Namespace) -> None:
             settings,
             port=options.port,
             stop=stop,
-            announce=lambda link: print(
-                f"Open {link} in one browser. For another browser, use the next link. Press Ctrl+C to stop.",
-                flush=True,
-            ),
+            announce=_print_link,
             workspace=options.workspace,
             wall=options.wall,
             open_records=_records,
         )
+
+
+def _print_link(link: str, name: str) -> None:
+    whose = f" as {name}" if name else ""
+    print(
+        f"Open {link} in one browser{whose}. For another browser, use the next link. Press Ctrl+C to stop.",
+        flush=True,
+    )
 
 
 async def _serve_sandbox(options: Namespace) -> None:

@@ -47,6 +47,7 @@ def dashboard(parser: ArgumentParser) -> None:
     # What --web starts for each browser tab: a dashboard that reads from the socket of the one poller.
     parser.add_argument("--follow", type=_path, help=SUPPRESS)
     parser.add_argument("--rotate", type=int, default=0, help=SUPPRESS)
+    parser.add_argument("--operator", default="", help=SUPPRESS)
 
 
 def sandbox(parser: ArgumentParser) -> None:

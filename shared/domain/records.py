@@ -234,7 +234,7 @@ class SequenceChanges(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who does something, and where: `face` is slack, shell, dashboard or bot (a timer)."""
+    """Who does something, and where: `face` is slack, shell, dashboard, web (a browser) or bot (a timer)."""
 
     name: str
     id: str = ""

@@ -169,6 +169,27 @@ class ThresholdsSection(Section):
         return self
 
 
+class WebSection(Section):
+    """`[dashboard.web]`."""
+
+    people: Mapping[of.WebName, of.WebRole] = setting(
+        {},
+        "Who may sign in, each with a link of their own. A viewer sees everything; an operator can also change "
+        "something, in this name. Default: everyone with a link is a viewer.",
+        example={"ann": "operator", "ben": "viewer"},
+    )
+    session_hours: Annotated[float, Field(gt=0, le=8_760)] = setting(24.0, example=24)
+    trusted_proxies: tuple[of.Network, ...] = setting(
+        (),
+        "Addresses or networks of proxies that sign people in. Their X-Forwarded-User is believed, that of others ignored.",
+        example=["10.0.0.5"],
+    )
+    hosts: tuple[str, ...] = setting(
+        (), "Names under which browsers reach the dashboard.", example=["dash.example.com"]
+    )
+    listen: of.IpAddress = setting("127.0.0.1", example="127.0.0.1")
+
+
 class DashboardSection(Section):
     """`[dashboard]`. The dashboard reads it leniently while it starts; what is wrong is reported a moment later."""
 
@@ -187,6 +208,7 @@ class DashboardSection(Section):
     notifications: of.Notifications = setting("auto", example="off")
     intervals: Mapping[of.Source, of.Seconds] = setting({}, example={"sequences": 30, "inboxes": 120})
     keys: Mapping[str, str] = setting({}, example={"faults": "x", "page.hours": "z"})
+    web: WebSection = setting(WebSection(), "The dashboard in browsers.")
 
 
 class RuleSection(Section):

@@ -10,6 +10,8 @@ from typing import Any
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.commands.result import Result
+from shared.domain.card import Card
 from shared.domain.health import Thresholds
 from shared.domain.records import DomainPast, LeadReply
 from shared.domain.snapshot import Reading, Snapshot
@@ -55,6 +57,7 @@ class FakeFeed:
         self.counts: dict[str, Mapping[date, StatsRow]] = {}
         self.marks: Many[Mark] = ()
         self.pasts: dict[str, DomainPast] = {}
+        self.commands: list[tuple[str, str]] = []
         self._sends = sends or {}
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
@@ -77,6 +80,10 @@ class FakeFeed:
 
     async def domain_past(self, domain: str) -> DomainPast | None:
         return self.pasts.get(domain)
+
+    async def run_for(self, name: str, line: str) -> Result:
+        self.commands.append((name, line))
+        return Result(card=Card(title=f"Done: {line}"))
 
     async def aclose(self) -> None:
         self.closed = True

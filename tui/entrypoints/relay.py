@@ -2,7 +2,7 @@
 
 A frame is four bytes of length and JSON. The first frame has what a viewer needs at the start; snapshots follow.
 A viewer may ask what was sent today and lately, which the one poller reads once a minute at most, for what the bot
-recorded, and for the reply of a lead.
+recorded, for the reply of a lead, and that an operator's command is run.
 A slow viewer doesn't delay others: it gets the latest state when it is ready, not every one in between.
 """
 
@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from shared.api.models import Grouping, StatsRow
+from shared.commands.result import Result
 from shared.domain.records import LeadReply
 from shared.domain.snapshot import Snapshot, record_to_json, to_json
+from tui.feed.plain_results import to_plain
 from tui.feed.poller import Tick
 from tui.theme.marks import Mark
 
@@ -54,6 +56,7 @@ class Answers(Protocol):
     ) -> Mapping[date, StatsRow]: ...
     async def recorded_marks(self, *, start: datetime, end: datetime) -> Sequence[Mark]: ...
     async def last_reply(self, email: str) -> LeadReply | None: ...
+    async def run_for(self, name: str, line: str) -> Result: ...  # an operator's command
 
 
 async def _asked(feed: Answers, frame: Mapping[str, Any]) -> Any:
@@ -63,6 +66,8 @@ async def _asked(feed: Answers, frame: Mapping[str, Any]) -> Any:
     if "marks_from" in frame:
         start, end = datetime.fromisoformat(frame["marks_from"]), datetime.fromisoformat(frame["until"])
         return [record_to_json(mark) for mark in await feed.recorded_marks(start=start, end=end)]
+    if "run" in frame:
+        return to_plain(await feed.run_for(str(frame["operator"]), str(frame["run"])))
     if "reply_of" not in frame:
         return {inbox: list(sends) for inbox, sends in (await feed.inbox_sends()).items()}
     reply = await feed.last_reply(str(frame["reply_of"]))
@@ -76,6 +81,7 @@ class Relay:
         self._greeting = greeting
         self._latest: dict[str, tuple[Snapshot, int]] = {}
         self._viewers: set[asyncio.Event] = set()
+        self._asking: set[asyncio.Task[None]] = set()
         self.feeds: dict[str, Answers] = {}
         """By workspace: who can be asked."""
 
@@ -99,9 +105,10 @@ class Relay:
             yield
         finally:
             server.close()
-            for task in connections:
+            tasks = (*connections, *self._asking)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*connections, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         gone = asyncio.create_task(self._answer(reader, writer), name="relay-viewer-asking")
@@ -115,12 +122,20 @@ class Relay:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Until nothing more can be asked, because the viewer is gone."""
+        """Until nothing more can be asked, because the viewer is gone. A command that takes long holds up no question."""
         while (frame := await read_frame(reader)) is not None:
-            name = frame.get("name")
-            if name in self.feeds:
-                answer = await _asked(self.feeds[name], frame)
-                await write_frame(writer, {"name": name, "question": frame.get("question"), "answer": answer})
+            if frame.get("name") in self.feeds:
+                # Not the viewer's own: a change that has begun is carried out, though its page was closed.
+                task = asyncio.create_task(self._reply(frame, writer), name="relay-viewer-question")
+                self._asking.add(task)
+                task.add_done_callback(self._asking.discard)
+
+    async def _reply(self, frame: Mapping[str, Any], writer: asyncio.StreamWriter) -> None:
+        answer = await _asked(self.feeds[frame["name"]], frame)
+        with contextlib.suppress(OSError):
+            await write_frame(
+                writer, {"name": frame["name"], "question": frame.get("question"), "answer": answer}
+            )
 
     async def _feed(self, writer: asyncio.StreamWriter) -> None:
         sent: dict[str, Snapshot] = {}

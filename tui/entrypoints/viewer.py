@@ -1,4 +1,4 @@
-"""A read-only dashboard that follows the shared poller and sends no requests to the service."""
+"""A dashboard that follows the shared poller and sends no requests to the service; only operators change something."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tui.app.dashboard import DashboardApp, utc_now
 from tui.entrypoints.relay import read_frame, write_frame
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
+from tui.feed.plain_results import from_plain
 from tui.feed.poller import BoardComposer, Tick
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.process import tuned_gc
@@ -33,6 +34,7 @@ from tui.theme.palette import ASCII, UNICODE
 
 TIMEOUT = 15.0
 """Seconds for an answer of the one poller."""
+COMMAND_TIMEOUT = 120.0
 
 
 class RelayFeed:
@@ -95,12 +97,17 @@ class RelayFeed:
     async def domain_past(self, domain: str) -> DomainPast | None:  # viewers change nothing there
         return None
 
-    async def _answer(self, **about: object) -> Any:
+    async def run(self, operator: str, asked: Invocation) -> Result:
+        """Have the process of the one poller carry out a command, in the name of the operator."""
+        found = await self._answer(COMMAND_TIMEOUT, run=asked.line, operator=operator)
+        return from_plain(found) if found else UNANSWERED
+
+    async def _answer(self, timeout: float = TIMEOUT, **about: object) -> Any:  # noqa: ASYNC109 # of a question
         """What the one poller says; None where it says nothing in time."""
         question = next(self._questions)
         answered = self._waiting[question] = asyncio.get_running_loop().create_future()
         try:
-            async with asyncio.timeout(TIMEOUT):
+            async with asyncio.timeout(timeout):
                 await self._ask({"name": self._snapshot.workspace, "question": question, **about})
                 return await answered
         except (TimeoutError, OSError):
@@ -130,16 +137,27 @@ class RelayFeed:
                 await composer.refresh_trends(self.history)
 
 
+UNANSWERED = Result(
+    card=Card(
+        title="The command got no answer in time",
+        tone=Tone.WARN,
+        text=("It may have been carried out. Look at the list before you try again.",),
+    ),
+    problem=Problem(text="no answer"),
+)
+
+
 async def _only_shown(_: Invocation) -> Result:
     text = "Run commands in the dashboard in a terminal, a shell or Slack. Navigation keys work here."
     card = Card(title="This view is read-only", tone=Tone.WARN, text=(text,))
     return Result(card=card, problem=Problem(text="read-only"))
 
 
-async def view(socket: Path, *, rotate: int = 0) -> int:
+async def view(socket: Path, *, rotate: int = 0, operator: str = "") -> int:
     """Show what arrives over the socket until it closes or the viewer quits; returns the exit code.
 
-    With `rotate`, walls are shown, and their views change every that many seconds.
+    With `rotate`, walls are shown, and their views change every that many seconds. What an `operator` changes has that
+    name in the audit; everyone else only looks.
     """
     reader, writer = await asyncio.open_unix_connection(socket)
     greeting = await read_frame(reader)
@@ -158,14 +176,21 @@ async def view(socket: Path, *, rotate: int = 0) -> int:
                 shares_replies=place["shares_replies"],
                 ask=partial(write_frame, writer),
             )
-        pending_changes = PendingChanges(_only_shown, now=utc_now, read_only=True)
+        is_operator = bool(operator) and not greeting["read_only"]
         states = [
-            WorkspaceState(workspace=name, feed=feed, pending_changes=pending_changes)
+            WorkspaceState(
+                workspace=name,
+                feed=feed,
+                pending_changes=PendingChanges(
+                    partial(feed.run, operator) if is_operator else _only_shown,
+                    now=utc_now,
+                    read_only=not is_operator,
+                ),
+            )
             for name, feed in feeds.items()
         ]
         app = DashboardApp(
             states,
-            notice="read only",
             glyphs=ASCII if greeting["ascii"] else UNICODE,
             theme_name=greeting["theme"],
             keys=greeting["keys"],

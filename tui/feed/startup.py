@@ -12,14 +12,17 @@ import importlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.api.models import Grouping, StatsRow
-from shared.commands import Invocation
-from shared.commands.result import Result
+from shared.commands import Invocation, UsageError, parse
+from shared.commands.result import Problem, Result
+from shared.commands.table import Role
 from shared.domain import forecast
+from shared.domain.card import Card, Tone
 from shared.domain.records import Actor, DomainPast, LeadReply, Records, RecordsUnavailable
 from shared.domain.reply_queue import ReplyQueue
 from shared.domain.snapshot import Snapshot, service_day
@@ -51,6 +54,11 @@ LOOKED_BACK = timedelta(days=30)
 """The time that the counts of inboxes cover, so that bounces can be a share of sends."""
 REPLIES_EVERY = 15.0
 """Seconds between two looks at the bot's records."""
+NOT_PERMITTED = Card(
+    title="You don't have permission to run this command in a browser",
+    tone=Tone.WARN,
+    text=("Ask an admin to run it in a shell, or in Slack.",),
+)
 OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
 OpenReplies = Callable[["Settings", str], AbstractAsyncContextManager[ReplyQueue]]
 
@@ -187,6 +195,21 @@ class ServiceFeed:
         await self._equipped.wait()
         assert self._context
         return await run_command(self._context, asked)
+
+    async def run_for(self, name: str, line: str) -> Result:
+        """Carry out the line of an operator in a browser; the audit has their name."""
+        self._acting.set()
+        await self._equipped.wait()
+        assert self._context
+        actor = Actor(name=name, face="web")
+        context = replace(self._context, actor=actor, role=Role.OPERATOR)
+        try:
+            asked = parse(line)
+        except UsageError as error:
+            return Result(card=error.card, problem=Problem(text=str(error)))
+        if not context.allows(asked.command):
+            return Result(card=NOT_PERMITTED, problem=Problem(text="not permitted"))
+        return await run_command(context, asked)
 
     async def _run(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         last = await asyncio.to_thread(self.start_settings.last)

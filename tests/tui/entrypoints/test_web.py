@@ -18,6 +18,7 @@ import pytest
 
 from sandbox.service import Service
 from shared.api.models import StatsRow
+from shared.commands import parse
 from shared.domain.health import Thresholds
 from shared.domain.records import LeadReply
 from shared.history import History
@@ -27,7 +28,7 @@ from tests.tui.accounts import FakeFeed
 from tui.entrypoints import web
 from tui.entrypoints.relay import Relay, read_frame, write_frame
 from tui.entrypoints.viewer import RelayFeed
-from tui.entrypoints.web_access import OneTimeToken, kept_session
+from tui.entrypoints.web_access import OneTimeToken
 from tui.feed import daily_counts
 from tui.feed.history_access import HistoryAccess
 from tui.theme.marks import Mark, MarkKind
@@ -53,7 +54,7 @@ def settings_of(service: Service, folder: Path) -> Settings:
 async def served(settings: Settings) -> AsyncIterator[str]:
     """The address of a dashboard in the web, until the end of the block."""
     stop, told = asyncio.Event(), asyncio.Queue[str]()
-    serving = web.serve(settings, port=0, stop=stop, announce=told.put_nowait)
+    serving = web.serve(settings, port=0, stop=stop, announce=lambda link, _: told.put_nowait(link))
     task = asyncio.create_task(serving, name="web")
     first = asyncio.create_task(told.get(), name="web-link")
     try:
@@ -199,6 +200,9 @@ async def test_the_shared_poller_answers_a_viewers_requests(tmp_path: Path) -> N
             assert await feed.last_reply("nobody@harbor.example") is None
             assert await feed.recent_counts("inbox", ["ann@useacme.example"], days=14) == COUNTS
             assert await feed.recorded_marks(start=PAUSE.at, end=PAUSE.at) == [PAUSE]
+            result = await feed.run("ann", parse("pause sq_1 for 2h"))
+        assert result.card.title == "Done: pause sq_1 for 2h"
+        assert poller.commands == [("ann", "pause sq_1 for 2h")]
         following.cancel()
         writer.close()
 
@@ -219,7 +223,7 @@ async def test_the_page_is_complete_and_only_its_own_may_look(
         async with browser.get(f"{address}?rotate=20") as answer:
             assert "/ws/rotate/20" in await answer.text()
         assert not re.findall(r"https?://", page), "nothing comes from outside"
-        assets = re.findall(r'"(/(?:static/|reconnect)[^"]+)"', page)
+        assets = re.findall(r'"(/(?:static/|page)[^"]+)"', page)
         assert assets
         for asset in assets:
             async with browser.get(f"{address.rstrip('/')}{asset}") as answer:
@@ -277,14 +281,6 @@ async def test_a_viewer_too_many_takes_the_place_of_the_one_unused_longest(
         assert not first.closed
         for viewer in (first, third):
             await viewer.close()
-
-
-def test_a_session_outlives_a_restart_and_is_the_owners_alone(tmp_path: Path) -> None:
-    session = kept_session(tmp_path)
-    assert kept_session(tmp_path) == session
-    assert (tmp_path / "dashboard-web-session").stat().st_mode & 0o777 == 0o600
-    (tmp_path / "dashboard-web-session").write_text("short")
-    assert kept_session(tmp_path) not in {session, "short"}
 
 
 def test_a_link_opens_one_browser_and_prints_the_next_link() -> None:
