@@ -22,6 +22,7 @@ READY_SECONDS = 120.0
 RESTARTS = 5
 """Of a bot that was not ready yet, after which it is not waited for."""
 POLL_SECONDS = 5
+DNS_EVERY = "6m"
 ACCOUNT = "acme"
 """The sandbox's workspace whose key the demo uses."""
 WORKSPACE = "default"
@@ -58,7 +59,7 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Ins
         )  # fmt: skip
         announced = await _first_line(sandbox, folder / "sandbox.log")
         # Named, so that no user's file is read. The dashboard acts as the person that the Slack page begins with.
-        (folder / "outreach.toml").write_text(f'[dashboard]\nslack_user = "{people.ANN.id}"\n')
+        (folder / "outreach.toml").write_text(_config(announced["slack_alert_channel"]))
         port = processes.free_port()
         bot_url = f"http://127.0.0.1:{port}"
         environ = processes.environment(**_settings(announced, port=port, folder=folder))
@@ -70,6 +71,14 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Ins
         await _until_ready(http, bot_url, bot, folder / "bot.log")
         announcement = {**announced, "bot_url": bot_url, "bot_pid": bot.pid}
         yield Installation(announcement=announcement, environ=environ, bot=bot, http=http)
+
+
+def _config(channel: str) -> str:
+    """An hour of the account takes a minute: its domains are checked as often as others are in six hours."""
+    return (
+        f'[dashboard]\nslack_user = "{people.ANN.id}"\n\n[dns]\nevery = "{DNS_EVERY}"\n\n'
+        f'[[routes.rules]]\nchannel = "{channel}"\nevents = ["domain.dns"]\n'
+    )
 
 
 def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[str, str]:

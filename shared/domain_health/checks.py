@@ -190,7 +190,7 @@ def _judge_dmarc(place: str, records: Sequence[str], wrong: Sequence[str], *, ow
     if len(records) > 1:
         # The strictest is kept: a laxer one would be a change of policy that nobody asked for.
         best = max(valid, key=lambda pair: _STRICT.get(pair[0].policy, 0), default=None)
-        advice = Advice(action=Action.MERGE, name=name, value=_whole(best[1]) if best else "v=DMARC1; p=none")
+        advice = Advice(action=Action.KEEP, name=name, value=_whole(best[1]) if best else "v=DMARC1; p=none")
         return _problem(Check.DMARC, Code.SEVERAL, advice, records, count=len(records), about=about)
     if not valid:
         advice = Advice(action=Action.REPLACE, name=name, value="v=DMARC1; p=none")

@@ -109,12 +109,14 @@ def _bare(settled: CheckReport | None) -> CheckReport | None:
 
 
 def _restored(one: CheckReport, last_good: LastGood | None) -> Advice | None:
-    """A record that is gone is best put back as it was."""
+    """A record that is gone is best put back as it was, and the one that was there before others is kept."""
     advice = one.advice
     if advice is None or last_good is None or not last_good.records:
         return advice
     if one.code is Code.MISSING:
         return replace(advice, action=Action.RESTORE, value=", ".join(map(_whole, last_good.records)))
+    if advice.action is Action.KEEP and last_good.records[0] in one.records:
+        return replace(advice, value=_whole(last_good.records[0]))
     if one.code is Code.KEY_GONE:
         of_key = (text for text in last_good.records if text.startswith(f"{advice.about}: "))
         return replace(advice, value=_whole(next(of_key, "").removeprefix(f"{advice.about}: ")))

@@ -78,6 +78,8 @@ class Action(StrEnum):
     ADD = "add"
     MERGE = "merge"
     """Several records into one."""
+    KEEP = "keep"
+    """One of several records."""
     REPLACE = "replace"
     REMOVE_LOOKUPS = "remove-lookups"
     FIX_INCLUDE = "fix-include"

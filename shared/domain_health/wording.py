@@ -48,6 +48,7 @@ _STATES: Mapping[Code, str] = {
 _KNOWN_RECORD: Mapping[Action, str] = {
     Action.ADD: "Add this {record}: {value}",
     Action.MERGE: "Merge them into one {record}: {value}",
+    Action.KEEP: "Keep this {record}, and delete the others: {value}",
     Action.REPLACE: "Replace the {record} with: {value}",
     Action.RESTORE: "Restore the {record}: {value}",
 }
@@ -55,6 +56,7 @@ _KNOWN_RECORD: Mapping[Action, str] = {
 _ADVICE: Mapping[Action, str] = {
     Action.ADD: "Add the {record} that your provider names.",
     Action.MERGE: "Merge them into one {record}.",
+    Action.KEEP: "Keep one {record}, and delete the others.",
     Action.REPLACE: "Correct the {record}{in_brackets}.",
     Action.REMOVE_LOOKUPS: "Remove includes that you no longer need from the {record}, or name addresses instead.",
     Action.FIX_INCLUDE: "Remove or correct {about} in the {record}.",

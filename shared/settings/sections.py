@@ -443,8 +443,8 @@ class DnsSection(Section):
 
     @model_validator(mode="after")
     def _not_too_often(self) -> Self:
-        if self.every is None or not timedelta(minutes=10) <= self.every <= timedelta(days=7):
-            raise of.wrong("has an interval that is not between 10 minutes and 7 days.", 'Set every = "6h".')
+        if self.every is None or not timedelta(minutes=1) <= self.every <= timedelta(days=7):
+            raise of.wrong("has an interval that is not between 1 minute and 7 days.", 'Set every = "6h".')
         return self
 
 

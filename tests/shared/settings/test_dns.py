@@ -53,8 +53,8 @@ def test_a_resolver_that_is_no_address_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('every = "5m"', "not between 10 minutes and 7 days"),
-        ('every = "off"', "not between 10 minutes and 7 days"),
+        ('every = "30s"', "not between 1 minute and 7 days"),
+        ('every = "off"', "not between 1 minute and 7 days"),
         ('selectors = ["a b"]', "is not a DKIM selector"),
         ('selectors = ["_domainkey."]', "is not a DKIM selector"),
         ('blocklists = ["dbl"]', "is not a domain"),
