@@ -27,8 +27,6 @@ from shared.settings.sections import DnsSection
 
 EVERY = 10.0
 """Seconds between two looks for domains that are due."""
-PER_SECOND = 4.0
-"""Questions, at most."""
 LEASE_SECONDS = 3 * CHECK_SECONDS
 """Longer than a check takes, which asks two resolvers."""
 AT_ONCE = 50
@@ -65,7 +63,7 @@ class DomainChecks:
             resolvers_of(settings.resolvers) or system_resolvers(),
             selectors=settings.selectors,
             blocklists=settings.blocklists,
-            pace=Pace(PER_SECOND),
+            pace=Pace(settings.per_second),
         )
         if not self._lookup.confirms:
             log.warning(

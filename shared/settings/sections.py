@@ -432,6 +432,9 @@ class DnsSection(Section):
         "How often a domain is checked. It is also checked when its health falls, and when it is paused.",
         example="6h",
     )
+    per_second: Annotated[float, Field(gt=0, le=50)] = setting(
+        4.0, "Questions in a second, at most, over all domains and processes.", example=4
+    )
     selectors: tuple[of.Selector, ...] = setting(
         (), "Selectors of your DKIM keys, besides those of the big senders.", example=["s2026"]
     )

@@ -23,6 +23,8 @@ from shared.domain_health.report import DomainChange, DomainReport, Value
 
 FALL = 10.0
 """Points by which a domain's lowest score falls before it is checked at once."""
+AT_ONCE = 0.0
+"""When a domain is due that goes before all that are merely due."""
 FORGOTTEN_AFTER = 7 * DAY
 """Seconds without an inbox after which a domain is no longer checked."""
 
@@ -73,7 +75,7 @@ _PAUSED_SINCE = (
     .where(
         alerts.c.kind == sa.literal(PAUSED, literal_execute=True),
         alerts.c.recovered_at.is_(None),
-        alerts.c.received_at > domains.c.checked_at,
+        sa.or_(domains.c.checked_at.is_(None), alerts.c.received_at > domains.c.checked_at),
     )
 )
 """The domains that the service paused after they were last checked, by the index of such alerts."""
@@ -120,8 +122,8 @@ class Domains(Repository):
     @writes
     def hurry_paused(self, tx: Transaction) -> None:
         """Make those due that the service paused since they were last checked."""
-        late = sa.update(domains).where(domains.c.due_at > tx.now, domains.c.domain.in_(_PAUSED_SINCE))
-        tx.execute(late.values(due_at=tx.now))
+        late = sa.update(domains).where(domains.c.due_at > AT_ONCE, domains.c.domain.in_(_PAUSED_SINCE))
+        tx.execute(late.values(due_at=AT_ONCE))
 
     @writes
     def claim(self, tx: Transaction, *, seconds: float) -> DueDomain | None:
@@ -268,5 +270,5 @@ def _tell(tx: Transaction, due: DueDomain, news: News) -> Mapping[str, str]:
 
 def _hurry(tx: Transaction, names: Sequence[str]) -> None:
     for some in portions(names):
-        late = sa.update(domains).where(domains.c.domain.in_(some), domains.c.due_at > tx.now)
-        tx.execute(late.values(due_at=tx.now))
+        late = sa.update(domains).where(domains.c.domain.in_(some), domains.c.due_at > AT_ONCE)
+        tx.execute(late.values(due_at=AT_ONCE))

@@ -256,7 +256,6 @@ async def test_a_running_bot_checks_the_domains_of_its_inboxes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(domain_checks, "EVERY", 0.2)
-    monkeypatch.setattr(domain_checks, "PER_SECOND", 1_000.0)
     hostile = "v=spf1 <!channel> *bold* \x1b[31m <https://x.example|bank> -all"
     zones = Zones(GOOD, SECOND)
     zones.remove(DOMAIN, "TXT")
@@ -270,7 +269,9 @@ async def test_a_running_bot_checks_the_domains_of_its_inboxes(
         remote.inboxes.append({"email": f"sam@{DOMAIN}", "health_score": 90, "status": "active"})
         names = ",".join(f"{host}:{port}" for host, port in (first.address, second.address))
         bot.environ["OUTREACH_DNS_RESOLVERS"] = names
-        bot.config(f'[[routes.rules]]\nchannel = "{ALERTS}"\nevents = ["domain.dns"]\n')
+        bot.config(
+            f'[dns]\\nper_second = 50\\n[[routes.rules]]\nchannel = "{ALERTS}"\nevents = ["domain.dns"]\n'
+        )
         async with bot_inside(bot):
 
             async def posted() -> str:

@@ -174,3 +174,10 @@ async def test_domains_that_nobody_sends_from_are_forgotten(store: Store, clock:
     assert (await due(store)).domain == DOMAIN
     clock.now += LEASE + 1
     assert (await due(store)).domain == DOMAIN
+
+
+async def test_a_paused_domain_is_checked_before_all_that_are_due(store: Store) -> None:
+    await store.domains.watch("acme", {"a.example": 90.0, DOMAIN: 90.0})
+    await arrive(store, b'{"event": "domain.paused", "domain": "mail.example"}')
+    await store.domains.hurry_paused()
+    assert (await due(store)).domain == DOMAIN
