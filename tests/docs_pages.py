@@ -45,6 +45,10 @@ sticky, like `/tmp`. Otherwise the command is refused. To use such a file anyway
 `OUTREACH_CONFIG`. A file that you named may belong to anybody. Settings decide where your keys are sent and which command
 an alarm runs, so start the program in a folder of your own, or name the file.
 
+A secret can be in a file of its own: the variable with `_FILE` (`OUTREACH_API_KEY_FILE`) or the key with `_file` (`api_key_file`)
+has its path, or systemd passes it as a credential with the variable's name. See
+[operations](operations.md#secrets-in-files).
+
 `outreach init` writes this file, for you to uncomment what you need:
 """
 _METRICS = """\

@@ -11,6 +11,7 @@ import yaml
 from bot.http.asgi import SLACK
 from bot.server import KEEP_ALIVE_SECONDS
 from bot.telemetry.metrics import REGISTRY
+from shared.settings.declarations import SECRETS, VARIABLES
 from tests.test_docs import ROOT
 
 pytestmark = pytest.mark.lint
@@ -91,6 +92,16 @@ def test_prometheus_asks_where_the_details_are() -> None:
     assert pod["metadata"]["annotations"]["prometheus.io/port"] == port
     (service,) = [one for one in documents if one["kind"] == "Service"]
     assert [entry["targetPort"] for entry in service["spec"]["ports"]] == ["http"]
+
+
+def test_the_units_load_credentials_of_the_names_that_the_settings_have() -> None:
+    secrets = {VARIABLES[path] for path in SECRETS if path in VARIABLES}
+    loaded = {
+        unit.name: set(re.findall(r"^LoadCredential=(\S+)$", unit.read_text(), re.MULTILINE))
+        for unit in (DEPLOY / "systemd").glob("*.service")
+    }
+    assert loaded["outreach-bot.service"] == secrets
+    assert {"OUTREACH_API_KEY", "OUTREACH_DATABASE_URL"} <= loaded["outreach-dashboard@.service"] <= secrets
 
 
 def test_the_unit_of_the_dashboard_gives_it_the_console_that_it_draws_on() -> None:

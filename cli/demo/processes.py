@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from shared.storage.secret_file import CREDENTIALS
 from shared.text import parent_watch
 
 STOP_SECONDS = 5.0
@@ -30,7 +31,8 @@ def free_port() -> int:
 
 def environment(**settings: str) -> dict[str, str]:
     """This process's environment without the settings of a real account, plus `settings`."""
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("OUTREACH_", "SLACK_"))}
+    real = ("OUTREACH_", "SLACK_", CREDENTIALS)
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(real)}
     return {**inherited, **settings}
 
 

@@ -42,9 +42,16 @@ def _privacy(settings: Settings) -> Iterator[Finding]:
         "Configuration",
         f"complete, from {file} and the environment" if file else "complete, from the environment",
     )
-    if file and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if file and _others_can_read(file):
         fix = f"If it contains keys: chmod 600 {file}"
         yield doubtful("Configuration", f"other users of this machine can read {file}", fix=fix)
+    for secret in filter(_others_can_read, settings.secret_files):
+        fix = f"It contains a secret: chmod go= {secret}"
+        yield doubtful("Configuration", f"other users of this machine can read {secret}", fix=fix)
+
+
+def _others_can_read(file: Path) -> bool:
+    return bool(file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
 async def database(settings: Settings) -> list[Finding]:

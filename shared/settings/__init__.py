@@ -8,8 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,10 @@ from pydantic_core import ErrorDetails
 
 from shared.commands.table import Role
 from shared.settings.channels import named_channels
-from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, keys_of, table_model
-from shared.settings.model import DEFAULT, Settings, UnknownWorkspace
+from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of, table_model
+from shared.settings.model import DEFAULT, Origin, Settings, UnknownWorkspace
 from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection
+from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
 from shared.text.slack_ids import split_id
@@ -58,15 +58,6 @@ class Need(StrEnum):
     ALERTS = "alerts"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingProblem:
-    """What is wrong with one setting, and what to do about it."""
-
-    name: str
-    problem: str
-    fix: str
-
-
 class SettingsError(Exception):
     """Some settings are missing or invalid."""
 
@@ -91,8 +82,10 @@ def load(
     file = find_config(config, environ=environ)
     problems: list[SettingProblem] = []
     given: dict[str, Any] = {}
+    is_read = False
     try:
         given = file.tables() if file else {}
+        is_read = True
     except UntrustedFile as error:
         problems.append(SettingProblem(name=FILE_NAME, problem=error.problem, fix=error.fix))
     except ValueError as error:
@@ -101,13 +94,19 @@ def load(
         problems.append(SettingProblem(name=name, problem=f"can't be used: {error}", fix=fix))
     if isinstance(given.get("slack"), dict):
         given["slack"] = {key.lower(): value for key, value in given["slack"].items()}
-    from_environment = _add_environment(given, environ)
-    problems += _missing(given, needs=needs)
+    sources = Sources(given, environ)
+    problems += sources.problems
+    if is_read:
+        # What a file that can't be read holds isn't missing.
+        problems += [_absent(*path) for path in _missing(given, needs=needs) if path not in sources.unread]
     try:
-        settings = Settings.model_validate(given, context=file and file.path)
+        settings = Settings.model_validate(
+            given, context=Origin(file=file.path if file else None, secrets=sources.files)
+        )
     except ValidationError as error:
         details = error.errors(include_input=False)
-        raise SettingsError([*problems, *(_explain(one, from_environment) for one in details)]) from None
+        refused = [_explain(one, sources.names) for one in details]
+        raise SettingsError([*problems, *refused]) from None
     named = {"OUTREACH_WORKSPACE": settings.default_workspace}
     named |= {f"{rule.place} workspace": rule.workspace for rule in settings.routes.rules if rule.workspace}
     named |= {
@@ -154,35 +153,22 @@ _TABLE = "[roles.channels]"
 _NO_ID = {"here", MEMBERS, *Role}
 
 
-def _add_environment(given: dict[str, Any], environ: Mapping[str, str]) -> set[SettingPath]:
-    """Put the variables that are set and not blank over the file; the paths of their settings."""
-    found = {path: environ[name] for path, name in VARIABLES.items() if environ.get(name, "").strip()}
-    for (*tables, key), value in found.items():
-        table = given
-        for name in tables:
-            table = table.setdefault(name, {})
-        if isinstance(table, dict):
-            table[key] = value
-    return set(found)
-
-
-def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> list[SettingProblem]:
+def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> Iterator[SettingPath]:
     slack = given.get("slack")
     slack = slack if isinstance(slack, dict) else {}
     several = bool(slack.get("client_id"))
     in_slack = ["client_secret"] if several else ["bot_token"]
     in_slack += [] if slack.get("app_token") else ["signing_secret"]
-    problems = [_absent("slack", key) for key in in_slack if Need.SLACK in needs and not slack.get(key)]
+    yield from (("slack", key) for key in in_slack if Need.SLACK in needs and not slack.get(key))
     if several and Need.SLACK in needs and not given.get("secret_key"):
-        problems.append(_absent("secret_key"))
+        yield ("secret_key",)
     needed = ["base_url", "api_key"] if Need.API in needs else []
     # Which channel it is cannot be known before a Slack workspace has installed the bot.
     needed += ["alert_channel"] if Need.ALERTS in needs and not several else []
     for name, table in _workspace_tables(given).items():
         inherited = table if name == DEFAULT else {"base_url": given.get("base_url"), **table}
         where = () if name == DEFAULT else ("workspaces", name)
-        problems += [_absent(*where, key) for key in needed if not inherited.get(key)]
-    return problems
+        yield from ((*where, key) for key in needed if not inherited.get(key))
 
 
 def _workspace_tables(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -200,22 +186,17 @@ def _absent(*path: str) -> SettingProblem:
     field = FIELDS[path if path in FIELDS else path[-1:]]
     example = str((field.examples or [""])[0])
     example = "" if example.startswith("the ") else f", e.g. {example}"
-    fix = f"{field.description} Set it, or {_in_file(path)} in {FILE_NAME}{example}"
-    return SettingProblem(name=VARIABLES.get(path) or _in_file(path), problem="is missing.", fix=fix)
+    fix = f"{field.description} Set it, or {in_file(path)} in {FILE_NAME}{example}"
+    return SettingProblem(name=VARIABLES.get(path) or in_file(path), problem="is missing.", fix=fix)
 
 
-def _in_file(path: SettingPath) -> str:
-    *tables, key = path
-    return f"[{'.'.join(tables)}] {key}" if tables else key
-
-
-def _explain(details: ErrorDetails, from_environment: Collection[SettingPath]) -> SettingProblem:
+def _explain(details: ErrorDetails, names: Mapping[SettingPath, str]) -> SettingProblem:
     """Name, problem and fix of one refusal; never the value that was given."""
     path = tuple(str(part) for part in details["loc"] if part != "[key]")
     known = next((path[:length] for length in (1, 2) if path[:length] in VARIABLES), ())
-    where, variable = _in_file(path), VARIABLES.get(known, "")
+    where, variable = in_file(path), VARIABLES.get(known, "")
     name = f"{variable} ({where} in the file)" if variable else f"{where} (in the file)"
-    name = variable if known in from_environment else name
+    name = next((names[path[:length]] for length in (1, 2, 3) if path[:length] in names), name)
     if details["type"] in {"extra_forbidden", "literal_error"}:
         return SettingProblem(name=name, problem="is not a setting.", fix=_suggestion(path, details))
     context = details.get("ctx", {})

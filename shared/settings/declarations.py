@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from shared.settings.model import Settings
 
 SettingPath = tuple[str, ...]
+
+
+def in_file(path: SettingPath) -> str:
+    """The setting as a person finds it in the file."""
+    *tables, key = path
+    return f"[{'.'.join(tables)}] {key}" if tables else key
 
 
 def keys_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -37,9 +43,20 @@ def _variable(field: FieldInfo) -> str:
     return str(extra.get("variable", "")) if isinstance(extra, dict) else ""
 
 
+def _is_secret(field: FieldInfo) -> bool:
+    """Whether no text may show the value: a secret, or an address that may have a password in it."""
+    return not field.repr or _contains_secret(field.annotation)
+
+
+def _contains_secret(annotation: Any) -> bool:
+    return annotation is SecretStr or any(map(_contains_secret, get_args(annotation)))
+
+
 FIELDS: Mapping[SettingPath, FieldInfo] = dict(_declared(Settings))
 VARIABLES: Mapping[SettingPath, str] = {
     path: variable
     for path, field in FIELDS.items()
     if path[0] != "workspaces" and (variable := _variable(field))
 }
+SECRETS: frozenset[SettingPath] = frozenset(path for path, field in FIELDS.items() if _is_secret(field))
+"""The settings that a file of their own may hold; those below `workspaces` are of each workspace."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -48,6 +48,14 @@ class UnknownWorkspace(Exception):
     def __init__(self, name: str, *, known: Collection[str]) -> None:
         self.name, self.known = name, tuple(known)
         super().__init__(f"No workspace is named “{name}”. Workspaces: {', '.join(self.known)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The files that settings were read from."""
+
+    file: Path | None = None
+    secrets: Sequence[Path] = ()
 
 
 class Settings(WorkspaceSection):
@@ -155,7 +163,7 @@ class Settings(WorkspaceSection):
         "256 KiB). With folder and url set, `report` in Slack writes the page to the folder and links to it at the url.",
     )
     roles: Roles = setting(Roles(), "Roles in Slack: ids of users (U…) and user groups (S…), or members.")
-    _file: Path | None = PrivateAttr(None)
+    _origin: Origin = PrivateAttr(Origin())
 
     @field_validator("workspace_sections")
     @classmethod
@@ -165,12 +173,16 @@ class Settings(WorkspaceSection):
         return sections
 
     def model_post_init(self, context: Any) -> None:
-        """Remember the file that the settings came from, handed in as the context of validation."""
-        self._file = context
+        """Remember the files that the settings came from, handed in as the context of validation."""
+        self._origin = context or Origin()
 
     @property
     def file(self) -> Path | None:
-        return self._file
+        return self._origin.file
+
+    @property
+    def secret_files(self) -> Sequence[Path]:
+        return self._origin.secrets
 
     @cached_property
     def workspaces(self) -> Mapping[str, Workspace]:

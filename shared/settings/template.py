@@ -11,13 +11,15 @@ from typing import Any, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from shared.settings.declarations import VARIABLES, SettingPath, keys_of, table_model
+from shared.settings.declarations import SECRETS, VARIABLES, SettingPath, keys_of, table_model
 from shared.settings.model import Settings
+from shared.storage.secret_file import SUFFIX
 
 NOTHING: Mapping[SettingPath, str] = {}
 HEAD = """\
 # Settings of outreach-ops. Environment variables override this file.
-# Keep it private (chmod 600) if it contains keys.
+# Keep it private (chmod 600) if it contains keys. A secret may also be in a file of its own:
+# the same key with _file in its name, like api_key_file, has the path.
 """
 
 
@@ -79,7 +81,8 @@ def _example_table(example: Mapping[str, Any], path: SettingPath) -> Iterator[st
 def _meaning(field: FieldInfo, path: SettingPath) -> Iterator[str]:
     if not field.description:
         return
-    variable = f" ({VARIABLES[path]})" if path in VARIABLES else ""
+    name = VARIABLES.get(path, "")
+    variable = f" ({name}{f', {name}{SUFFIX}' if path in SECRETS else ''})" if name else ""
     default = (
         f" Default: {_shown(field.default)}."
         if isinstance(field.default, str | float | int) and field.default

@@ -18,6 +18,7 @@ from shared.domain.health import DEFAULT as THRESHOLDS
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Snapshot, from_text, with_delta
 from shared.storage.config_file import UntrustedFile, find_config, user_state_folder
+from shared.storage.secret_file import secret_files
 
 DEFAULT = "default"
 SQLITE = "sqlite:///"
@@ -94,6 +95,11 @@ def _is_plain(document: Mapping[str, Any], *, environ: Mapping[str, str], worksp
     complete = all(
         environ.get(f"OUTREACH_{key.upper()}", "").strip() or document.get(key)
         for key in ("base_url", "api_key")
+    )
+    # A database in a secret's file, or a key there beside another one, is for the full settings.
+    complete = complete and "database_url_file" not in document
+    complete = complete and not any(
+        secret_files(name, environ) for name in ("OUTREACH_API_KEY", "OUTREACH_DATABASE_URL")
     )
     return complete and SEVERAL.isdisjoint(document) and (workspace or DEFAULT).casefold() == DEFAULT
 

@@ -64,6 +64,24 @@ async def test_a_reload_takes_new_secrets_and_drops_no_delivery(bot: BotHarness)
         assert set((await bot.until_posted(len(statuses) + 1, seconds=60)).values()) == {1}
 
 
+async def test_a_reload_reads_a_secrets_file_again(bot: BotHarness, tmp_path: Path) -> None:
+    secret = tmp_path / "webhook.secret"
+    secret.write_text(f"{FIRST}\n")
+    secret.chmod(0o600)
+    bot.config("")
+    bot.environ["OUTREACH_WEBHOOK_SECRET_FILE"] = str(secret)
+    async with bot_process(bot) as process:
+        assert await deliver(bot, 1, secret=FIRST) == 200
+        secret.write_text(f"{SECOND}\n")
+        process.send_signal(signal.SIGHUP)
+
+        async def taken() -> bool:
+            return await deliver(bot, 2, secret=SECOND) == 200
+
+        await until(taken)
+        assert await deliver(bot, 3, secret=FIRST) == 401
+
+
 async def test_settings_that_cannot_be_used_leave_the_bot_as_it_is(bot: BotHarness) -> None:
     async with bot_process(bot) as process:
         for config in ("webhook_secret = [", 'color = "red"\n', 'log_level = "DEBUG"\n'):

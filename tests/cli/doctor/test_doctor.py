@@ -157,6 +157,18 @@ def test_each_fault_has_its_cure_and_no_secret_is_shown(slack: Shell) -> None:
     assert "wrong-token" not in result.out
 
 
+def test_a_secrets_file_that_others_can_read_is_a_warning(slack: Shell, sandbox: dict[str, Any]) -> None:
+    file = slack.home / "token"
+    file.write_text(sandbox["slack_bot_token"])
+    slack.set("SLACK_BOT_TOKEN", "")
+    slack.set("SLACK_BOT_TOKEN_FILE", str(file))
+    for mode, warned in ((0o644, True), (0o600, False)):
+        file.chmod(mode)
+        result = slack.run("doctor", "--json")
+        assert findings(result)["Slack token"]["status"] == "passed"
+        assert (f"other users of this machine can read {file}" in result.out) == warned
+
+
 def test_a_channel_that_is_not_there_fails(slack: Shell) -> None:
     slack.set("OUTREACH_ALERT_CHANNEL", "C0NOWHERE1")
     result = slack.run("doctor", "--json")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shared.settings import SettingsError, load
-from shared.storage import config_file
+from shared.storage import private_file
 from tests.shared.settings.environments import GOOD
 from tui.system.fast_start import read_start_settings
 
@@ -160,7 +160,7 @@ def test_a_folder_that_only_the_users_own_group_can_write_is_private(
     file = place_of(tmp_path, "working folder")
     tmp_path.chmod(0o775)
     expect_refused(file, "where other users can write")
-    monkeypatch.setattr(config_file, "_is_private_group", lambda number: number == tmp_path.stat().st_gid)
+    monkeypatch.setattr(private_file, "_is_private_group", lambda number: number == tmp_path.stat().st_gid)
     assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
 
 
@@ -231,13 +231,13 @@ def test_a_file_that_is_replaced_while_it_is_checked_is_not_read(
 ) -> None:
     file, other = place_of(tmp_path, "working folder"), tmp_path / "other.toml"
     other.write_text(FILE.replace("elsewhere", "evil"))
-    check = config_file._check_way
+    check = private_file._check_way
 
     def replaced(path: Path) -> None:
         other.replace(file)
         check(path)
 
-    monkeypatch.setattr(config_file, "_check_way", replaced)
+    monkeypatch.setattr(private_file, "_check_way", replaced)
     assert load(environ=SECRETS).workspace().base_url == "https://elsewhere.example/v1"
 
 

@@ -1,0 +1,86 @@
+"""Reads a file only if nobody but its reader, or root, could have written it."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+LONGEST_CHAIN = 40
+"""Links that Linux follows before it gives up (https://man7.org/linux/man-pages/man7/path_resolution.7.html)."""
+
+
+class NotPrivate(Exception):
+    """Somebody else could have written the file; `fix` is the command that changes it, where one does."""
+
+    def __init__(self, reason: str, *, fix: str = "") -> None:
+        self.reason, self.fix = reason, fix
+        super().__init__(reason)
+
+
+def read_trusted(path: Path) -> bytes:
+    """The content of a file that only this user or root can have written. Raises `NotPrivate`, `OSError`."""
+    # Check and read the opened file: another one may be put under its name in between.
+    with open(path, "rb", opener=_without_waiting) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise NotPrivate("it is not a regular file")
+        if not _is_ours(found):
+            raise NotPrivate(f"it belongs to {_owner(found)}")
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise NotPrivate("other users can write it", fix=f"chmod go-w {path}")
+        _check_way(path)
+        return file.read()
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # a pipe in the file's place would wait for a writer
+
+
+def _check_way(path: Path) -> None:
+    """The links that lead to the file, and the folder of each: who writes there chooses what is read."""
+    for place in _chain(path):
+        if not _is_ours(link := place.lstat()):
+            raise NotPrivate(f"a link to it, {place}, belongs to {_owner(link)}")
+        if not _is_protected(place.parent.stat()):
+            folder = place.parent.absolute()
+            raise NotPrivate(f"it is in {folder}, where other users can write", fix=f"chmod go-w {folder}")
+
+
+def _chain(path: Path) -> Iterator[Path]:
+    for _ in range(LONGEST_CHAIN):
+        yield path
+        if not path.is_symlink():
+            return
+        path = path.parent / path.readlink()
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    return found.st_uid in {os.geteuid(), 0}
+
+
+def _is_protected(folder: os.stat_result) -> bool:
+    """Whether nobody else can put a file of the user's under another name there."""
+    mode = folder.st_mode
+    shared = mode & stat.S_IWOTH or (mode & stat.S_IWGRP and not _is_private_group(folder.st_gid))
+    return _is_ours(folder) and (bool(mode & stat.S_ISVTX) or not shared)
+
+
+def _is_private_group(number: int) -> bool:
+    """Whether the group is the user's own. Ubuntu and Fedora make one for each user, and let it write to new folders."""
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(number)
+    except KeyError:
+        return False
+    alone = group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+    return user.pw_uid != 0 and user.pw_gid == number and alone
+
+
+def _owner(found: os.stat_result) -> str:
+    try:
+        return f"another user ({pwd.getpwuid(found.st_uid).pw_name})"
+    except KeyError:
+        return f"another user ({found.st_uid})"
