@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from shared.domain_health.answers import Answer, Outcome, Question
 from shared.domain_health.report import Action, Check, CheckReport, Code, Value
 from tests.shared.domain_health.zones import DOMAIN, GOOD, Zones, judged, txt
 
 MAIL = "\n".join(line for line in GOOD.splitlines() if "spf1" not in line)
-RSA_1024 = base64.b64encode(
-    rsa.generate_private_key(65537, 1024)
-    .public_key()
-    .public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-).decode()
+RSA_1024 = (
+    "MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQC6qUmji7E7Q5crXTe5HqSC6ukH1qYriUPU"
+    "7kzhxVpcDGd/TivOJ2mtNX0aG32MmBKvUs39qYZDz3+Y0hasJ61wWiZ1Uvj3wz9MF8GweMTq"
+    "G3MUxF6eaLzTStAojZ9dT2pIQ0dz2j3Nby2hKUVA1Vdof8H9LONTTyR6jVATlcBzUwIDAQAB"
+)
 RSA_512 = (
     "MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAKpXj6yNGTqmGXqKaSVuyKZq3tVb+dv1"
     "xxUvgYQGMu3DYe3f1WO2g4Y8tBcV9kGHP3zu0mQ4h1VYxB1WOUuvJ0kCAwEAAQ=="
@@ -277,10 +273,7 @@ def dkim(*lines: str, keys: tuple[str, ...] = ()) -> CheckReport:
 
 
 RSA = f"v=DKIM1; k=rsa; p={RSA_1024}"
-ED25519 = (
-    "v=DKIM1; k=ed25519; p="
-    + base64.b64encode(ed25519.Ed25519PrivateKey.generate().public_key().public_bytes_raw()).decode()
-)
+ED25519 = "v=DKIM1; k=ed25519; p=bF359sxO4/Zn12eY2n8pvw6KI/GzdVU8GQuN+lx+3YU="
 
 
 def test_a_dkim_key_is_found_under_a_usual_selector() -> None:
