@@ -42,11 +42,10 @@ class _Unopened:
 
     @property
     def guardrails(self) -> _Unopened:
+        """A part of the records, like the other properties of `Records`."""
         return self
 
-    @property
-    def changes(self) -> _Unopened:
-        return self
+    changes = turns = domains = guardrails
 
     def __getattr__(self, name: str) -> Any:
         async def refuse(*_arguments: object, **_named: object) -> None:

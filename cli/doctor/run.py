@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from cli.console import card_output, exit_codes
-from cli.doctor import configuration, rotas, service, slack
+from cli.doctor import configuration, dns, rotas, service, slack
 from cli.doctor.finding import PATIENCE, Finding, bad
 from shared.api.errors import OutreachError
 from shared.commands.result import Result
@@ -46,6 +46,7 @@ async def _all(options: Namespace) -> list[Finding]:
         listed(slack.examine(settings)),
         configuration.database(settings),
         listed(service.deliveries(settings)),
+        listed(dns.domains(settings)),
     )
     return [*findings, *(finding for found in checked for finding in found)]
 

@@ -17,7 +17,7 @@ from shared.commands.table import COMMANDS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
 from shared.domain.dns_facts import advice, as_data, check_facts, dns_fact, in_dns, problem_text, problems_of
 from shared.domain.evidence import rate_of
-from shared.domain.health import DomainHealth, roll_up, worst
+from shared.domain.health import DomainHealth, roll_up, show_counts, worst
 from shared.domain.paused_domains import advice as advice_when_paused
 from shared.domain.records import AuditEntry, DomainPast
 from shared.domain.snapshot import service_day
@@ -230,15 +230,10 @@ def _unknown_parts(page: Page, now: datetime) -> list[str]:
 
 def _inboxes_fact(page: Page) -> Fact:
     health = page.health
-    count = show_number(health.inboxes, "inbox")
-    lowest = f", lowest health {health.lowest:g}" if health.lowest is not None else ", health unknown"
-    state = "; ".join(health.reasons) or "healthy"
-    said = "lowest" in state or health.lowest is None
-    return Fact(
-        label="Inboxes",
-        value=f"{count}: {state}{'' if said and health.lowest is not None else lowest}",
-        tone=health.tone,
-    )
+    counts = "paused" if health.paused else show_counts([health])
+    lowest = f"lowest health {health.lowest:g}" if health.lowest is not None else "health unknown"
+    value = f"{show_number(health.inboxes, 'inbox')}, {counts}; {lowest}"
+    return Fact(label="Inboxes", value=value, tone=health.tone)
 
 
 def _sent_facts(page: Page, now: datetime) -> tuple[Fact, ...]:
@@ -311,7 +306,7 @@ def _sequences_fact(page: Page) -> Fact:
     paused = {one.label.casefold() for one in page.campaigns.value or () if one.status == "paused"}
     shown = [f"{clip(name, length=40)}{' (paused)' if name.casefold() in paused else ''}" for name in names]
     more = f" and {len(shown) - MOST_SEQUENCES} more" if len(shown) > MOST_SEQUENCES else ""
-    return Fact(label=label, value=", ".join(shown[:MOST_SEQUENCES]) + more)
+    return Fact(label=label, value=" · ".join(shown[:MOST_SEQUENCES]) + more)
 
 
 def _next(page: Page, now: datetime) -> tuple[str, ...]:

@@ -19,11 +19,13 @@ import pytest
 from bot.interactions.specimens import Specimen, specimens
 from bot.slack.manifest import SCOPES
 from bot.store import open_store
+from bot.store.records.domains import Checked
 from cli.doctor import slack_checks
 from cli.doctor.service import clock
 from cli.doctor.slack import scopes
 from shared.domain.card import Tone
 from shared.domain.records import Timer
+from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.settings import load
 from tests.cli.conftest import ROOT, Run, Shell
 from tests.cli.running_bot import running_bot
@@ -197,6 +199,36 @@ def test_a_database_that_cannot_be_written_fails(slack: Shell) -> None:
     slack.set("OUTREACH_DATABASE_URL", "sqlite:////proc/outreach.db")
     result = slack.run("doctor", "--json")
     assert findings(result)["Database"]["status"] == "failed"
+
+
+def test_the_dns_of_domains_is_told_as_the_bot_found_it(slack: Shell) -> None:
+    slack.set("OUTREACH_DNS_RESOLVERS", "127.0.0.1:1")
+    found = findings(slack.run("doctor", "--json"))
+    assert found["DNS resolvers"]["found"] == "one resolver: problems are shown, but never alerted"
+    assert (found["DNS"]["status"], found["DNS"]["found"]) == ("warning", "no domain checked yet")
+    slack.set("OUTREACH_DNS_RESOLVERS", "127.0.0.1:1,127.0.0.1:2")
+
+    async def check(*, age: timedelta) -> None:
+        at = moment() - age
+        one = CheckReport(
+            check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING, since=at, checked_at=at, confirmed=True
+        )
+        async with open_store(load().database) as store:
+            await store.domains.watch("default", {"mail.example": 90.0})
+            due = await store.domains.claim(seconds=60)
+            assert due is not None
+            report = DomainReport(domain="mail.example", checks=(one,))
+            await store.domains.finish(due, Checked(report=report, due_at=0.0))
+
+    asyncio.run(check(age=timedelta()))
+    found = findings(slack.run("doctor", "--json"))
+    assert found["DNS resolvers"]["status"] == "passed"
+    assert found["DNS of mail.example"]["found"].startswith("SPF: no record, since")
+    assert found["DNS of mail.example"]["fix"] == "`outreach domain mail.example` says what to do."
+    asyncio.run(check(age=timedelta(days=3)))
+    assert findings(slack.run("doctor", "--json"))["DNS"]["found"] == "1 domain unknown"
+    slack.set("OUTREACH_DNS_ENABLED", "false")
+    assert "enabled = false" in findings(slack.run("doctor", "--json"))["DNS"]["found"]
 
 
 def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> None:

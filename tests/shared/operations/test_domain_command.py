@@ -129,7 +129,7 @@ async def test_a_paused_domain_names_the_record_that_broke_first(
     assert shown["SPF"] == "2 records, and only one is allowed, since 12:30 UTC"
     assert (shown["MX"], shown["DMARC"], shown["DKIM"]) == ("good", "good", "good")
     assert shown["Bounces, 7 days"] == "90 bounces (60 hard), 4 opt-outs; 9.0% of its sends bounced"
-    assert shown["Sequences"] == "Q3 Founders, Q3 CTO (paused)"
+    assert shown["Sequences"] == "Q3 Founders · Q3 CTO (paused)"
     assert card.table is not None
     assert [row.cells for row in card.table.rows] == [
         ("14:21 UTC", "@ann paused Q3 Founders"),
@@ -221,7 +221,7 @@ async def test_a_part_that_cannot_be_read_hides_no_other(
     records.broken = True
     harness.service.failing["GET /stats"] = httpx.Response(500)
     shown = facts(await harness.say(f"domain {POOR}"))
-    assert shown["Inboxes"].startswith("1 inbox: paused")
+    assert shown["Inboxes"] == "1 inbox, paused; lowest health 41"
     for label in ("DNS", "Sends, 7 days", "Bounces, 7 days", "Sequences"):
         assert shown[label].startswith("unknown"), label
 
