@@ -28,8 +28,8 @@ from shared.text.formats import UNKNOWN, show_days, show_exact_span, show_number
 COLUMNS = columns("Inbox", number("Health"), number("Limit"), "Status")
 MOST_INBOXES, MOST_PAUSES = 3, 4
 """A phone shows three rows of inboxes beside the reason and the buttons."""
-LONGEST = 600
-"""Letters of what to do about a record, which names the whole of it."""
+LONGEST = 200
+"""Letters of what to do about a record; a key is whole on the card about DNS."""
 _DNS_TONES = {"good": Tone.GOOD, "unknown": Tone.UNKNOWN}
 SENDING = "sending"
 """The stage of a domain that sends again and is not well yet."""

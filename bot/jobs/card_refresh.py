@@ -143,12 +143,21 @@ class CardRefresher:
             "sequences": list(names),
             "troubles": troubles,
         }
-        state = {**now, **found, "lately": lately, "window": window, **self._dns_state(dns, now=moment(at))}
+        state = {
+            **now,
+            **found,
+            "lately": lately,
+            "window": window,
+            **self._dns_state(dns, since=one.received, now=moment(at)),
+        }
         recovered = stage == recovery.RECOVERED
         return await self._update(one, _json(state), note=note, recovered=recovered)
 
-    def _dns_state(self, report: DomainReport | None, *, now: datetime) -> Mapping[str, Any]:
-        """What the card says of the domain's DNS, without what changes at every look; nothing where it isn't checked."""
+    def _dns_state(self, report: DomainReport | None, *, since: datetime, now: datetime) -> Mapping[str, Any]:
+        """What the card says of the domain's DNS, without what changes at every look; nothing where it isn't checked.
+
+        That it is good is known only from a check after the pause, which is made at once.
+        """
         if not self._contexts.settings.dns.enabled:
             return {}
         problems = tuple(
@@ -156,7 +165,9 @@ class CardRefresher:
         )
         if problems:
             return {"dns": json.loads(encode_report(DomainReport(domain="", checks=problems)))}
-        return {"dns": "good" if dns_fact(report, now=now).tone is Tone.GOOD else "unknown"}
+        good = dns_fact(report, now=now).tone is Tone.GOOD
+        checked = report is not None and report.checked_at is not None and report.checked_at >= since
+        return {"dns": "good" if good and checked else "unknown"}
 
     async def _turn(self, workspace: str, one: ShownSequence, *, state: str) -> bool:
         """Turn the cards that show another state, however many there are; usually there are none."""

@@ -34,7 +34,9 @@ def problem_text(one: CheckReport, *, now: datetime, zone: tzinfo = UTC) -> str:
 
 
 def _since(one: CheckReport, *, now: datetime, zone: tzinfo) -> str:
-    return f", since {show_time(one.since, now=now, zone=zone)}" if one.since else ""
+    """Since when it is known: what was so at the first check began before."""
+    known = "since" if one.last_good else "at least since"
+    return f", {known} {show_time(one.since, now=now, zone=zone)}" if one.since else ""
 
 
 def dns_fact(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) -> Fact:
@@ -87,6 +89,14 @@ def check_facts(report: DomainReport, *, now: datetime, zone: tzinfo = UTC) -> t
         )
         for one in checks
     )
+
+
+def dns_facts(report: DomainReport | None, *, now: datetime, zone: tzinfo = UTC) -> tuple[Fact, ...]:
+    """All that a page shows of a domain's DNS: each check, and how old they are."""
+    if report is None or report.checked_at is None:
+        return (dns_fact(report, now=now, zone=zone),)
+    age = Fact(label="DNS checked", value=f"{show_span(now - report.checked_at)} ago")
+    return (*check_facts(report, now=now, zone=zone), age)
 
 
 def advice(report: DomainReport | None, *, now: datetime) -> tuple[str, ...]:

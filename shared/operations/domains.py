@@ -15,7 +15,7 @@ from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.commands.table import COMMANDS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.dns_facts import advice, as_data, check_facts, dns_fact, in_dns, problem_text, problems_of
+from shared.domain.dns_facts import advice, as_data, dns_fact, dns_facts, in_dns, problem_text, problems_of
 from shared.domain.evidence import rate_of
 from shared.domain.health import DomainHealth, roll_up, show_counts, worst
 from shared.domain.paused_domains import advice as advice_when_paused
@@ -288,10 +288,7 @@ def _dns_facts(page: Page, context: CommandContext) -> tuple[Fact, ...]:
         return (page.recorded.unknown("DNS"),)
     if not page.dns_is_on:
         return (Fact(label="DNS", value=DNS_OFF, tone=Tone.UNKNOWN),)
-    if page.report is None or page.report.checked_at is None:
-        return (dns_fact(page.report, now=now, zone=zone),)
-    age = f"{show_span(now - page.report.checked_at)} ago"
-    return (*check_facts(page.report, now=now, zone=zone), Fact(label="DNS checked", value=age))
+    return dns_facts(page.report, now=now, zone=zone)
 
 
 def _sequences_fact(page: Page) -> Fact:

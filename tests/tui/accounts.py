@@ -11,7 +11,7 @@ from typing import Any
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.commands.result import Result
-from shared.domain.card import Card
+from shared.domain.card import Card, Fact
 from shared.domain.health import Thresholds
 from shared.domain.records import DomainPast, LeadReply
 from shared.domain.snapshot import Reading, Snapshot
@@ -57,6 +57,7 @@ class FakeFeed:
         self.counts: dict[str, Mapping[date, StatsRow]] = {}
         self.marks: Many[Mark] = ()
         self.pasts: dict[str, DomainPast] = {}
+        self.dns: dict[str, tuple[tuple[Fact, ...], tuple[str, ...]]] = {}
         self.commands: list[tuple[str, str]] = []
         self._sends = sends or {}
 
@@ -77,6 +78,9 @@ class FakeFeed:
 
     async def last_reply(self, email: str) -> LeadReply | None:
         return self.replies.get(email)
+
+    async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
+        return self.dns.get(domain, ((), ()))
 
     async def domain_past(self, domain: str) -> DomainPast | None:
         return self.pasts.get(domain)

@@ -55,6 +55,8 @@ class Navigation:
         feed = self.ui.workspaces.current.feed
         if ref.kind == "inbox" and feed and not self.replay.at:
             self.ui.run_worker(partial(self._read_today, screen, ref, feed), group="today")
+        if ref.kind == "domain" and feed and not self.replay.at:
+            self.ui.run_worker(partial(self._read_dns, screen, ref, feed), group="today")
         lead = screen.page.lead if screen.page else None
         if lead and feed and feed.shares_replies:
             self.ui.run_worker(partial(self._read_reply, screen, ref, lead, feed), group="today")
@@ -133,6 +135,10 @@ class Navigation:
         sends = (await feed.inbox_sends()).get(ref.key, ())
         if screen.page and screen.page.inbox:
             screen.show_more(ref, limit_facts(sends, screen.page.inbox.inbox.daily_limit))
+
+    async def _read_dns(self, screen: DetailScreen, ref: PageRef, feed: Feed) -> None:
+        facts, advice = await feed.domain_dns(ref.key)
+        screen.show_more(ref, facts, text=advice)
 
     async def _read_reply(self, screen: DetailScreen, ref: PageRef, lead: LeadLine, feed: Feed) -> None:
         reply = await feed.last_reply(lead.lead.email or "")

@@ -15,7 +15,7 @@ from typing import Any
 from shared.api.models import Grouping, StatsRow
 from shared.commands import Invocation
 from shared.commands.result import Problem, Result
-from shared.domain.card import Card, Tone
+from shared.domain.card import Card, Fact, Tone
 from shared.domain.health import Thresholds
 from shared.domain.records import DomainPast, LeadReply
 from shared.domain.snapshot import Snapshot, from_json, record_from_json
@@ -93,6 +93,9 @@ class RelayFeed:
             Mark(**{**one, "at": datetime.fromisoformat(one["at"]), "kind": MarkKind(one["kind"])})
             for one in found
         ]
+
+    async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
+        return (), ()  # the bot's records are with the dashboard that is followed
 
     async def domain_past(self, domain: str) -> DomainPast | None:  # viewers change nothing there
         return None

@@ -22,7 +22,9 @@ from shared.commands import Invocation, UsageError, parse
 from shared.commands.result import Problem, Result
 from shared.commands.table import Role
 from shared.domain import forecast
-from shared.domain.card import Card, Tone
+from shared.domain.card import Card, Fact, Tone
+from shared.domain.dns_facts import advice, dns_facts, in_dns
+from shared.domain.local_zone import local_zone
 from shared.domain.records import Actor, DomainPast, LeadReply, Records, RecordsUnavailable
 from shared.domain.reply_queue import ReplyQueue
 from shared.domain.snapshot import Snapshot, service_day
@@ -150,11 +152,34 @@ class ServiceFeed:
         try:
             period = await self._records.period(workspace, start, end, late=0.0)
             fired = await self._records.guardrails.incidents(workspace, start.timestamp())
+            dns = await self._records.domains.changes(self._domains, start)
         except RecordsUnavailable as error:
             logger.info("what the bot recorded: %s", error)
             return ()
         guardrails = (mark for mark in marks.of_incidents(fired) if mark.at <= end)
-        return (*marks.of_period(period, names=names), *guardrails)
+        broken = (mark for mark in marks.of_dns(dns) if mark.at <= end)
+        return (*marks.of_period(period, names=names), *guardrails, *broken)
+
+    @property
+    def _domains(self) -> frozenset[str]:
+        """Those of the inboxes, as the records have them."""
+        inboxes = (self._poller.snapshot.inboxes.value or ()) if self._poller else ()
+        return frozenset(in_dns(one.domain) for one in inboxes if one.domain)
+
+    async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
+        """The DNS of a domain as the bot found it, and what to do; nothing where it isn't checked, or not shared."""
+        settings = self._context.settings if self._context else None
+        if self._records is None or settings is None or not settings.dns.enabled:
+            return (), ()
+        now, name = self._now(), in_dns(domain)
+        try:
+            report = (await self._records.domains.reports([name])).get(name)
+        except RecordsUnavailable as error:
+            logger.info("the DNS of a domain: %s", error)
+            return (
+                Fact(label="DNS", value="unknown: the bot's database doesn't answer", tone=Tone.UNKNOWN),
+            ), ()
+        return dns_facts(report, now=now, zone=local_zone()), advice(report, now=now)
 
     async def last_reply(self, email: str) -> LeadReply | None:
         """The newest reply of a lead; None where the bot has none, or its database doesn't answer."""
@@ -284,7 +309,6 @@ class ServiceFeed:
 
         Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
         """
-        from shared.domain.local_zone import local_zone
         from shared.operations.context import CommandContext
 
         is_shared = await asyncio.to_thread(has_bot_database, settings)

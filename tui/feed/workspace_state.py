@@ -14,6 +14,7 @@ from datetime import date, datetime
 from typing import Any, Protocol
 
 from shared.api.models import Grouping, StatsRow
+from shared.domain.card import Fact
 from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.records import DomainPast, LeadReply
 from shared.domain.reply_queue import ReplyQueue
@@ -59,6 +60,9 @@ class Feed(Protocol):
 
     async def last_reply(self, email: str) -> LeadReply | None:
         """The newest reply of a lead, as far as the bot has it."""
+
+    async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
+        """The DNS of a domain, and what to do about it; empty where it isn't checked."""
 
     async def domain_past(self, domain: str) -> DomainPast | None:
         """What the bot recorded of a domain in the last 30 days; None where nothing is known."""

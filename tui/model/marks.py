@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from shared.domain.records import DomainIncident, Incident, PeriodRecords
 from shared.domain.wall_clock import moment
+from shared.domain_health.report import DomainChange, Value
+from shared.domain_health.wording import change_of
 from shared.guardrails.rule import subject_key
 from shared.text.formats import show_number
 from tui.model.lines import PageRef
@@ -82,6 +84,19 @@ def concerns(mark: Mark, ref: PageRef, *, names: Iterable[str] = ()) -> bool:
     if ref.kind == "inbox":
         own.add(subject_key(ref.key).rpartition("@")[2])
     return subject_key(mark.about) in own
+
+
+def of_dns(changes: Iterable[DomainChange]) -> tuple[Mark, ...]:
+    """Records that broke, confirmed by two resolvers, and those that are good again; the oldest first."""
+    found = []
+    for one in changes:
+        broke = one.after.value is Value.PROBLEM and one.after.confirmed
+        if broke or one.recovered:
+            kind = MarkKind.DNS_BROKEN if broke else MarkKind.DNS_GOOD
+            found.append(
+                Mark(at=one.at, kind=kind, subject=one.domain, text=change_of(one), about=one.domain)
+            )
+    return tuple(sorted(found, key=lambda mark: mark.at))
 
 
 def of_incidents(incidents: Iterable[Incident]) -> tuple[Mark, ...]:

@@ -17,9 +17,11 @@ class MarkKind(StrEnum):
     """What happened; the more serious is named first, and stands where two fall into one cell."""
 
     STOPPED = "stopped sending"
+    DNS_BROKEN = "DNS broken"
     GUARDRAIL = "guardrail"
     PAUSED = "paused"
     SENDING = "sending again"
+    DNS_GOOD = "DNS good again"
     RESUMED = "resumed"
 
 
@@ -36,9 +38,11 @@ class Look:
 
 LOOKS = {
     MarkKind.STOPPED: Look(sign="○", plain="z", ink=Ink.BAD, word="inboxes rest"),
+    MarkKind.DNS_BROKEN: Look(sign="✗", plain="D", ink=Ink.BAD, word="DNS broken"),
     MarkKind.GUARDRAIL: Look(sign="◆", plain="G", ink=Ink.BAD, word="guardrail"),
     MarkKind.PAUSED: Look(sign="‖", plain="=", ink=Ink.WARN, word="sequence paused"),
     MarkKind.SENDING: Look(sign="●", plain="o", ink=Ink.GOOD, word="inboxes send again"),
+    MarkKind.DNS_GOOD: Look(sign="✓", plain="d", ink=Ink.GOOD, word="DNS good again"),
     MarkKind.RESUMED: Look(sign="►", plain=">", ink=Ink.GOOD, word="sequence resumed"),
 }
 SEVERITY = {kind: rank for rank, kind in enumerate(MarkKind)}

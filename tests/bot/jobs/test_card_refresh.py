@@ -199,6 +199,9 @@ async def test_the_card_of_a_paused_domain_names_the_record_that_is_broken(
         return drawn, {fact.label: fact.value for fact in drawn.facts}
 
     assert {fact.label: fact.value for fact in (await card()).facts}["DNS"] == "unknown"
+    clock.now -= HOUR
+    assert (await found())[1]["DNS"] == "unknown"  # good before the pause says nothing of now
+    clock.now += HOUR
     drawn, shown = await found(missing)
     assert shown["DNS"] == "DMARC: no record"
     assert shown["DNS broken since"] == "4 Oct 08:00 UTC"

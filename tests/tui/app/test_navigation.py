@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from shared.api.models import Inbox
-from shared.domain.card import Tone
+from shared.domain.card import Fact, Tone
 from shared.domain.records import InterestedReply, LeadReply
 from shared.domain.snapshot import Reading
 from tests.tui.accounts import NAMES, NOW, Clock, FakeFeed, account, board_of, tick_of
@@ -58,6 +58,21 @@ async def test_a_lead_has_a_page_with_its_reply_and_who_has_claimed_it(clock: Cl
         assert (facts["Sequence"], facts["Claimed by"], facts["Step"]) == (NAMES[0], "ann", "2")
         assert facts["Replied"] == "02 Mar 14:32"
         assert card.text == ("Yes, call me on Monday.",)
+
+
+async def test_the_page_of_a_domain_tells_its_dns_and_what_to_do(clock: Clock) -> None:
+    acme = state("acme", clock=clock)
+    assert isinstance(acme.feed, FakeFeed)
+    broken = Fact(label="SPF", value="2 records, and only one is allowed, since 14:02 UTC", tone=Tone.BAD)
+    acme.feed.dns[DOMAIN] = ((broken,), ("Merge them into one TXT record at useacme.example.",))
+    async with open_app([acme], clock=clock) as (app, pilot):
+        await see(app, pilot, 0, account())
+        await press(pilot, "d", "enter")
+        assert isinstance(app.screen, DetailScreen)
+        card = app.screen.summary_card
+        assert card
+        assert broken in card.facts
+        assert card.text[-1].startswith("Merge them into one")
 
 
 async def test_a_change_leads_to_what_has_changed(clock: Clock) -> None:

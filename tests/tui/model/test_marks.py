@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 from shared.domain.records import Actor, AuditEntry, DomainIncident, Incident, PeriodRecords
+from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
 from shared.history import Transition
 from tests.tui.accounts import NOW
 from tui.model.lines import PageRef
-from tui.model.marks import concerns, of_incidents, of_period, of_transitions, together
+from tui.model.marks import concerns, of_dns, of_incidents, of_period, of_transitions, together
 from tui.theme.marks import LOOKS, MarkKind, most_serious
 from tui.theme.palette import ASCII, UNICODE
 
@@ -117,3 +118,30 @@ def test_every_kind_of_mark_has_a_look_of_its_own() -> None:
         == len({look.plain for look in LOOKS.values()})
         == len(LOOKS)
     )
+
+
+def test_confirmed_breaks_of_dns_are_marks_and_so_is_their_end() -> None:
+    def check(value: Value, *, confirmed: bool = True) -> CheckReport:
+        code = Code.MISSING if value is Value.PROBLEM else Code.FINE
+        return CheckReport(check=Check.DMARC, value=value, code=code, confirmed=confirmed)
+
+    def dns(before: CheckReport, after: CheckReport, minutes: int) -> DomainChange:
+        at = NOW + minutes * MINUTE
+        return DomainChange(domain="useacme.example", check=Check.DMARC, at=at, before=before, after=after)
+
+    good, broken, silent = check(Value.GOOD), check(Value.PROBLEM), check(Value.UNKNOWN)
+    found = of_dns(
+        (
+            dns(broken, good, 9),
+            dns(good, broken, 1),
+            dns(good, check(Value.PROBLEM, confirmed=False), 2),
+            dns(good, silent, 3),
+            dns(silent, good, 4),
+        )
+    )
+    assert [(one.at, one.kind, one.text) for one in found] == [
+        (NOW + MINUTE, MarkKind.DNS_BROKEN, "DMARC: no record"),
+        (NOW + 9 * MINUTE, MarkKind.DNS_GOOD, "DMARC: good again"),
+    ]
+    assert all(concerns(one, PageRef(kind="domain", key="useacme.example")) for one in found)
+    assert all(concerns(one, PageRef(kind="inbox", key="ann@useacme.example")) for one in found)
