@@ -270,7 +270,7 @@ async def test_a_running_bot_checks_the_domains_of_its_inboxes(
         names = ",".join(f"{host}:{port}" for host, port in (first.address, second.address))
         bot.environ["OUTREACH_DNS_RESOLVERS"] = names
         bot.config(
-            f'[dns]\\nper_second = 50\\n[[routes.rules]]\nchannel = "{ALERTS}"\nevents = ["domain.dns"]\n'
+            f'[dns]\nper_second = 50\n\n[[routes.rules]]\nchannel = "{ALERTS}"\nevents = ["domain.dns"]\n'
         )
         async with bot_inside(bot):
 
