@@ -73,9 +73,9 @@ def test_each_secret_is_read_from_systemds_credentials(tmp_path: Path) -> None:
 
 def test_a_credentials_folder_without_our_secrets_changes_nothing(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
-        assert given(load(environ=GOOD | {"CREDENTIALS_DIRECTORY": str(folder)}, needs=ALL)) == given(
-            load(environ=GOOD)
-        )
+        settings = load(environ=PLAIN | VALUES | {"CREDENTIALS_DIRECTORY": str(folder)}, needs=ALL)
+        assert given(settings) == VALUES
+        assert settings.secret_files == []
 
 
 def test_the_settings_file_names_files_of_every_workspace(tmp_path: Path) -> None:
