@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from cli.console import exit_codes
 from cli.console.interactive import attended, stopping
 from shared.text import parent_watch
+from shared.text.tokenize import parse_duration
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +55,10 @@ def dashboard(options: Namespace) -> int:
     """The dashboard in front, or on stdout: one snapshot with `--once`, a line a change with `--lines`."""
     if (options.json or options.svg) and not options.once:
         raise exit_codes.WrongUsage("--json and --svg need --once: `outreach dashboard --once --json`")
+    if options.incident and not options.svg:
+        raise exit_codes.WrongUsage(
+            "--incident needs a file: `outreach dashboard --once --incident --svg incident.svg`"
+        )
     if options.follow:
         from tui.entrypoints.viewer import view
 
@@ -62,7 +67,12 @@ def dashboard(options: Namespace) -> int:
         from tui.entrypoints.once import print_once
 
         once = print_once(
-            _settings(options), as_json=options.json, svg=options.svg, workspace=options.workspace
+            _settings(options),
+            as_json=options.json,
+            svg=options.svg,
+            incident=parse_duration(options.incident) if options.incident else None,
+            open_records=_records,
+            workspace=options.workspace,
         )
         return asyncio.run(once)
     if options.lines:

@@ -39,6 +39,13 @@ def dashboard(parser: ArgumentParser) -> None:
         "--svg", type=_path, metavar="FILE", help="with --once: write a picture of the dashboard"
     )
     parser.add_argument(
+        "--incident",
+        nargs="?",
+        const="24h",
+        choices=("6h", "24h", "7d"),
+        help="with --svg: the picture shows every domain over this time (24h), for a post-mortem",
+    )
+    parser.add_argument(
         "--web", action="store_true", help="serve browsers on this machine, all from one poller"
     )
     parser.add_argument(

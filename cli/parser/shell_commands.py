@@ -60,7 +60,7 @@ _ALL = (
             "dashboard --lines",
             "dashboard --web",
         ),
-        usage="[--wall] [--once] [--json] [--svg FILE] [--lines] [--web] [--port N]",
+        usage="[--wall] [--once] [--json] [--svg FILE] [--incident] [--lines] [--web] [--port N]",
     ),
     Program(
         name="sandbox",

@@ -396,6 +396,8 @@ class PeriodRecords:
     incidents: Sequence[DomainIncident] = ()
     changes: Sequence[AuditEntry] = ()
     """Sequences that were paused and resumed."""
+    lost: Sequence[datetime] = ()
+    """When replies were found by polling whose delivery has not come to this day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,11 +146,12 @@ class SeriesQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """Things of one kind: one of them by its key, the inboxes of a domain, or all."""
+    """Which changes: of one kind of things, one of them by its key, the inboxes of a domain, one field."""
 
-    kind: str
+    kind: str = ""
     key: str = ""
     domain: str = ""
+    field: str = ""
 
 
 def transitions_of(
@@ -172,7 +173,8 @@ def transitions_of(
     if end is not None:
         chosen = chosen.where(c.at <= int(end.timestamp()))
     if about:
-        chosen = chosen.where(c.kind == about.kind)
+        chosen = chosen.where(c.kind == about.kind) if about.kind else chosen
+        chosen = chosen.where(c.field == about.field) if about.field else chosen
         chosen = chosen.where(c.key == about.key) if about.key else chosen
         chosen = (
             chosen.where(c.key.iendswith(f"@{about.domain}", autoescape=True)) if about.domain else chosen

@@ -41,6 +41,7 @@ from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog
 from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.headed import HeadedScreen
+from tui.screens.incident import IncidentScreen
 from tui.screens.prompt import Prompt
 from tui.screens.replies import RepliesScreen
 from tui.screens.wall import WallScreen
@@ -61,7 +62,7 @@ AWAY = timedelta(minutes=2)
 FILTER_HINT = (
     "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
 )
-KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
+KEYED = (BoardScreen, DetailScreen, IncidentScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
          CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
 KEY_NAMES = {one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)}
 
@@ -153,7 +154,13 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._notifier = notifier or TerminalNotifier(choice="off", environ={})
         self.presenter = Presenter(ui, on_alarm=on_alarm, notify=self._notifier.tell)
         self.replay = ReplayControl(ui, self.presenter)
-        self.navigation = Navigation(ui=ui, presenter=self.presenter, replay=self.replay, page_keys=page_keys)
+        self.navigation = Navigation(
+            ui=ui,
+            presenter=self.presenter,
+            replay=self.replay,
+            page_keys=page_keys,
+            incident_keys=self._remapped("incident"),
+        )
         self._rotation = Rotation(
             ui=ui, presenter=self.presenter, navigation=self.navigation, every=timedelta(seconds=rotate)
         )
@@ -290,6 +297,14 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.navigation.go_to(message.state)
         self.commands.open_guardrails()
 
+    @on(AlarmsScreen.IncidentWanted)
+    def _alarm_incident(self, message: AlarmsScreen.IncidentWanted) -> None:
+        self.replay.leave()
+        self.navigation.go_to(message.state)
+        alarm = message.alarm
+        show = partial(self.navigation.open_incident, since=alarm.since, domain=alarm.where)
+        self.call_after_refresh(show)
+
     @on(AllWorkspacesScreen.Entered)
     def _workspace_entered(self, message: AllWorkspacesScreen.Entered) -> None:
         self.navigation.go_to(message.state, message.ref)
@@ -330,6 +345,18 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def action_domains(self) -> None:
         self.navigation.open_page(PageRef(kind="domains"))
+
+    def action_incident(self) -> None:
+        self.navigation.open_incident()
+
+    @on(IncidentScreen.DataNeeded)
+    def _incident_needed(self) -> None:
+        if isinstance(self.screen, IncidentScreen):
+            self.navigation.read_incident(self.screen)
+
+    @on(IncidentScreen.Opened)
+    def _lane_opened(self, message: IncidentScreen.Opened) -> None:
+        self.navigation.open_page(message.ref)
 
     def action_by_day(self) -> None:
         self.navigation.open_page(PageRef(kind="workspace"))

@@ -9,14 +9,17 @@ from functools import partial
 
 from shared.api.models import StatsRow
 from shared.domain.card import Fact
+from shared.domain.workspace_verdict import DOMAIN_KINDS
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.day_plots import plot_of_days, with_today
+from tui.model.incident import with_marks
 from tui.model.lines import LeadLine, PageRef
 from tui.model.marks import concerns, together
 from tui.model.page_content import TODAY, Metric, limit_facts, reply_parts
 from tui.screens.detail_page import DetailScreen
+from tui.screens.incident import IncidentScreen
 from tui.theme.marks import Mark
 from tui.theme.plotting import RANGES, Plot
 
@@ -32,6 +35,7 @@ class Navigation:
     replay: ReplayControl
     page_keys: Mapping[str, str]
     """The keys of pages that are others than usual."""
+    incident_keys: Mapping[str, str]
 
     def open_page(self, ref: PageRef) -> None:
         board = self.ui.board.board
@@ -89,6 +93,39 @@ class Navigation:
             last = "then" if self.replay.at and plot.last == "now" else plot.last
             plot = replace(plot, marks=found, last=last)
         screen.show_plot(ref, plot, ahead=ahead)
+
+    def open_incident(self, *, since: datetime | None = None, domain: str = "") -> None:
+        """Every domain over time; without `since`, from the beginning of the oldest alarm that is on."""
+        alarms = [one for one in self.ui.workspaces.current.alarms if one.is_on and one.kind in DOMAIN_KINDS]
+        began = since or min((one.since for one in alarms), default=None)
+        screen = IncidentScreen(
+            glyphs=self.ui.glyphs,
+            now=lambda: self._time,
+            remapped=self.incident_keys,
+            since=began,
+            domain=domain,
+        )
+        self.ui.app.push_screen(screen)
+
+    def read_incident(self, screen: IncidentScreen) -> None:
+        self.ui.run_worker(partial(self._read_incident, screen), group="incident")
+
+    async def _read_incident(self, screen: IncidentScreen) -> None:
+        state, end = self.ui.workspaces.current, self._time
+        board = self.ui.board.board
+        inboxes = board.snapshot.inboxes.value if board and board.snapshot else None
+        if state.history is None or board is None or inboxes is None:
+            why = "No history is recorded here." if state.history is None else "Inboxes aren't loaded yet."
+            screen.show(None, empty=why)
+            return
+        start = end - screen.range.span
+        fresh = self.replay.at is not None or not board.is_stale("inboxes", end)
+        incident = await state.history.incident(
+            inboxes, start=start, end=end, fresh=fresh, thresholds=state.thresholds
+        )
+        noticed = await state.history.marks(PageRef(kind="incident"), start=start, end=end)
+        recorded = await state.feed.recorded_marks(start=start, end=end) if state.feed else ()
+        screen.show(with_marks(incident, together(recorded, noticed)))
 
     @property
     def _time(self) -> datetime:

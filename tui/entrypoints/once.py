@@ -6,8 +6,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,17 @@ from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
+from tui.feed.recorded_marks import read_marks
+from tui.feed.startup import OpenRecords, has_bot_database
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.alarms import update
 from tui.model.board import Board, compose
-from tui.model.lines import ChangeLine
+from tui.model.incident import Incident, with_marks
+from tui.model.lines import ChangeLine, PageRef
+from tui.model.marks import together
 from tui.screens import text_report
 from tui.system.terminal import output_encoding, writable
+from tui.theme.marks import Mark
 from tui.theme.palette import DAY, NIGHT, glyphs_for
 
 PAPER = 120
@@ -36,16 +41,27 @@ PICTURE = (160, 50)
 
 
 async def print_once(
-    settings: Settings, *, as_json: bool = False, svg: Path | None = None, workspace: str | None = None
+    settings: Settings,
+    *,
+    as_json: bool = False,
+    svg: Path | None = None,
+    incident: timedelta | None = None,
+    open_records: OpenRecords | None = None,
+    workspace: str | None = None,
 ) -> int:
-    """Read everything once and show it on stdout, or in `svg`; 1 when something could not be read."""
+    """Read everything once and show it on stdout, or in `svg`; 1 when something could not be read.
+
+    With `incident`, the picture shows the domains over so long a time, as the history and the bot's records have it.
+    """
     place = settings.workspace(workspace)
     async with open_client(settings, place) as client:
         snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
     now = datetime.now(UTC)
     board = compose(snapshot, intervals=intervals(settings.poll_seconds), thresholds=place.thresholds)
     if svg:
-        picture = await _picture(snapshot, board, place)
+        tick = Tick(snapshot=snapshot, board=board, changes=(), beats=1)
+        lanes = await _lanes(settings, place, snapshot, now=now, span=incident, open_records=open_records)
+        picture = await _picture(tick, place, lanes)
         await asyncio.to_thread(svg.write_text, picture, encoding="utf-8")
     if as_json:
         began = await _began(settings, place, board, now=now)
@@ -130,12 +146,46 @@ def _with_rates(value: Any) -> Any:
     return {**value, **evidence.rates_data(**counts)}
 
 
-async def _picture(snapshot: Snapshot, board: Board, place: Workspace) -> str:
-    """The screen as it would be in a terminal of 160 by 50."""
+async def _lanes(
+    settings: Settings,
+    place: Workspace,
+    snapshot: Snapshot,
+    *,
+    now: datetime,
+    span: timedelta | None,
+    open_records: OpenRecords | None,
+) -> Incident | None:
+    """The time up to this reading, which is kept: what changed since the last one is part of it."""
+    inboxes = snapshot.inboxes.value
+    if span is None or inboxes is None:
+        return None
+    start = now - span
+    async with History(settings.history_database, thresholds=place.thresholds) as store:
+        history = HistoryAccess(store, workspace=place.name)
+        await history.keep(snapshot, now=now)
+        found = await history.incident(inboxes, start=start, end=now, fresh=True, thresholds=place.thresholds)
+        noticed = await history.marks(PageRef(kind="incident"), start=start, end=now)
+    recorded: Sequence[Mark] = ()
+    if open_records and has_bot_database(settings):
+        async with open_records(settings) as records:
+            recorded = await read_marks(records, snapshot, start=start, end=now)
+    return with_marks(found, together(recorded, noticed))
+
+
+async def _picture(tick: Tick, place: Workspace, incident: Incident | None) -> str:
+    """The board as it would be in a terminal of 160 by 50, or the page of an incident."""
     from tui.app.dashboard import DashboardApp
+    from tui.screens.incident import IncidentScreen
 
     app = DashboardApp([WorkspaceState(workspace=place.name)])
     async with app.run_test(size=PICTURE) as pilot:
-        app.post_message(app.Ticked(Tick(snapshot=snapshot, board=board, changes=(), beats=1)))
+        app.post_message(app.Ticked(tick))
         await pilot.pause()
+        if incident:
+            app.navigation.open_incident()
+            await pilot.pause()
+            await app.workers.wait_for_complete()
+            assert isinstance(app.screen, IncidentScreen)
+            app.screen.show(incident)
+            await pilot.pause()
         return app.export_screenshot(title=f"Outreach: {place.name}")

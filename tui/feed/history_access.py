@@ -5,19 +5,21 @@ If the history can't be used, only the charts are missing; the reason is shown o
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from shared.api.models import StatsRow
+from shared.api.models import Inbox, StatsRow
 from shared.domain import forecast
 from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
 from tui.model.changes import becomes_by, together, tone_of_change
+from tui.model.incident import Incident, lanes_of
 from tui.model.lines import ChangeLine, PageRef
 from tui.model.marks import of_transitions
 from tui.model.page_content import Metric
@@ -34,6 +36,10 @@ SPANS = (timedelta(days=14), timedelta(days=1), timedelta(hours=1))
 POINTS = 10
 MOST_POINTS = 480
 """Of a plot, however wide the screen: the database thins out the rest."""
+MOST_CHANGES = 50_000
+"""Behind the lanes of an incident."""
+STILL_READ = timedelta(minutes=2)
+"""The time that is covered is noted every 15 seconds; a read that has just ended is not in it yet."""
 MOST_TRANSITIONS = 2_000
 """Behind the marks of a plot."""
 T = TypeVar("T")
@@ -148,7 +154,7 @@ class HistoryAccess:
         return await self._or(self._history.days_of_sequence(self._workspace, keys=keys, start=start), {})
 
     async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
-        """Changes that polls noticed of a sequence, an inbox, a domain's inboxes; or of all sequences."""
+        """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, all sequences, or of everything."""
         which = _about(about)
         if which is None:
             return ()
@@ -156,6 +162,49 @@ class HistoryAccess:
             self._workspace, start=start, end=end, about=which, limit=MOST_TRANSITIONS
         )
         return of_transitions(await self._or(found, ()))
+
+    async def incident(
+        self, inboxes: Sequence[Inbox], *, start: datetime, end: datetime, fresh: bool, thresholds: Thresholds
+    ) -> Incident:
+        """The lanes of all domains, from where any is known, up to a moment at which `inboxes` stood so.
+
+        Not `fresh`: they were read long before.
+        """
+        changes = await self._or(self._changes(start, end), ())
+        covered = await self._or(self._history.covered(self._workspace, end=end), ())
+        seen = await self._or(self._seen(start, end), {})
+        read = [(began, ended) for began, ended in covered if ended >= start]
+        if fresh and read and end - read[-1][1] <= STILL_READ:
+            read[-1] = (read[-1][0], end)
+        if len(changes) == MOST_CHANGES:  # what was before the oldest of these isn't known
+            seen = {domain: max(first, changes[-1].at) for domain, first in seen.items()}
+        lanes = await asyncio.to_thread(
+            lanes_of,
+            inboxes,
+            changes,
+            start=start,
+            end=end,
+            known_from=seen,
+            read=read,
+            thresholds=thresholds,
+        )
+        known = min((lane.segments[0].start for lane in lanes if lane.segments), default=start)
+        return Incident(start=min(known, end - LEAST_SPAN), end=end, lanes=lanes)
+
+    def _changes(self, start: datetime, end: datetime) -> Awaitable[tuple[Transition, ...]]:
+        from shared.history import About
+
+        inboxes = About(kind="inbox")
+        return self._history.transitions(
+            self._workspace, start=start, end=end, about=inboxes, limit=MOST_CHANGES
+        )
+
+    async def _seen(self, start: datetime, end: datetime) -> Mapping[str, datetime]:
+        """Since when each domain is known, `start` at the earliest."""
+        series = await self._history.all_series(
+            self._workspace, kind="domain", metric="health_score", start=start, end=end, points=MOST_POINTS
+        )
+        return {domain: samples[0].at for domain, samples in series.items()}
 
     async def moments(self, *, start: datetime, end: datetime) -> tuple[datetime, ...]:
         return await self._or(self._history.snapshot_times(self._workspace, start=start, end=end), ())
@@ -194,6 +243,8 @@ def _about(ref: PageRef) -> About | None:
         return About(kind="inbox", domain=ref.key)
     if ref.kind == "workspace":
         return About(kind="sequence")
+    if ref.kind == "incident":
+        return About(field="status")
     return About(kind=ref.kind, key=ref.key) if ref.kind in {"inbox", "sequence"} else None
 
 

@@ -34,7 +34,7 @@ from tui.feed.interested_counter import InterestedCounter
 from tui.feed.pending_changes import run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.feed.recent_counts import RecentCounts
-from tui.model import marks
+from tui.feed.recorded_marks import read_marks
 from tui.model.board import compose
 from tui.system.fast_start import StartSettings
 from tui.theme.marks import Mark
@@ -147,24 +147,7 @@ class ServiceFeed:
         """Nothing where the bot's database isn't shared, or doesn't answer."""
         if self._records is None or self._poller is None:
             return ()
-        names = {one.id: one.label for one in self._poller.snapshot.sequences.value or ()}
-        workspace = self.start_settings.workspace
-        try:
-            period = await self._records.period(workspace, start, end, late=0.0)
-            fired = await self._records.guardrails.incidents(workspace, start.timestamp())
-            dns = await self._records.domains.changes(self._domains, start)
-        except RecordsUnavailable as error:
-            logger.info("what the bot recorded: %s", error)
-            return ()
-        guardrails = (mark for mark in marks.of_incidents(fired) if mark.at <= end)
-        broken = (mark for mark in marks.of_dns(dns) if mark.at <= end)
-        return (*marks.of_period(period, names=names), *guardrails, *broken)
-
-    @property
-    def _domains(self) -> frozenset[str]:
-        """Those of the inboxes, as the records have them."""
-        inboxes = (self._poller.snapshot.inboxes.value or ()) if self._poller else ()
-        return frozenset(in_dns(one.domain) for one in inboxes if one.domain)
+        return await read_marks(self._records, self._poller.snapshot, start=start, end=end)
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
         """The DNS of a domain as the bot found it, and what to do; nothing where it isn't checked, or not shared."""

@@ -91,6 +91,8 @@ BOARD = (
         summary="Acknowledge the alarm in the banner. It returns if it gets worse"),
     Key(id="alarms", keys="A", action="app.alarms", word="alarms",
         summary="All alarms, active and recovered. Enter opens one, a acknowledges it"),
+    Key(id="incident", keys="i", action="app.incident", word="incident",
+        summary="Every domain over time, with pauses, guardrails and lost replies: what happened, and when"),
     Key(id="guardrails", keys="G", action="app.guardrails", word="guardrails",
         summary="Guardrails: state, last firing and distance to the threshold. Enter tests one on the last 30 days"),
     Key(id="theme", keys="t", action="app.theme", word="theme", summary="Switch theme: dark, light, high contrast"),
@@ -150,11 +152,27 @@ REPLIES = (
     Key(id="back", keys="escape,5", action="dismiss", word="back", summary="Back to the board", foot=8),
     Key(id="help", keys="f1,question_mark", action="app.help_of('replies')", word="help", summary="Help for this page", foot=9),
 )  # fmt: skip
+INCIDENT = (
+    Key(id="back", keys="escape,backspace", action="back", word="back", summary="Back to the previous page", foot=1),
+    Key(id="open", keys="enter", action="open", word="open", summary="Open the selected domain", foot=2),
+    Key(id="up", keys="up,k", action="lane(-1)", word="up", summary="The lane above"),
+    Key(id="down", keys="down,j", action="lane(1)", word="down", summary="The lane below"),
+    Key(id="near", keys="1", action="range(0)", word="6 hours", summary="Show 6 hours", foot=3),
+    Key(id="day", keys="2", action="range(1)", word="24 hours", summary="Show 24 hours", foot=4),
+    Key(id="week", keys="3", action="range(2)", word="7 days", summary="Show 7 days", foot=5),
+    Key(id="read-left", keys="left,h", action="cursor(-1)", word="read",
+        summary="Move the cursor, which reads the selected lane; or point with the mouse", foot=6),
+    Key(id="read-right", keys="right,l", action="cursor(1)", word="read", summary="The same to the right"),
+    Key(id="export", keys="e", action="app.export", word="export", summary="Write a picture of it (SVG)", foot=7),
+    Key(id="help", keys="f1,question_mark", action="app.help_of('incident')", word="help", summary="Help for this page", foot=8),
+)  # fmt: skip
 ALARMS = (
     Key(id="open", keys="enter", action="", word="open", summary="Open the domain, or the details of a failure", foot=1),
     Key(id="pause", keys="p", action="step('pause')", word="pause", changes=True, foot=2,
         summary="Pause the active sequences that used the alarm's domain, after confirmation"),
     Key(id="domain", keys="o", action="step('open')", word="open the domain", summary="Open the alarm's domain", foot=3),
+    Key(id="incident", keys="i", action="incident", word="incident",
+        summary="Every domain over time, from before the alarm began", foot=4),
     Key(id="acknowledge", keys="a", action="acknowledge", word="acknowledge", summary="Acknowledge the selected alarm", foot=4),
     Key(id="guardrails", keys="G", action="step('guardrails')", word="guardrails", summary="The guardrails, of an alarm of one"),
     Key(id="refresh", keys="r", action="step('refresh')", word="refresh", summary="Read everything again, of an alarm of the service"),
@@ -183,6 +201,7 @@ COMMON_IDS = (
     "seen",
     "alarms",
     "guardrails",
+    "incident",
     "replies",
     "everything",
     "wall",
@@ -330,6 +349,15 @@ def page_help(*, remapped: Mapping[str, str] | None) -> Card:
 
 
 PAGES = {
+    "incident": (
+        "Incident",
+        (
+            "One lane for each domain: healthy, warming, at risk, bad, resting (some inboxes) or paused (all). "
+            "A cell shows the worst that was within it, and dots are times in which nothing was read. Signs below a lane are "
+            "what happened. Domains in trouble come first, in the order in which it began."
+        ),
+        INCIDENT,
+    ),
     "replies": (
         "Replies",
         (

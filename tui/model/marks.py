@@ -19,6 +19,7 @@ from tui.theme.marks import Mark, MarkKind
 if TYPE_CHECKING:
     from shared.history import Transition
 
+LOST = "was found by polling: its webhook never arrived"
 NOTICED_WITHIN = timedelta(minutes=20)
 """A change that is recorded is noticed by a poll so much later at most: it is one mark, not two."""
 
@@ -55,6 +56,7 @@ def of_period(period: PeriodRecords, *, names: Mapping[str, str]) -> tuple[Mark,
         for sequence in change.sequences
     ]
     marks += [_of_domain(one) for one in period.incidents if one.domain]
+    marks += [Mark(at=at, kind=MarkKind.LOST_REPLY, subject="A reply", text=LOST) for at in period.lost]
     return tuple(sorted(marks, key=lambda mark: mark.at))
 
 

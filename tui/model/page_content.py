@@ -208,7 +208,7 @@ def _workspace(board: Board) -> Page:
         ),
         *(Fact(label=f"{figure.label} today", value=show_count(figure.today)) for figure in board.figures),
     ]
-    text = (board.verdict.text, "The figures cover 30 days.")
+    text = ("The figures cover 30 days.",)
     card = Card(title=board.workspace, tone=board.verdict.tone, text=text, facts=tuple(facts))
     domains = Listing(title="Domains", columns=DOMAINS, lines=board.domain_lines, source="inboxes")
     sequences = Listing(title="Sequences", columns=SEQUENCES, lines=board.sequences, source="sequences")

@@ -139,6 +139,13 @@ class AlarmsScreen(HeadedScreen[None]):
 
         state: WorkspaceState
 
+    @dataclass
+    class IncidentWanted(Message):
+        """Show all domains over the time of an alarm."""
+
+        state: WorkspaceState
+        alarm: Alarm
+
     def __init__(self, *, glyphs: Glyphs, now: Callable[[], datetime]) -> None:
         super().__init__(glyphs=glyphs)
         self.remedy = RemedyPane()
@@ -236,6 +243,12 @@ class AlarmsScreen(HeadedScreen[None]):
         if isinstance(line, AlarmLine):
             line.state.acknowledge(line.alarm.key, now=self._now())
             self._list(self._states, now=self._now())
+
+    def action_incident(self) -> None:
+        line = self.panel.grid.line
+        if isinstance(line, AlarmLine):
+            self.dismiss(None)
+            self.app.post_message(self.IncidentWanted(line.state, line.alarm))
 
     @on(LineTable.Picked)
     def _picked(self, event: LineTable.Picked) -> None:

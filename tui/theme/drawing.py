@@ -78,6 +78,18 @@ def fit(pieces: Sequence[Piece], width: int, *, right: bool = False, more: str =
     return fitted
 
 
+def cells(text: str) -> list[str]:
+    """The text cell by cell; the second cell of a wide letter is empty."""
+    found: list[str] = []
+    for letter in text:
+        width = cell_len(letter)
+        if width:
+            found += [letter, *[""] * (width - 1)]
+        elif found:
+            found[-1] += letter
+    return found
+
+
 HATCH_EVERY = 4
 
 

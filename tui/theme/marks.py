@@ -19,6 +19,7 @@ class MarkKind(StrEnum):
     STOPPED = "stopped sending"
     DNS_BROKEN = "DNS broken"
     GUARDRAIL = "guardrail"
+    LOST_REPLY = "reply lost"
     PAUSED = "paused"
     SENDING = "sending again"
     DNS_GOOD = "DNS good again"
@@ -40,6 +41,7 @@ LOOKS = {
     MarkKind.STOPPED: Look(sign="○", plain="z", ink=Ink.BAD, word="inboxes rest"),
     MarkKind.DNS_BROKEN: Look(sign="✗", plain="D", ink=Ink.BAD, word="DNS broken"),
     MarkKind.GUARDRAIL: Look(sign="◆", plain="G", ink=Ink.BAD, word="guardrail"),
+    MarkKind.LOST_REPLY: Look(sign="⊘", plain="x", ink=Ink.WARN, word="reply lost, found by polling"),
     MarkKind.PAUSED: Look(sign="‖", plain="=", ink=Ink.WARN, word="sequence paused"),
     MarkKind.SENDING: Look(sign="●", plain="o", ink=Ink.GOOD, word="inboxes send again"),
     MarkKind.DNS_GOOD: Look(sign="✓", plain="d", ink=Ink.GOOD, word="DNS good again"),

@@ -112,6 +112,11 @@ def read_period(tx: Transaction, workspace: str, since: float, until: float, *, 
         .where(posts.c.created_at >= since, posts.c.created_at < until)
     )
     replies = sa.select(sa.func.count()).where(within, waits.is_interested(workspace))
+    lost = (
+        sa.select(alerts.c.received_at)
+        .where(within, alerts.c.undelivered, alerts.c.kind.in_(WRITTEN))
+        .order_by(alerts.c.received_at)
+    )
     incidents = [_paused_domain(row) for row in read_alerts(tx, paused)]
     incidents += [_spike(at, note) for at, note in tx.execute(spikes)]
     return PeriodRecords(
@@ -119,6 +124,7 @@ def read_period(tx: Transaction, workspace: str, since: float, until: float, *, 
         touches=waits.until_touched(tx, workspace, since, until, late=late),
         incidents=sorted(incidents, key=lambda one: one.at),
         changes=changes_between(tx, workspace, since, until),
+        lost=[moment(at) for at in tx.scalars(lost)],
     )
 
 

@@ -60,5 +60,5 @@ async def test_replies_incidents_and_changes_of_a_time_are_read(store: Store, cl
     }
     assert [one.result for one in found.changes] == ["failed follow-ups (sq_1) paused"]
     nothing = await store.records.period("other", *span, late=3600)
-    assert nothing == PeriodRecords(incidents=[], changes=[])
+    assert nothing == PeriodRecords(incidents=[], changes=[], lost=[])
     assert await store.records.positive_replies("other", *span) == []

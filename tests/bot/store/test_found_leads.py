@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from inspect import unwrap
 
 import pytest
@@ -55,8 +56,16 @@ async def test_a_delivery_that_comes_after_its_lead_was_found_joins_the_alert_th
     clock.now += 61
     await store.found_leads.compare("default", found, grace=60)
     await store.deliveries.route(routes().decide)
+
+    async def lost() -> list[float]:
+        span = datetime.fromtimestamp(clock.now - 600, UTC), datetime.fromtimestamp(clock.now + 600, UTC)
+        period = await store.records.period("default", *span, late=60)
+        return [at.timestamp() for at in period.lost]
+
+    assert await lost() == [clock.now], "its delivery hasn't come"
     for number in (1, 2):
         await arrive(store, interested(1), number=number)
+    assert await lost() == []
     (reply,) = (await store.records.open_replies("default")).replies
     assert reply.sequence == "Q3 founders"
     (turn,) = (await store.leases.claim(limit=5)).turns

@@ -25,6 +25,8 @@ PAGES: dict[str, tuple[str, ...]] = {
     "domain": ("d", "enter"),
     "inbox": ("enter",),
     "sequence": ("2", "enter"),
+    "by day": ("D",),
+    "incident": ("i",),
     "step": ("3", "enter"),
     "lead": ("4", "enter"),
     "alarms": ("A",),

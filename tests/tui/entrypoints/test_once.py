@@ -117,6 +117,23 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
     assert sequences[0].label in text
 
 
+async def test_once_draws_the_incident_into_the_file(once: Once, tmp_path: Path, account: str) -> None:
+    picture = tmp_path / "incident.svg"
+    async with open_service(account) as (sandbox, key):
+        code, out, err = await once(sandbox.base_url, key, "--incident", "6h", "--svg", str(picture))
+    assert (code, out, err) == (0, "", "")
+    text = "".join(ET.fromstring(picture.read_text()).itertext()).replace("\xa0", " ")
+    assert "INCIDENT" in text
+    assert "healthy" in text
+    assert "No history" not in text
+
+
+async def test_an_incident_needs_a_file(once: Once) -> None:
+    code, _, err = await once("http://127.0.0.1:9/v1", "k", "--incident")
+    assert code == 2
+    assert "--svg incident.svg" in err
+
+
 async def test_the_json_tells_since_when_an_alarm_is_on_as_far_as_it_was_seen_to_begin(
     tmp_path: Path, account: str
 ) -> None:

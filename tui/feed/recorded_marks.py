@@ -1,0 +1,32 @@
+"""What the bot recorded, as marks on plots and lanes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+
+from shared.domain.dns_facts import in_dns
+from shared.domain.records import Records, RecordsUnavailable
+from shared.domain.snapshot import Snapshot
+from tui.model import marks
+from tui.theme.marks import Mark
+
+logger = logging.getLogger(__name__)
+
+
+async def read_marks(
+    records: Records, snapshot: Snapshot, *, start: datetime, end: datetime
+) -> Sequence[Mark]:
+    """Pauses and by whom, paused domains, lost replies, guardrails, DNS; nothing where the bot's database doesn't answer."""
+    names = {one.id: one.label for one in snapshot.sequences.value or ()}
+    domains = frozenset(in_dns(one.domain) for one in snapshot.inboxes.value or () if one.domain)
+    try:
+        period = await records.period(snapshot.workspace, start, end, late=0.0)
+        fired = await records.guardrails.incidents(snapshot.workspace, start.timestamp())
+        dns = await records.domains.changes(domains, start)
+    except RecordsUnavailable as error:
+        logger.info("what the bot recorded: %s", error)
+        return ()
+    others = (*marks.of_incidents(fired), *marks.of_dns(dns))
+    return (*marks.of_period(period, names=names), *(mark for mark in others if start <= mark.at <= end))
