@@ -52,6 +52,9 @@ class DomainReport:
     tone: Tone
     text: str
     course: tuple[float, ...] = ()
+    dns: str | None = None
+    """How its DNS stands; None: it isn't checked."""
+    dns_tone: Tone = Tone.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +117,8 @@ def without_leads(report: ClientReport) -> ClientReport:
         and tuple(
             replace(one, lead="", company="", email="", sequence=hide(one.sequence)) for one in positive
         ),
+        domains=report.domains
+        and tuple(replace(one, dns=one.dns and hide(one.dns)) for one in report.domains),
         incidents=incidents
         and tuple(replace(one, text=hide(one.text), handled_by=hide(one.handled_by)) for one in incidents),
         changes=changes and tuple(replace(one, text=hide(one.text), who=hide(one.who)) for one in changes),

@@ -192,10 +192,18 @@ def _domains(report: ClientReport) -> str:
     head = "<h2>Health of sending domains</h2>"
     if report.domains is None:
         return f"{head}<p>Not available: the inboxes couldn't be read.</p>"
-    return head + (
-        _table(("Domain", "Inboxes#", "Lowest score", "This period", "State"), map(_domain, report.domains))
-        or "<p>No inboxes are connected.</p>"
+    titles, rows = (
+        ["Domain", "Inboxes#", "Lowest score", "This period", "State"],
+        map(_domain, report.domains),
     )
+    if any(one.dns is not None for one in report.domains):
+        titles.append("DNS")
+        rows = map(_domain_with_dns, report.domains)
+    return head + (_table(titles, rows) or "<p>No inboxes are connected.</p>")
+
+
+def _domain_with_dns(one: DomainReport) -> list[str]:
+    return [*_domain(one), f'<span class="tone-{one.dns_tone.value}">{_text(one.dns or UNKNOWN)}</span>']
 
 
 def _domain(one: DomainReport) -> list[str]:

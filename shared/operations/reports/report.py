@@ -29,10 +29,12 @@ from shared.commands.periods import Period, Report
 from shared.commands.result import Result
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.dns_facts import dns_fact, in_dns
 from shared.domain.health import roll_up
 from shared.domain.records import PeriodRecords, PositiveReply
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
+from shared.domain_health.report import DomainReport as DnsReport
 from shared.history import History, HistoryUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
@@ -149,10 +151,11 @@ async def read_report(
         read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
         read_past(asked, by="sequence", context=context),
     )
-    recorded, positive, courses = await asyncio.gather(
+    recorded, positive, courses, dns = await asyncio.gather(
         read_part(_period(context, asked)),
         read_part(_positive(context, asked, most=most, named=named)),
         _courses(context, asked),
+        read_part(_dns(context)),
     )
     known = recorded.value if positive.value is not None else None
     return ClientReport(
@@ -168,7 +171,7 @@ async def read_report(
         before=past,
         before_days=(before.start, before.end) if (before := asked.compared_with) else None,
         buckets=buckets,
-        domains=_domain_reports(inboxes, courses, context),
+        domains=_domain_reports(inboxes, courses, dns, context),
         replies=known.replies if known else 0,
         touches=known.touches if known else None,
         positive=positive.value if known else None,
@@ -186,6 +189,13 @@ def _gaps(recorded: Part[Any], inboxes: Part[tuple[Inbox, ...]]) -> tuple[str, .
         (inboxes, "Domain health is unavailable"),
     )
     return tuple(f"{what}: {part.why}" for part, what in meanings if part.error)
+
+
+async def _dns(context: CommandContext) -> Mapping[str, DnsReport] | None:
+    """How the DNS of the domains stands; None where it isn't checked."""
+    if context.records is None or (context.settings and not context.settings.dns.enabled):
+        return None
+    return await context.records.domains.reports()
 
 
 async def _stats(context: CommandContext, first: date, last: date) -> tuple[StatsRow, ...]:
@@ -240,10 +250,21 @@ async def _courses(context: CommandContext, asked: Range) -> Mapping[str, tuple[
 
 
 def _domain_reports(
-    part: Part[tuple[Inbox, ...]], courses: Mapping[str, tuple[float, ...]], context: CommandContext
+    part: Part[tuple[Inbox, ...]],
+    courses: Mapping[str, tuple[float, ...]],
+    dns: Part[Mapping[str, DnsReport] | None],
+    context: CommandContext,
 ) -> tuple[DomainReport, ...] | None:
     if part.value is None:
         return None
+
+    def dns_of(name: str) -> dict[str, Any]:
+        if dns.value is None and dns.error is None:
+            return {}
+        known = (dns.value or {}).get(in_dns(name))
+        fact = dns_fact(known, now=context.now(), zone=context.zone) if dns.value is not None else None
+        return {"dns": fact.value if fact else "unknown", "dns_tone": fact.tone if fact else Tone.UNKNOWN}
+
     domains = roll_up(part.value, thresholds=context.workspace.thresholds)
     return tuple(
         DomainReport(
@@ -253,6 +274,7 @@ def _domain_reports(
             tone=one.tone,
             text="; ".join(one.reasons) or "healthy",
             course=courses.get(one.domain, ()),
+            **dns_of(one.domain),
         )
         for one in domains
     )

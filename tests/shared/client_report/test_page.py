@@ -182,3 +182,16 @@ def test_a_logo_is_a_small_png_or_svg() -> None:
     ):
         with pytest.raises(OSError, match=problem):
             logo_uri(content)
+
+
+def test_the_dns_of_domains_is_a_column_where_it_is_checked() -> None:
+    assert "<th>DNS</th>" not in page(REPORT, BRAND)
+    assert REPORT.domains is not None
+    broken = replace(REPORT.domains[0], dns="DMARC: no record, a@b.example <u>", dns_tone=Tone.BAD)
+    unchecked = replace(REPORT.domains[0], domain="other.example")
+    drawn = page(without_leads(replace(REPORT, domains=(broken, unchecked))), BRAND)
+    assert "<th>DNS</th>" in drawn
+    assert '<span class="tone-bad">DMARC: no record, ' in drawn
+    assert "a@b.example" not in drawn
+    assert "<u>" not in drawn
+    assert '<span class="tone-unknown">' in drawn

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from shared.commands import UsageError, parse
 from shared.domain.card import Card
 from shared.domain.records import Actor, AuditEntry, DomainIncident, PeriodRecords, PositiveReply
+from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.operations import run
 from shared.settings import load
 from tests.shared.doubles import NOW, CommandHarness, facts, said
@@ -148,3 +150,22 @@ async def test_sequences_of_one_name_are_told_apart_in_a_report(harness: Command
     found = await harness.say("report last week")
     assert found.data
     assert [row["group"] for row in found.data[0]["sequences"]] == ["Webinar (sq_3)", "Webinar (sq_1)"]
+
+
+async def test_the_report_tells_the_dns_of_each_domain_and_what_is_unknown(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    broken = CheckReport(
+        check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING, checked_at=NOW, confirmed=True
+    )
+    harness.records.domains.known["poor.com"] = DomainReport(domain="poor.com", checks=(broken,))
+
+    async def dns() -> dict[str, tuple[str, str]]:
+        (row,) = (await run(parse("report"), harness.context)).rows
+        domains: Any = row["domains"]
+        return {one["domain"]: (one["dns"], one["dns_tone"]) for one in domains}
+
+    found = await dns()
+    assert found["poor.com"] == ("SPF: no record", "bad")
+    assert found["good.com"] == ("unknown: not checked yet", "unknown")
+    harness.records.domains.is_down = True
+    assert (await dns())["poor.com"] == ("unknown", "unknown")
