@@ -15,10 +15,11 @@ from shared.domain.card import Card, Tone
 from shared.text.sanitize import visible
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
+from tui.app.views import ViewCommands
 from tui.feed.pending_changes import StatusChange, status_changes_for
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.lines import SequenceLine
-from tui.model.palette_offers import Offer, offers
+from tui.model.palette_offers import COLUMNS, VIEW, Offer, offers
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of
@@ -36,6 +37,7 @@ class Commands:
     ui: Ui
     presenter: Presenter
     replay: ReplayControl
+    views: ViewCommands
 
     def toggle_chosen(self) -> None:
         """Pause or resume the chosen sequences of the board."""
@@ -126,7 +128,7 @@ class Commands:
             state.feed.read_now("sequences")
         self.presenter.show()
 
-    def prompt(self) -> None:
+    def prompt(self, value: str = "") -> None:
         board = self.ui.board.board
         names = [line.sequence.label for line in board.sequences] if board else []
         page = self.ui.app.screen
@@ -138,7 +140,12 @@ class Commands:
             elif chosen:
                 self.run_typed(chosen.line)
 
-        self.ui.app.push_screen(Palette(offers=partial(offers, sequences=names, keys=keys)), run)
+        self.ui.app.push_screen(
+            Palette(
+                offers=partial(offers, sequences=names, keys=keys, lines=self.views.offers()), value=value
+            ),
+            run,
+        )
 
     def open_guardrails(self) -> None:
         state, ui = self.ui.workspaces.current, self.ui
@@ -150,6 +157,10 @@ class Commands:
 
     def run_typed(self, line: str | None) -> None:
         if not line or not line.strip():
+            return
+        if line.strip().split(" ")[0].casefold() in {VIEW, COLUMNS}:
+            if card := self.views.run(line):
+                self.ui.run_worker(partial(self._show, card), group="commands", exclusive=False)
             return
         try:
             self.run_pressed(parse(line.strip()))

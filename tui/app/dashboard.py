@@ -27,7 +27,9 @@ from tui.app.own_errors import ErrorLog
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.app.rotation import Rotation
+from tui.app.views import ViewCommands
 from tui.feed.poller import Tick
+from tui.feed.views_file import ViewsFile
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.alarms import to_plain
 from tui.model.keys import keys_by_group, page_card, page_help, panel_help, unknown_key_warnings
@@ -97,6 +99,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         wall: bool = False,
         rotate: int = 0,
         folder: Path | None = None,
+        views: Path | None = None,
         error_log: ErrorLog | None = None,
         on_alarm: Callable[[Iterable[str]], object] = lambda _: None,
         notifier: TerminalNotifier | None = None,
@@ -164,7 +167,12 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._rotation = Rotation(
             ui=ui, presenter=self.presenter, navigation=self.navigation, every=timedelta(seconds=rotate)
         )
-        self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
+        self.commands = Commands(
+            ui=ui,
+            presenter=self.presenter,
+            replay=self.replay,
+            views=ViewCommands(ui=ui, file=ViewsFile(views) if views else None),
+        )
         # Keys that one collaborator carries out as they are; the other actions are methods below.
         self.action_pause_or_resume = self.commands.toggle_chosen
         self.action_pause_or_resume_shown = self.commands.toggle_shown
@@ -384,6 +392,9 @@ class DashboardApp(ErrorBoundary, App[int]):
     def action_panel_help(self) -> None:
         card = panel_help(self.board_screen.active, remapped=self._remapped("board"))
         self.push_screen(CardDialog(card, glyphs=self._glyphs))
+
+    def action_views(self) -> None:
+        self.commands.prompt("view ")
 
     def action_help_of(self, name: str) -> None:
         self.push_screen(CardDialog(page_card(name, remapped=self._remapped(name)), glyphs=self._glyphs))

@@ -11,6 +11,8 @@ from shared.commands import COMMANDS, Face, find_command
 from shared.text.tokenize import quote
 from tui.model.keys import Key
 
+VIEW, COLUMNS = "view", "columns"
+"""What only the dashboard understands."""
 MOST = 36
 MOST_SEQUENCES = 12
 LONGEST = 24
@@ -34,9 +36,24 @@ class Offer:
     """A command that is typed on before it runs."""
 
     @property
+    def beginning(self) -> str:
+        """The line without the words in capitals, which are to be replaced."""
+        return (
+            f"{self.line.removesuffix('NAME').strip()} "
+            if self.line.endswith("NAME") and self.line.startswith(VIEW)
+            else f"{self.line.split(' ')[0]} "
+        )
+
+    @property
     def words(self) -> str:
         """What the list says beside the name."""
         return f"{self.key}  {self.about}" if self.key else self.about
+
+
+def is_line(typed: str) -> bool:
+    """Whether it begins with a command, and runs as it is."""
+    word = typed.strip().split(" ")[0]
+    return word.casefold() in {VIEW, COLUMNS} or (bool(word) and find_command(word) is not None)
 
 
 def offers(

@@ -14,9 +14,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from shared.commands import find_command
 from shared.text.sanitize import visible
-from tui.model.palette_offers import Offer
+from tui.model.palette_offers import Offer, is_line
 from tui.screens.prompt import BESIDE
 from tui.theme.error_boundary import SafeScreen
 
@@ -34,20 +33,20 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
         Binding("tab", "complete", show=False, priority=True),
     ]
 
-    def __init__(self, *, offers: Callable[[str], list[Offer]]) -> None:
+    def __init__(self, *, offers: Callable[[str], list[Offer]], value: str = "") -> None:
         super().__init__()
-        self._offers_for = offers
+        self._offers_for, self._value = offers, value
         self._offers: list[Offer] = []
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="prompt"):
             yield OptionList(id="offers")
             yield Static(Text(HINT), classes="prompt-hint")
-            yield Input(id="line", placeholder="command", select_on_focus=False)
+            yield Input(self._value, id="line", placeholder="command", select_on_focus=False)
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
-        self._show("")
+        self._show(self._value)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -62,7 +61,7 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
             text = Text.assemble(f"{visible(offer.line):<{NAME}}  ", (visible(offer.words), "dim"))
             text.truncate(room, overflow="ellipsis")
             listed.add_option(Option(text))
-        if not self._offers and not _is_command(typed):
+        if not self._offers and not is_line(typed):
             text = Text(f"Nothing matches “{visible(typed.strip())}”", style="dim")
             text.truncate(room, overflow="ellipsis")
             listed.add_option(Option(text, disabled=True))
@@ -70,7 +69,7 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         """A line that begins with a command runs as it is; anything else means the best match."""
-        if _is_command(event.value) or not self._offers:
+        if is_line(event.value) or not self._offers:
             self.dismiss(Offer(line=event.value))
         else:
             self._take(self._offers[0])
@@ -88,7 +87,7 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
     def _complete(self, offer: Offer) -> None:
         """The offer into the line, without the words that are to be replaced."""
         line = self.query_one(Input)
-        line.value = f"{offer.line.split(' ')[0]} " if offer.wants_more else offer.line
+        line.value = offer.beginning if offer.wants_more else offer.line
         line.cursor_position = len(line.value)
         line.focus()
 
@@ -98,7 +97,3 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
 
     def action_into_list(self) -> None:
         self.query_one(OptionList).focus()
-
-
-def _is_command(typed: str) -> bool:
-    return bool(typed.strip()) and find_command(typed.strip().split(" ")[0]) is not None

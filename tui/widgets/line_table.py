@@ -77,6 +77,9 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._key = ""
         self._marked: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
+        self.chosen_columns: tuple[str, ...] = ()
+        """Titles of the columns that a person wants, in this order; empty: all."""
+        self.view = ""
         self.freshness = Freshness.NEVER
         self.waiting = WAITING
         """What stands in place of lines before the first answer."""
@@ -89,7 +92,15 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     @property
     def columns(self) -> Sequence[Column]:
-        return self._columns
+        """The chosen columns after those without a title; all, where none is chosen or this list has none of them.
+
+        Of chosen columns the last leaves first where the room is short.
+        """
+        by_title = {column.title: column for column in self._columns}
+        known = [by_title[title] for title in self.chosen_columns if title in by_title]
+        chosen = [replace(column, rank=number) for number, column in enumerate(known)]
+        signs = [column for column in self._columns[:1] if not column.title]
+        return [*signs, *chosen] if chosen else self._columns
 
     @property
     def line(self) -> Line | None:
@@ -136,11 +147,18 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             self.freshness, self.waiting = freshness, waiting
             self.refresh()
 
+    def choose(self, titles: Sequence[str], *, name: str = "") -> None:
+        """Show only these columns, in this order; all where none is named. `name`: of the view that they are of."""
+        self.chosen_columns, self.view = tuple(titles), name
+        self._placed = place(self.columns, self._room)
+        self.refresh()
+        self.post_message(self.Arranged(self))
+
     def exchange(self, columns: Sequence[Column]) -> None:
         if columns is self._columns:
             return
         self._columns = columns
-        self._placed = place(columns, self._room)
+        self._placed = place(self.columns, self._room)
         self.refresh()
 
     def stay(self) -> None:
@@ -155,6 +173,8 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         """No lines, no marks, no filter, and the cursor at the top: what comes is of something else."""
         self._marked, self._moved, self._key = frozenset(), False, ""
         self._all, self.arrangement = (), Arrangement()
+        self.chosen_columns, self.view = (), ""
+        self._placed = place(self.columns, self._room)
         self._rearrange(())
         self.scroll_to(y=0, animate=False)
 
@@ -263,7 +283,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         return max(1, self.scrollable_content_region.width - 2 * MARGIN)
 
     def on_resize(self) -> None:
-        self._placed = place(self._columns, self._room)
+        self._placed = place(self.columns, self._room)
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.shown) + 1)
         self._go(self._cursor)
 
