@@ -20,6 +20,7 @@ from bot.jobs import register
 from bot.jobs.auto_resume import AutoResume
 from bot.jobs.channel_ids import ChannelIds
 from bot.jobs.digests import Digests
+from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.guardrail_acts import GuardrailActs
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
@@ -35,7 +36,9 @@ from bot.store.alerts.guardrails import Claim
 from bot.store.db.schema import alerts
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
+from shared.api.models import Inbox
 from shared.domain.wall_clock import moment
+from shared.domain_health.lookup import Lookup
 from shared.guardrails.sentence import parse
 from shared.history import History
 from tests.bot.store.growth_cases import Skewed
@@ -160,12 +163,30 @@ def _acts(at: Workplace) -> GuardrailActs:
     return GuardrailActs(at.skewed.store, at.contexts, planned=at.plan)
 
 
+def _domain_checks(at: Workplace) -> DomainChecks:
+    return DomainChecks(
+        at.skewed.store,
+        at.contexts.settings.routes,
+        at.contexts.settings.dns,
+        stored=at.plan,
+        changed=at.plan,
+        lookup=Lookup([]),
+    )
+
+
+async def _watch_domains(at: Workplace) -> None:
+    inboxes = [Inbox(email=f"sam@d{number}.example", health_score=90.0) for number in range(at.skewed.count)]
+    await _domain_checks(at).watch(WORKSPACE, inboxes)
+
+
 CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "AutoResume.__call__": lambda at: _timers(at).fire(),
     "ChannelIds.read": lambda at: ChannelIds.read(at.contexts.settings, at.skewed.store),
     "ChannelIds.look": _look,
     "Digests.send_due": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_due(),
     "Digests.send_own": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_own(),
+    "DomainChecks.watch": _watch_domains,
+    "DomainChecks.check": lambda at: _domain_checks(at).check(),
     "GuardrailActs.act": _act,
     "GuardrailActs.release_timers": lambda at: _acts(at).release_timers(
         {WORKSPACE: (10.0**10, frozenset({"sq1"}))}
