@@ -134,6 +134,7 @@ def _show(
         form(result.rows)
     if result.refused:
         raise exit_codes.Refused(result.card)
-    if not form and not quiet:
-        card_output.show(result.card)
-    return exit_codes.DONE
+    failed = result.effect == "failed"  # some of several, none of which could be changed
+    if not form and (failed or not quiet):
+        card_output.show(result.card, stream=sys.stderr if failed else None)
+    return exit_codes.FAILED if failed else exit_codes.DONE

@@ -22,7 +22,6 @@ from shared.guardrails.rule import (
     Scope,
     quoted,
     show_limit,
-    show_window,
     subject_key,
 )
 from shared.text.formats import UNKNOWN, show_exact_span, show_rate
@@ -241,24 +240,23 @@ def show_value(condition: Condition, one: Finding) -> str:
 
 
 def measured(condition: Condition, one: Finding) -> str:
-    """`7.1 % ± 3.9 bounces (12 of 169 sends) in 24h`: what was found, in words."""
-    window = show_window(condition.window)
+    """`12 bounces in 169 sends (7.1%) in 24 h. Limit: 5%`: what was found, and the rule's limit."""
+    window, limit = show_exact_span(condition.window), show_limit(condition.limit)
     if one.known:
         window = f"the {show_exact_span(timedelta(seconds=one.known))} since the first delivery"
     match condition.test:
         case Comparison.RATE_ABOVE | Comparison.RATE_BELOW | Comparison.BELOW_BASELINE:
-            text = f"{show_value(condition, one)} {condition.metric} ({one.count:,} of {one.sends or 0:,} sends) in {window}"
-            if condition.test is Comparison.BELOW_BASELINE:
-                text += f", below {show_rate(one.limit)}"
-            return text
+            shown = show_rate(one.limit) if condition.test is Comparison.BELOW_BASELINE else f"{limit}%"
+            sends = f"{one.count:,} {condition.metric} in {one.sends or 0:,} sends"
+            return f"{sends} ({show_rate(one.value)}) in {window}. Limit: {shown}"
         case Comparison.COUNT_ABOVE:
-            return f"{one.count:,} {condition.metric} in {window}"
+            return f"{one.count:,} {condition.metric} in {window}. Limit: {limit}"
         case Comparison.SILENCE:
             return f"no replies after {one.sends or 0:,} sends in {window}"
         case Comparison.LEVEL_BELOW:
-            return f"health {show_limit(one.value or 0)}"
+            return f"health {show_limit(one.value or 0)}. Limit: {limit}"
         case Comparison.FALL:
-            return f"health fell by {show_limit(one.value or 0)} in {window}"
+            return f"health fell by {show_limit(one.value or 0)} in {window}. Limit: {limit}"
         case Comparison.BROKEN:
             return f"DNS is broken: {one.detail}"
 

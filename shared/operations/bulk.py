@@ -8,10 +8,18 @@ from collections.abc import Sequence as Sequences
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from shared.api.errors import OutreachError
+from shared.api.errors import OutreachError, Uncertain
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
-from shared.commands.arguments import ALL, DOMAIN, OnSequences, Resume, clip, did_you_mean
+from shared.commands.arguments import (
+    ALL,
+    DOMAIN,
+    OnSequences,
+    Resume,
+    clip,
+    did_you_mean,
+)
+from shared.commands.arguments import Sequences as ListSequences
 from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Tone
@@ -36,6 +44,8 @@ SHOWN = 15
 STATUS = {"pause": "active", "resume": "paused"}
 DONE = {"pause": "paused", "resume": "active again"}
 BACK = {"pause": "resume", "resume": "pause"}
+NOUN = {"pause": "pause", "resume": "resumption"}
+CHECK = "Check `sequences paused`."
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +62,9 @@ class Tally:
     """Those that an Undo left as they are, because somebody changed them since."""
     gone: int = 0
     failed: list[str] = field(default_factory=list)
+    """Those that the service refused, each with its reason."""
+    uncertain: list[Sequence] = field(default_factory=list)
+    """Those for which a request was sent whose outcome is unknown."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -270,6 +283,9 @@ async def change_each(
         async with turns:
             try:
                 done = await change(sequence)
+            except Uncertain:
+                uncertain.add(sequence.id)
+                return
             except (OutreachError, RecordsUnavailable) as error:
                 why = error.message if isinstance(error, OutreachError) else str(error)
                 failed[sequence.id] = f"{clip(sequence.label, length=40)}: {why}"
@@ -283,12 +299,14 @@ async def change_each(
 
     changed: set[str] = set()
     extended: set[str] = set()
+    uncertain: set[str] = set()
     failed: dict[str, str] = {}
     tally.gone = sum(name not in known for name in ids)
     await asyncio.gather(*(count(known[name]) for name in ids if name in known))
     tally.changed = [known[name] for name in ids if name in changed]
     tally.extended = [known[name] for name in ids if name in extended]
     tally.failed = [failed[name] for name in ids if name in failed]
+    tally.uncertain = [known[name] for name in ids if name in uncertain]
     return tally
 
 
@@ -306,7 +324,7 @@ def _audit(arguments: OnSequences, tally: Tally) -> str:
 def result_of(arguments: OnSequences, tally: Tally, *, context: CommandContext) -> Result:
     """What became of them."""
     verb = arguments.verb
-    if not (tally.touched or tally.failed):
+    if not (tally.touched or tally.failed or tally.uncertain):
         return Result(card=Card(title=f"Nothing left to {verb}", text=_leftovers(tally, verb)))
     until = until_text(arguments, context, due_at=tally.until) if tally.touched else ""
     reason = arguments.reason if isinstance(arguments, Pause) else ""
@@ -321,8 +339,11 @@ def result_of(arguments: OnSequences, tally: Tally, *, context: CommandContext) 
     return Result(
         card=Card(
             title=_result_title(verb, tally) + until,
-            tone=Tone.WARN if tally.failed else Tone.GOOD,
+            tone=Tone.WARN if tally.failed or tally.uncertain else Tone.GOOD,
             text=tuple(filter(None, text)),
+            buttons=(Button(label="Paused sequences", action=ListSequences(status="paused")),)
+            if tally.uncertain
+            else (),
         ),
         rows=tuple(
             {"id": one.id, "name": one.name, "status": "paused" if pauses else "active"}
@@ -376,8 +397,10 @@ def _result_title(verb: str, tally: Tally) -> str:
     if not tally.changed and tally.extended:
         verb = "stays" if len(tally.extended) == 1 else "stay"
         return f"{show_number(len(tally.extended), 'sequence')} {verb} paused"
+    if not tally.changed and tally.uncertain and not tally.failed:
+        return f"Couldn't confirm {show_number(len(tally.uncertain), NOUN[verb])}"
     if not tally.changed:
-        return f"Couldn't {verb} {show_number(len(tally.failed), 'sequence')}"
+        return f"Couldn't {verb} {show_number(len(tally.failed) + len(tally.uncertain), 'sequence')}"
     return f"{show_number(len(tally.changed), 'sequence')} {'is' if len(tally.changed) == 1 else 'are'} {DONE[verb]}"
 
 
@@ -396,4 +419,7 @@ def _leftovers(tally: Tally, verb: str) -> tuple[str, ...]:
         else ""
     )
     moved = f"{show_number(tally.moved, 'sequence')} changed later and left as is." if tally.moved else ""
-    return tuple(filter(None, (already, moved, gone, *failed, more)))
+    unsure = f"Couldn't confirm: {_names(tally.uncertain)}. {CHECK}" if tally.uncertain else ""
+    if tally.uncertain and not (tally.changed or tally.extended or tally.failed):  # the title says the rest
+        unsure = f"{_names(tally.uncertain)}: the service didn't confirm. {CHECK}"
+    return tuple(filter(None, (already, moved, gone, *failed, more, unsure)))

@@ -49,7 +49,7 @@ async def list_inboxes(arguments: Inboxes, context: CommandContext) -> Result:
             tone=judge_domains(domains).tone if shown else Tone.GOOD if known else Tone.UNKNOWN,
             text=(f"{counts} · {show_number(len(domains), 'domain')}",) if shown else (),
             table=_table(domains, shown, context.workspace.thresholds) if shown else None,
-            buttons=_buttons(domains, wanted),
+            buttons=_buttons(domains, wanted) if known else (),
         ),
         rows=tuple({name: getattr(inbox, name) for name in SHOWN} for inbox in shown),
     )
@@ -64,7 +64,7 @@ def _wanted(inbox: Inbox, wanted: str | None, thresholds: Thresholds) -> bool:
 def _title(count: int, wanted: str | None) -> str:
     if wanted == "unhealthy":
         return show_number(count, "unhealthy inbox") if count else "No unhealthy inboxes"
-    return show_number(count, "inbox") + (f" on {wanted}" if wanted else "")
+    return (show_number(count, "inbox") if count else "No inboxes") + (f" on {wanted}" if wanted else "")
 
 
 def _no_such_domain(query: str, known: set[str]) -> Result:
@@ -119,4 +119,6 @@ def _buttons(domains: tuple[DomainHealth, ...], wanted: str | None) -> tuple[But
         Button(label=clip(domain.domain, length=40), action=Inboxes(filter=domain.domain))
         for domain in troubled
     )
+    if all(domain.tone is Tone.GOOD for domain in domains):
+        return ()
     return (Button(label="Unhealthy only", action=Inboxes(filter="unhealthy")), *links)

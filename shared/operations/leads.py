@@ -21,7 +21,7 @@ from shared.domain.records import Effect, LeadReply, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.lead_search import PAGE, Search, search
 from shared.operations.outcome import find_sequence, refusal, which_sequence, with_sequence
-from shared.text.formats import show_number, show_time
+from shared.text.formats import plural, show_number, show_time
 from shared.text.links import answer_link, lead_link
 from shared.text.quotations import without_quotation
 
@@ -48,10 +48,10 @@ async def list_leads(arguments: given.Leads, context: CommandContext) -> Result:
             return _which(found, arguments)
         sequence = found.sequence
     shown, more = await _newest(context, sequence_id=sequence.id if sequence else None, status=status)
-    of = f" in {sequence.label}" if sequence else ""
+    of, noun = f" in {sequence.label}" if sequence else "", f"{status} lead" if status else "lead"
     return Result(
         card=Card(
-            title=show_number(len(shown), f"{status} lead" if status else "lead") + of,
+            title=(show_number(len(shown), noun) if shown else f"No {plural(noun)}") + of,
             text=("Newest only.",) if more else (),
             table=lead_table(shown) if shown else None,
             footer="There are more. Export them all with `outreach export`." if more else "",

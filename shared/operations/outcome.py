@@ -15,7 +15,7 @@ from shared.domain.card import Card, Tone
 from shared.domain.records import AuditEntry, Records, RecordsUnavailable
 from shared.operations.context import CommandContext
 
-NO_RECORDS = "The bot's database isn't available here."
+NO_RECORDS = "The bot's database isn't reachable from here."
 
 
 def refused(title: str, *text: str, why: str, argument: str = "") -> Result:

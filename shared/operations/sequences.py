@@ -27,7 +27,7 @@ from shared.operations.outcome import (
 )
 from shared.operations.pauses import FORGOTTEN, RESUME_TIMER, pause_one, read_revisions, resume_one
 from shared.operations.replies import who_did
-from shared.text.formats import show_number, show_time
+from shared.text.formats import plural, show_number, show_time
 
 AUTOMATIC = "It resumes automatically."
 NO_BOT = (
@@ -45,19 +45,20 @@ async def list_sequences(arguments: Sequences, context: CommandContext) -> Resul
     wanted = arguments.status
     shown = [sequence for sequence in known if wanted in {None, sequence.status}]
     counts = Counter(sequence.status or "unknown" for sequence in known)
+    noun = f"{wanted} sequence" if wanted else "sequence"
     if wanted == "paused" and shown:
         return await _paused(shown, context)
     return Result(
         card=Card(
-            title=show_number(len(shown), f"{wanted} sequence" if wanted else "sequence"),
+            title=show_number(len(shown), noun) if shown else f"No {plural(noun)}",
             text=(", ".join(f"{count} {status}" for status, count in sorted(counts.items())),)
             if known
             else (),
-            table=sequence_table(shown),
+            table=sequence_table(shown) if shown else None,
             buttons=tuple(
                 Button(label=word.capitalize(), action=Sequences(status=word))
                 for word in TONES
-                if word != wanted
+                if counts[word] and word != wanted
             ),
         ),
         rows=tuple(map(as_dict, shown)),
@@ -152,13 +153,14 @@ async def pause(arguments: Pause, context: CommandContext) -> Result:
         return _which_end(arguments, found, mistake)
     reason = arguments.reason or _without_keyword(found.rest)
     if due_at and context.records is None:
-        return refused(
-            "Not paused: no bot could resume it",
-            "The bot ends timed pauses, and its database isn't available here.",
-            f"To pause it without an end: `pause {found.sequence.id}`",
-            why=NO_RECORDS,
-            argument="until" if arguments.until else "duration",
+        endless = replace(arguments, target=(found.sequence.id,), duration=None, until=None, reason=reason)
+        card = Card(
+            title=f"{clip(found.sequence.label)} was not paused",
+            tone=Tone.WARN,
+            text=("Only the bot can end a timed pause, and its database isn't reachable from here.",),
+            buttons=(Button(label="Pause until resumed", action=endless),),
         )
+        return refusal(card, why=NO_RECORDS, argument="until" if arguments.until else "duration")
     result = await _pause(
         found.sequence,
         due_at=due_at,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shared.api.event_kinds import EVENTS, word_of
+from shared.api.event_kinds import EVENTS, kind_of, word_of
 from shared.commands import render
 from shared.commands.channels import HERE, Unsubscribe
 from shared.commands.result import Result
@@ -13,7 +13,9 @@ from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Row, Table, columns
 from shared.operations.context import CommandContext
 from shared.operations.subscription_sources import Line, list_workspaces
+from shared.text.formats import plural
 
+FULL = "full"
 MOST_UNDO_BUTTONS, MOST_IN_A_ROW, MOST_NAMED, MOST_LINES = 5, 3, 6, 6
 
 
@@ -68,7 +70,7 @@ async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext,
     typed = [group for group in groups if not group.line.place]
     own = context.workspace.alert_channel or ""
     always = " Interested replies always go to the alert channel." if own and context.may_name(own) else ""
-    nothing = f"This channel has no subscriptions yet.{always}"
+    nothing = f"This channel has no subscriptions.{always}"
     here = HERE if channel == context.actor.channel else channel
     table = await _table(groups, context=context, here=here)
     few = len(groups) <= MOST_LINES
@@ -98,8 +100,9 @@ def _lines(table: Table) -> tuple[str, ...]:
     for row in table.rows:
         event, *shown, undo = (str(cell) for cell in row.cells)
         named = zip(titles[1:-1], shown, strict=True)
-        parts = [f"{_BEFORE[title]}{cell}" for title, cell in named if cell != "all"]
-        found.append(f"{event}: {', '.join(parts)}. To remove: {undo}")
+        parts = [f"{_BEFORE[title]}{cell}" for title, cell in named if cell not in {"all", FULL}]
+        gets = f"{event[:1].upper()}{event[1:]}"
+        found.append(f"{': '.join(filter(None, (gets, ', '.join(parts))))}. To remove: {undo}")
     return tuple(found)
 
 
@@ -134,14 +137,23 @@ async def _cells(
     calls = f", mentions {await display_name(who)}" if who else ""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return {
-        "Event": _events(group.events),
+        "Event": name_events(group.events),
         "Only for": _only(group.line),
         "Workspace": "" if len(names) == known else ", ".join(names[:MOST_NAMED]) + more,
-        "Form": ("condensed" if group.line.subscription.condensed else "full") + calls,
+        "Form": ("condensed" if group.line.subscription.condensed else FULL) + calls,
     }
 
 
+def name_events(kinds: Sequence[str]) -> str:
+    """`bounces, opt-outs and interested replies`."""
+    if {*kinds} == {*EVENTS} or "*" in kinds:
+        return "all events"
+    *others, last = (plural(kind_of(kind).noun) for kind in kinds)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def _events(kinds: Sequence[str]) -> str:
+    """The words that commands take."""
     return "all" if {*kinds} == {*EVENTS} or "*" in kinds else ", ".join(map(word_of, kinds))
 
 

@@ -18,7 +18,7 @@ from shared.operations import subscription_sources
 from shared.operations.context import CommandContext, Place
 from shared.operations.outcome import find_sequence, need_records, refusal, refused
 from shared.operations.reports.digest import digest_card
-from shared.operations.subscription_card import card_of, policy
+from shared.operations.subscription_card import card_of, name_events, policy
 from shared.text.formats import show_number, show_time
 from shared.text.sanitize import visible
 
@@ -82,7 +82,9 @@ async def subscribe(arguments: Subscribe, context: CommandContext) -> Result:
         for kind in arguments.events
     ]
     await records.subscribe(context.workspace.name, wanted)
-    card = await _whole_set(f"Added. Subscriptions of {_mention_channel(channel)}", context, channel)
+    only = " · ".join(filter(None, (named, arguments.inbox)))
+    gets = f"{name_events(arguments.events)}{f' of {only}' if only else ''}"
+    card = await _whole_set(f"{_mention_channel(channel)} now gets {gets}", context, channel)
     return Result(
         card=_noted(replace(card, tone=Tone.GOOD), place), audit=f"{channel}: {', '.join(arguments.events)}"
     )
@@ -139,8 +141,13 @@ async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result
     if not count:
         return await _not_ended(arguments, context, channel)
     await _forget_if_unused(context, channel)
-    removed = f"Removed {show_number(count, 'subscription')}."
-    card = await _whole_set(f"{removed} Subscriptions of {_mention_channel(channel)}", context, channel)
+    lines = await subscription_sources.list_sources(context, channel)
+    left = {line.subscription.event for line in lines}
+    gone = tuple(dict.fromkeys(one.event for one in ended if one.event not in left))
+    where = _mention_channel(channel)
+    removed = f"Removed {show_number(count, 'subscription')} of {where}"
+    title = f"{where} no longer gets {name_events(gone)}" if gone else removed
+    card = (await card_of(title, lines, context=context, channel=channel)).card
     return Result(card=replace(card, tone=Tone.GOOD), audit=f"{channel}: {count} ended")
 
 
@@ -188,6 +195,7 @@ async def digest(arguments: Digest, context: CommandContext) -> Result:
     if not channel:
         return _nowhere()
     records, at = need_records(context), arguments.at
+    before = await records.digest_at(context.workspace.name, channel)
     place = Place(channel=channel)
     if action == "at":
         place = await context.find_place(channel)
@@ -203,8 +211,12 @@ async def digest(arguments: Digest, context: CommandContext) -> Result:
         await records.digest_at(context.workspace.name, channel), channel=channel, context=context
     )
     if action != "show":
+        where = _mention_channel(channel)
+        title = f"{where} now gets a digest {show_times(at)}" if at else f"{where} no longer gets a digest"
+        if at or before:
+            card = replace(card, title=title, tone=Tone.GOOD)
         audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
-        return Result(card=_noted(replace(card, tone=Tone.GOOD), place), audit=audit)
+        return Result(card=_noted(card, place), audit=audit)
     if len(subscription_sources.list_workspaces(context)) > 1:  # a channel may have the digests of several
         title = f"Digests of {_mention_channel(channel)}"
         card = replace(card, title=title, text=(await _digests(context, channel),))
@@ -259,7 +271,7 @@ _SHOW = (
 
 def _digest_times(at: str | None, *, channel: str, context: CommandContext) -> Card:
     where = _mention_channel(channel)
-    title = f"Digest in {where}: {show_times(at)}" if at else f"No digest is scheduled in {where}"
-    text = (f"The next one is posted at {_next(at, context)}.",) if at else ()
+    title = f"{where} gets a digest {show_times(at)}" if at else f"No digest is scheduled in {where}"
+    text = (f"Next: {_next(at, context)}.",) if at else ()
     after = (Button(label="Turn off", action=Digest(action="off", channel=channel)),) if at else ()
     return Card(title=title, text=text, buttons=(*_SHOW, *after))

@@ -58,6 +58,10 @@ class Need(StrEnum):
     ALERTS = "alerts"
 
 
+START = "Run `outreach init --interactive`. No account? `outreach demo`."
+"""What helps whoever has no key yet."""
+
+
 class SettingsError(Exception):
     """Some settings are missing or invalid."""
 
@@ -69,7 +73,8 @@ class SettingsError(Exception):
         count = len(self.problems)
         head = "1 setting needs" if count == 1 else f"{count} settings need"
         lines = (f"  {one.name} {one.problem}\n      {one.fix}" for one in self.problems)
-        return "\n".join([f"{head} attention:", *lines])
+        start = any(one.name == "OUTREACH_API_KEY" for one in self.problems)
+        return "\n".join([f"{head} attention:", *lines, *([START] if start else [])])
 
 
 def load(

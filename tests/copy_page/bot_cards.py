@@ -127,7 +127,7 @@ def guardrails() -> Iterator[tuple[str, Card]]:
     incident = Incident(
         id=1, workspace="acme", rule="bounces-5", sentence=str(rule), action="pause", subject="q3 founders",
         label="Q3 founders", began_at=NOW.timestamp(), held_at=NOW.timestamp(),
-        note="6.0% ± 6.5 bounces (6 of 100 sends) in 24h", resumes_at=NOW.timestamp() + 14_400,
+        note="6 bounces in 100 sends (6.0%) in 24 h. Limit: 5%", resumes_at=NOW.timestamp() + 14_400,
     )  # fmt: skip
     yield "guardrail paused", guardrail_cards.paused(incident, ["Q3 founders"], undo="q_1")
     yield (

@@ -104,7 +104,12 @@ async def digest_card(context: CommandContext, *, length: int = 1, so_far: bool 
         ),
         table=people.speed_table(speeds),
         charts=(*_charts(days, last=period.last), *people.speed_charts(speeds)),
-        buttons=_BUTTONS if so_far else (*_BUTTONS, _TODAY),
+        buttons=(
+            *((_UNCLAIMED,) if replies.value is None or replies.value.oldest_at else ()),
+            Button(label="Stats", action=Stats()),
+            *((_UNHEALTHY,) if verdict.tone is not Tone.GOOD and inboxes.value else ()),
+            *(() if so_far else (_TODAY,)),
+        ),
     )
 
 
@@ -116,13 +121,8 @@ def _compared(period: Period, *, so_far: bool, known: bool) -> str:
     return f"Compared with {period.before} (same {'weekday' if period.length == 1 else 'weekdays'})."
 
 
-_BUTTONS = (
-    Button(label="Show unclaimed", action=Replies()),
-    Button(label="Stats", action=Stats()),
-    Button(label="Unhealthy inboxes", action=Inboxes(filter="unhealthy")),
-)
-
-
+_UNCLAIMED = Button(label="Show unclaimed", action=Replies())
+_UNHEALTHY = Button(label="Unhealthy inboxes", action=Inboxes(filter="unhealthy"))
 _TODAY = Button(label="Today so far", action=Digest(action="today"))
 
 

@@ -92,7 +92,7 @@ def _result(
                 *(_verdict(rows, names, by=by) if rows else (NOTHING_COUNTED,)),
                 *(line for line in (note, _compared(asked, past)) if line),
             ),
-            buttons=_buttons(by, asked),
+            buttons=_buttons(by, asked, counted=bool(rows)),
         ),
         rows=tuple(map(_data, rows)),
     )
@@ -264,8 +264,9 @@ def _data(row: StatsRow) -> dict[str, object]:
     }
 
 
-def _buttons(by: Grouping, asked: Range) -> tuple[Button, ...]:
-    others = [grouping for grouping in STATS_GROUPS if grouping != by]
+def _buttons(by: Grouping, asked: Range, *, counted: bool) -> tuple[Button, ...]:
+    """A longer period; other groupings only where there is something to group."""
+    others = [grouping for grouping in STATS_GROUPS if grouping != by and counted]
     links = (Button(label=f"By {grouping}", action=Stats(by=grouping)) for grouping in others)
     week = Button(label="Last 7 days", action=Stats(by=by, period=Period(days=7)))
     return (*(() if asked.name == "last 7 days" else (week,)), *links)

@@ -49,6 +49,16 @@ async def test_a_pause_that_fails_leaves_no_timer_behind(bot: BotHarness, remote
     assert {timer.key for timer in waiting} == {"sq_0001", "sq_0003"}
 
 
+async def test_pauses_whose_outcome_is_unknown_are_not_called_failed(bot: BotHarness, remote: Remote) -> None:
+    remote.fails["sq_0002"] = 500
+    (question,) = await bot.say("pause all", user=seed.BEN.id)
+    await click(bot, question, "Pause all 3", user=seed.BEN.id)
+    message = await bot.public_message("2 sequences are paused")
+    shown = json.dumps(message, ensure_ascii=False)
+    assert "Not paused" not in shown
+    assert "Q3 CTO" in shown
+
+
 async def test_a_bulk_pause_that_failed_reports_no_paused_sequence(bot: BotHarness, remote: Remote) -> None:
     remote.fails |= dict.fromkeys(remote.sequences, 404)
     (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)

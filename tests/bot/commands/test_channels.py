@@ -45,7 +45,7 @@ async def test_a_channel_that_rejects_posts_is_refused_with_the_fix(
 
 async def test_a_public_channel_is_joined_without_a_greeting(connected_bot: BotHarness) -> None:
     text = await answer(connected_bot, "subscribe reply.interested #general")
-    assert "Added. Subscriptions of #general" in text
+    assert "#general now gets interested replies" in text
     assert seed.BOT.id in connected_bot.slack.workspace.world.channels[seed.GENERAL].members
     assert len(await subscriptions(connected_bot, seed.GENERAL)) == 1
     assert await connected_bot.deliver(interested(1)) == 200
@@ -61,9 +61,7 @@ async def test_a_public_channel_that_cannot_be_joined_is_posted_to_or_refused(
     connected_bot: BotHarness,
 ) -> None:
     await connected_bot.control("scopes", remove=["channels:join"])
-    assert "Added. Subscriptions of #general" in await answer(
-        connected_bot, "subscribe lead.bounced #general"
-    )
+    assert "#general now gets bounces" in await answer(connected_bot, "subscribe lead.bounced #general")
     await connected_bot.control("scopes", remove=["chat:write.public"])
     await answer(connected_bot, "unsubscribe all #general")
     assert "The bot isn't in #general" in await answer(connected_bot, "subscribe lead.bounced #general")

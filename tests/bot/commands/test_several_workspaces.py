@@ -137,7 +137,7 @@ async def test_a_form_asks_which_workspace_and_offers_that_ones_sequences(agency
 async def test_a_shortcut_on_an_alert_means_the_alerts_own_workspace(agency: Agency) -> None:
     sequence = await agency.active(agency.acme)
     rule = f"subscribe reply.interested <#{seed.PRIVATE}> @acme"
-    assert "Added. Subscriptions of" in (await agency.bot.say(rule))[0]["text"]
+    assert "now gets interested replies" in (await agency.bot.say(rule))[0]["text"]
     assert await agency.bot.deliver(interested(1, sequence=sequence["name"]), path="/acme") == 200
 
     async def posted() -> list[dict[str, Any]]:

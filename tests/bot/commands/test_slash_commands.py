@@ -104,7 +104,7 @@ async def test_every_reading_command_answers_the_person_alone_in_blocks_that_sla
 
 async def test_subscribed_events_are_posted_in_the_named_channel(served: BotWithService) -> None:
     (answer,) = await served.bot.say("subscribe lead.bounced here", channel=seed.SALES)
-    assert "Added. Subscriptions of #sales" in answer["text"]
+    assert "#sales now gets bounces" in answer["text"]
     bounced = {"event": "lead.bounced", "lead": {"email": "x@y.example"}, "sequence": "Q3"}
     assert await served.bot.deliver(json.dumps(bounced).encode()) == 200
 

@@ -30,7 +30,7 @@ async def test_a_rule_pauses_once_and_posts_once_with_an_undo(guarded: GuardedWo
     await guarded.bounce(6)
     (card,) = await guarded.advance(30 * MINUTE)
     assert card.title == "Guardrail bounces-5-acts paused Q3 founders"
-    assert card.summary.endswith(": 6.0% ± 6.5 bounces (6 of 100 sends) in 24h.")
+    assert card.summary.endswith(": 6 bounces in 100 sends (6.0%) in 24 h. Limit: 5%.")
     assert guarded.remote.patched == [(guarded.sequence, "paused")]
     (entry,) = await guarded.audit()
     assert (entry.actor.name, entry.actor.face) == ("guardrail bounces-5-acts", "bot")

@@ -21,6 +21,7 @@ from bot.store.alerts.guardrails import Claim
 from shared.api.errors import OutreachError
 from shared.commands import parse
 from shared.commands.arguments import OnSequences
+from shared.domain.card import Tone
 from shared.guardrails import sentence
 from shared.operations import run
 from tests.bot.manual_clock import HOUR, ManualClock
@@ -70,7 +71,7 @@ async def _resume(race: Race, process: Process) -> None:
 
 async def _pause_all(race: Race, process: Process) -> None:
     card = (await run(parse("pause all"), replace(process.context(), confirmed=True))).card
-    if any(text.startswith("Not paused") for text in card.text):
+    if card.tone is Tone.WARN:
         race.failed.add("pause all")
 
 
@@ -86,7 +87,7 @@ async def _undo(race: Race, process: Process) -> None:
             replace(found.question, names=left), arguments, context=context
         )
     ).card
-    if any(text.startswith("Not active") for text in card.text):
+    if card.tone is Tone.WARN:
         race.failed.add("undo")
 
 

@@ -173,7 +173,7 @@ async def test_members_are_those_of_each_team_and_guests_from_the_other_change_n
     await agency.teams.allow(FIRST, "acme")
     await agency.teams.allow(SECOND, "acme")
     own = text_of(await agency.say("subscribe reply.interested here @acme", user="eva"))
-    assert "Added. Subscriptions of" in own
+    assert "now gets interested replies" in own
     foreign = text_of(await agency.say("subscribe reply.interested here @acme", team=FIRST, user="eva"))
     assert "other organizations" in foreign
 

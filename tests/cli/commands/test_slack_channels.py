@@ -33,11 +33,11 @@ def test_a_channel_is_kept_by_its_id_as_in_slack(slack: Shell, sandbox: dict[str
 
 def test_a_channel_is_named_in_every_command_and_answer(slack: Shell) -> None:
     added = slack.run("subscribe", "lead.bounced", "#sales")
-    assert (added.code, "Subscriptions of #sales" in added.out, "<#" in added.out) == (0, True, False)
+    assert (added.code, "#sales now gets bounces" in added.out, "<#" in added.out) == (0, True, False)
     assert "To remove: unsubscribe bounces '#sales'" in slack.run("subscriptions", "#sales").out
-    assert "Digest in #sales" in slack.run("digest", "at", "09:00", "#sales").out
+    assert "#sales now gets a digest" in slack.run("digest", "at", "09:00", "#sales").out
     removed = slack.run("unsubscribe", "lead.bounced", "#Sales")
-    assert (removed.code, "Removed 1 subscription" in removed.out) == (0, True)
+    assert (removed.code, "#sales no longer gets bounces" in removed.out) == (0, True)
     assert slack.run("digest", "off", "#sales").code == 0
     assert "Did you mean #sales?" in " ".join(slack.run("subscriptions", "#salse").err.split())
 

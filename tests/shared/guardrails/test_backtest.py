@@ -32,7 +32,7 @@ def test_one_incident_fires_once_and_counts_what_a_pause_would_have_prevented() 
     result = backtest(rule, known, start=START + DAY, end=START + 6 * DAY)
     (one,) = result.firings
     assert one.at == START + 2 * DAY + 8 * 3600 + 3600
-    assert one.note == "6.2% ± 3.8 bounces (15 of 240 sends) in 24h"
+    assert one.note == "15 bounces in 240 sends (6.2%) in 24 h. Limit: 5%"
     assert result.sends == 60
     assert result.bounces == 30
 

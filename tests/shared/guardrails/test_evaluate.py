@@ -223,8 +223,8 @@ def test_a_rate_is_of_events_and_sends_since_the_first_delivery() -> None:
     known.heard_since = NOW - 2 * 3600
     (one,) = evaluate(BOUNCES, known, now=NOW)
     assert (one.count, one.sends, one.holds) == (6, 100, True)
-    assert measured(BOUNCES.condition, one).endswith(
-        "bounces (6 of 100 sends) in the 2 h since the first delivery"
+    assert measured(BOUNCES.condition, one) == (
+        "6 bounces in 100 sends (6.0%) in the 2 h since the first delivery. Limit: 5%"
     )
 
 

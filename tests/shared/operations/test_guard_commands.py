@@ -88,7 +88,7 @@ async def test_a_test_says_when_a_rule_would_have_fired_and_changes_nothing(harn
     assert card.title == "bounces-5 would have fired once in the last 30 days"
     assert card.table is not None
     (row,) = card.table.rows
-    assert row.cells[1:3] == ("Q3 Founders", "10.0% ± 7.4 bounces (10 of 100 sends) in 24h")
+    assert row.cells[1:3] == ("Q3 Founders", "10 bounces in 100 sends (10.0%) in 24 h. Limit: 5%")
     assert facts(card)["Sends"] == "100"
     assert card.data is not None
     (firing,) = card.data

@@ -19,6 +19,7 @@ from shared.domain.health import DEFAULT, roll_up
 from shared.domain.records import AlertsSummary, number_of
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.operations import inboxes, run
+from shared.operations.outcome import NO_RECORDS
 from shared.settings import load
 from tests.growth import LINEAR, lines_run
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said, text
@@ -123,7 +124,7 @@ async def test_a_partial_status_says_what_is_missing_and_why(harness: CommandHar
     by_label = facts(card)
     assert by_label["Sequences"] == "2 active, 1 paused"
     assert by_label["Inboxes"].startswith("unknown: ")
-    assert by_label["Alerts"] == "unknown: The bot's database isn't available here."
+    assert by_label["Alerts"] == f"unknown: {NO_RECORDS}"
     assert by_label["Service"].startswith("partly available")
     assert card.tone is Tone.BAD
     assert card.data is not None
@@ -187,7 +188,16 @@ async def test_inboxes_of_one_domain_or_of_none(harness: CommandHarness) -> None
 async def test_no_inboxes_at_all_are_no_good_news(harness: CommandHarness) -> None:
     harness.service.inboxes = []
     card = await harness.say("inboxes")
-    assert (card.title, card.tone, card.data) == ("0 inboxes", Tone.UNKNOWN, ())
+    assert (card.buttons, card.tone, card.data) == ((), Tone.UNKNOWN, ())
+
+
+@pytest.mark.parametrize("line", ["sequences", "sequences paused", "inboxes", "leads", "stats 7d"])
+async def test_what_is_empty_offers_no_button_that_leads_to_nothing(
+    harness: CommandHarness, line: str
+) -> None:
+    service = harness.service
+    service.sequences, service.inboxes, service.leads, service.stats = [], [], [], []
+    assert (await harness.say(line)).buttons == ()
 
 
 async def test_stats_have_counts_rates_bars_and_names(harness: CommandHarness) -> None:

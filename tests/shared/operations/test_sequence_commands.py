@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 from shared.api.errors import OutreachError, Refused
+from shared.commands import parse
+from shared.commands.pauses import Pause
 from shared.domain.card import Tone
 from shared.domain.records import Actor, RecordsUnavailable, Timer
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
@@ -121,7 +123,8 @@ async def test_without_records_a_pause_with_a_duration_is_refused_and_without_on
 ) -> None:
     harness.records = None
     card = await harness.say("pause sq_1 for 2h")
-    assert "no bot could resume it" in card.title
+    assert card.tone is Tone.WARN
+    assert [parse(button.line).arguments for button in card.buttons] == [Pause(target=("sq_1",))]
     assert harness.service.asked("PATCH") == []
     assert "Not in the audit" in (await harness.say("pause sq_1")).footer
     assert harness.service.sequences[0]["status"] == "paused"

@@ -63,11 +63,11 @@ async def test_the_set_holds_what_the_settings_say_each_with_where_to_change_it(
     file, ann = "in outreach.toml: [[routes.rules]]", "U0ANN00001"
     ended = "unsubscribe bounces, replies domain=good.com"
     assert (said(await run(parse("subscriptions"), context))).text[:5] == (
-        f"bounces, replies: only for good.com, in acme, full. To remove: {ended} @acme",
-        f"out-of-office: only for Q3 founders, full. To remove: {file} no. 1",
-        "interested, paused-domains: in acme, full. To remove: the setting alert_channel of the workspace",
-        f"bounces, replies: only for good.com, in globex, full. To remove: {ended} @globex",
-        f"interested, bounces: in globex, condensed, mentions {ann}. To remove: {file} no. 2",
+        f"Bounces and replies: only for good.com, in acme. To remove: {ended} @acme",
+        f"Out-of-office replies: only for Q3 founders. To remove: {file} no. 1",
+        "Interested replies and paused domains: in acme. To remove: the setting alert_channel of the workspace",
+        f"Bounces and replies: only for good.com, in globex. To remove: {ended} @globex",
+        f"Interested replies and bounces: in globex, condensed, mentions {ann}. To remove: {file} no. 2",
     )
 
 
@@ -97,7 +97,9 @@ async def test_quiet_hours_mentions_and_the_fallback_are_shown(context: CommandC
     assert "Quiet hours 20:00 to 08:00 Europe/Berlin" in found
     assert "mention S0SALESAES" in found
     assert "This is the fallback channel" in found
-    assert "interested, paused-domains: in globex, full. To remove: the setting [routes] fallback" in found
+    assert (
+        "Interested replies and paused domains: in globex. To remove: the setting [routes] fallback" in found
+    )
 
 
 async def test_what_the_settings_say_is_not_ended_by_a_command_that_says_where_it_is(

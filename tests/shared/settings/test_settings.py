@@ -36,6 +36,8 @@ def test_every_missing_setting_is_named_at_once() -> None:
         "SLACK_SIGNING_SECRET",
     }
     assert all(fault.name in str(error) and fault.fix in str(error) for fault in error.problems)
+    assert "`outreach demo`" in str(error)
+    assert "`outreach demo`" not in str(refusal({"OUTREACH_PORT": "many"}))
 
 
 def test_missing_and_invalid_settings_are_reported_together() -> None:
