@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
@@ -18,6 +18,13 @@ NONSENSE: dict[str, tuple[str, bytes]] = {
     "empty": ("application/json", b""),
 }
 _CODES = {400: "bad_request", 401: "unauthorized", 404: "not_found", 429: "rate_limited"}
+
+
+Header = Annotated[str, Field(max_length=64, pattern="^[ -~]*$")]
+Seconds = (
+    Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
+    | Annotated[float, Field(strict=True, ge=0.0, le=1_000_000.0)]
+)
 
 
 class Fault(BaseModel):
@@ -35,7 +42,9 @@ class Fault(BaseModel):
     status: int | None = Field(
         default=None, ge=400, le=599, description="Answer with this status and an error body."
     )
-    retry_after: str | None = Field(default=None, max_length=64, description="A `Retry-After` header for it.")
+    retry_after: Seconds | Header | None = Field(
+        default=None, description="A `Retry-After` header for it: seconds, or any text."
+    )
     body: Literal["garbage", "html", "half", "empty"] | None = Field(
         default=None, description="Answer with an invalid body."
     )
@@ -90,7 +99,7 @@ async def respond_with_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: 
 
 
 def _answer(fault: Fault) -> Response:
-    headers = {} if fault.retry_after is None else {"Retry-After": fault.retry_after}
+    headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
     status = fault.status or 200
     if fault.body is not None:
         media_type, content = NONSENSE[fault.body]

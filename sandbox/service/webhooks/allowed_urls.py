@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from sandbox.service.base.errors import BadRequest
 
 _URL_LENGTH = 2_048
-_HOST = re.compile(r"[0-9A-Za-z._:-]+")
-"""A name, or an address without brackets."""
+_LABEL = r"[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?"
+_HOST_NAME = re.compile(rf"(?=.{{1,253}}\.?$)({_LABEL}\.)*{_LABEL}\.?", re.ASCII)
+"""The name of a host, with or without the dot at its end (https://www.rfc-editor.org/rfc/rfc1123#section-2)."""
 
 
 def check_url(url: str) -> str:
@@ -25,13 +26,14 @@ def check_url(url: str) -> str:
         raise BadRequest("The url can't be read.", field="url") from None
     if (
         len(url) > _URL_LENGTH
-        or not _HOST.fullmatch(host)
+        or not (_HOST_NAME.fullmatch(host) or _address(host))
         or port == 0
         or not url.isascii()
         or not url.isprintable()
         or " " in url
     ):
-        raise BadRequest("The url must be a plain ASCII address with a host.", field="url")
+        problem = "The url must be a plain ASCII address with the name or IP address of a host."
+        raise BadRequest(problem, field="url")
     if parts.username is not None or parts.password is not None:
         raise BadRequest("The url must not contain a user or password.", field="url")
     if parts.scheme == "http" and is_loopback(host):
@@ -66,6 +68,8 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         address = ipaddress.ip_address(host)
     except ValueError:
         return None
+    if getattr(address, "scope_id", None):
+        return None  # a zone names an interface of the sender's machine
     mapped = getattr(address, "ipv4_mapped", None)
     return mapped or address
 

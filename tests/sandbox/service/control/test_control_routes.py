@@ -93,6 +93,22 @@ async def test_a_fault_befalls_its_endpoint_so_many_times(
 
 
 @pytest.mark.parametrize(
+    ("given", "header"), [(2, "2"), (0.5, "0.5"), ("soon", "soon"), ("Wed, 21 Oct 2026 07:28:00 GMT",) * 2]
+)
+async def test_retry_after_is_seconds_or_any_text(
+    api: httpx.AsyncClient, control: httpx.AsyncClient, given: float | str, header: str
+) -> None:
+    await _fault(control, endpoint="GET /leads", status=429, retry_after=given)
+    assert (await control.get("/faults")).json()["data"][0]["retry_after"] == given
+    assert (await api.get("/leads")).headers["Retry-After"] == header
+
+
+@pytest.mark.parametrize("given", ["é", "\r\nX-Evil: 1", -1, True, [2]])
+async def test_what_no_header_can_hold_is_no_retry_after(control: httpx.AsyncClient, given: object) -> None:
+    assert (await control.post("/faults", json={"status": 429, "retry_after": given})).status_code == 422
+
+
+@pytest.mark.parametrize(
     ("body", "media_type"), [("html", "text/html"), ("half", "application/json"), ("empty", "")]
 )
 async def test_nonsense_can_be_answered(
