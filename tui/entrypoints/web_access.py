@@ -41,7 +41,7 @@ UNKNOWN = (
     "Open the newest link that `outreach dashboard --web` printed, or paste it here. It opens one browser."
 )
 USED = "This link has been used, or is of an earlier start. Use the newest one."
-ODD_NAME = "The proxy names a person in a form that is not supported: up to 64 letters, digits and . _ @ + -"
+ODD_NAME = "The proxy must name one person, by up to 64 letters, digits and . _ @ + -"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +215,12 @@ class Access:
     def _identify(self, request: web.Request) -> None:
         """Raises the answer to those who may not see what they ask for, and to those who come with a link."""
         is_trusted = self._options.trusts(request.remote)
-        if is_trusted and (name := request.headers.get(USER, "").strip()):
-            if not NAME.fullmatch(name):
+        names = [one.strip() for one in request.headers.getall(USER, ())]
+        if is_trusted and any(names):
+            # Two: a proxy that adds its name to one that came from outside.
+            if len(names) > 1 or not NAME.fullmatch(names[0]):
                 raise web.HTTPForbidden(text=ODD_NAME)
-            request[PERSON] = self._options.of_proxy(name)
+            request[PERSON] = self._options.of_proxy(names[0])
             request[SESSION] = None
             return
         session = self._sessions.find(request.cookies.get(self._cookie, ""))

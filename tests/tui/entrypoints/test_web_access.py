@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from multidict import CIMultiDict
 
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, Typed, columns, number
@@ -89,6 +90,9 @@ async def test_a_trusted_proxy_names_the_person_whose_role_the_settings_tell(tmp
         assert await get(http, address, **{"X-Forwarded-User": "guest"}) == (200, "guest viewer")
         for odd in ("ann; rm -rf", "ann ben", "--operator", "é", "x" * 65):
             assert (await get(http, address, **{"X-Forwarded-User": odd}))[0] == 403, odd
+        both = CIMultiDict([("X-Forwarded-User", "ann"), ("X-Forwarded-User", "guest")])
+        async with http.get(address, headers=both) as answer:
+            assert answer.status == 403, "the first may come from outside"
         assert (await get(http, f"{address}/ws"))[0] == 403, "a proxy that names nobody opens nothing"
 
 
