@@ -175,7 +175,7 @@ class Navigation:
 
     async def _read_dns(self, screen: DetailScreen, ref: PageRef, feed: Feed) -> None:
         facts, advice = await feed.domain_dns(ref.key)
-        screen.show_more(ref, facts, text=advice)
+        screen.show_more(ref, facts, text=tuple(f"Next: {one}" for one in advice))
 
     async def _read_reply(self, screen: DetailScreen, ref: PageRef, lead: LeadLine, feed: Feed) -> None:
         reply = await feed.last_reply(lead.lead.email or "")

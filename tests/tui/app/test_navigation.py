@@ -72,7 +72,7 @@ async def test_the_page_of_a_domain_tells_its_dns_and_what_to_do(clock: Clock) -
         card = app.screen.summary_card
         assert card
         assert broken in card.facts
-        assert card.text[-1].startswith("Merge them into one")
+        assert card.text[-1] == "Next: Merge them into one TXT record at useacme.example."
 
 
 async def test_a_change_leads_to_what_has_changed(clock: Clock) -> None:
