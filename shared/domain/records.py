@@ -108,6 +108,18 @@ class Incident:
     resumes_at: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemStart:
+    """When something began to be wrong, and when it became of its present kind, in Unix seconds."""
+
+    key: str
+    kind: str
+    since: float
+    kind_since: float
+    is_older: bool = False
+    """It held already at the first look: it began at `since` or before."""
+
+
 class GuardRecords(Protocol):
     """The durable side of guardrails. Raises `RecordsUnavailable` when the database does not answer."""
 

@@ -7,7 +7,7 @@ check both. Alarms are about domains, fired guardrails, and a service that can't
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE, which_failed
 from shared.domain.health import DEFAULT, KINDS, WORST_FIRST, DomainHealth, Thresholds, count_by_kind, roll_up
-from shared.domain.records import Incident
+from shared.domain.records import Incident, ProblemStart
 from shared.domain.snapshot import SOURCES, Reading, Snapshot
 from shared.domain.wall_clock import moment
 from shared.text.formats import show_number
@@ -149,6 +149,8 @@ def _rank(domain: DomainHealth) -> tuple[bool, int, float, str]:
 
 
 SERVICE = "service"
+OF_DOMAINS = "domain "
+"""How the keys of conditions of domains begin."""
 DOMAIN_KINDS = ("bad", "resting", "paused")
 """The least bad first."""
 GUARDRAIL = "guardrail"
@@ -166,6 +168,11 @@ class Condition:
     extent: int = 0
     """Inboxes that it concerns."""
     since: datetime | None = None
+    """When it became so."""
+    began: datetime | None = None
+    """When anything began to be wrong here, where the history remembers it."""
+    is_older: bool = False
+    """It began then or before."""
     tone: Tone = Tone.BAD
     rule: str = ""
     """The guardrail that has fired."""
@@ -174,7 +181,7 @@ class Condition:
     def key(self) -> str:
         if self.rule:
             return f"guardrail {self.rule} {self.where}"
-        return f"domain {self.where}" if self.is_of_domain else SERVICE
+        return f"{OF_DOMAINS}{self.where}" if self.is_of_domain else SERVICE
 
     @property
     def is_of_domain(self) -> bool:
@@ -189,7 +196,23 @@ def conditions_of(snapshot: Snapshot, verdict: WorkspaceVerdict) -> tuple[Condit
     """Everything that is wrong: the service, the domains that can't send, the bad ones, then guardrails."""
     domains = [found for domain in verdict.domains if (found := _of_domain(domain))]
     domains.sort(key=lambda one: (-DOMAIN_KINDS.index(one.kind), -one.extent, one.where))
-    return (*_of_service(snapshot), *domains, *map(_of_guardrail, snapshot.firings))
+    conditions = (*_of_service(snapshot), *domains, *map(_of_guardrail, snapshot.firings))
+    return dated(conditions, snapshot.problems)
+
+
+def dated(conditions: Iterable[Condition], starts: Iterable[ProblemStart]) -> tuple[Condition, ...]:
+    """The conditions with their starts; what is not remembered stays as it is."""
+    known = {(one.key, one.kind): one for one in starts}
+
+    def start(one: Condition) -> Condition:
+        found = known.get((one.key, one.kind))
+        if found is None:
+            return one
+        began = moment(found.since)
+        since = moment(found.kind_since) if one.is_of_domain else began
+        return replace(one, since=since, began=began, is_older=found.is_older)
+
+    return tuple(map(start, conditions))
 
 
 def _of_domain(domain: DomainHealth) -> Condition | None:

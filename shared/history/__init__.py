@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from typing import Self, TypeVar, Unpack
@@ -15,8 +15,9 @@ from sqlalchemy.engine import URL
 
 from shared.api.models import StatsRow
 from shared.domain.health import DEFAULT, Thresholds
+from shared.domain.records import ProblemStart
 from shared.domain.snapshot import Snapshot
-from shared.history import days, reader, writer
+from shared.history import days, problems, reader, writer
 from shared.history.engine import Act, HistoryUnavailable, Store
 from shared.history.reader import About, Sample, SeriesQuery, Transition, Which
 from shared.history.retention import Retention
@@ -125,6 +126,19 @@ class History:
     async def keep_days(self, workspace: str, counts: Mapping[date, Sequence[StatsRow]]) -> None:
         """Keep the counts of days, each by sequence."""
         await self._write(lambda c: days.keep_days(c, workspace, counts))
+
+    async def problems(self, workspace: str) -> tuple[ProblemStart, ...]:
+        """What was wrong at the last look of any process, and since when."""
+        return await self._read(lambda c: problems.problems_of(c, workspace))
+
+    async def follow_problems(
+        self, workspace: str, present: Collection[ProblemStart], *, spared: str = "", now: datetime
+    ) -> tuple[ProblemStart, ...]:
+        """Remember what is wrong now, each with the start that any process saw first; nothing is learned of `spared` keys."""
+        at = now.timestamp()
+        return await self._write(
+            lambda c: problems.follow_problems(c, workspace, present, spared=spared, now=at)
+        )
 
     def mark_written(self, snapshot: Snapshot) -> None:
         self._writer.mark_written(snapshot)

@@ -104,6 +104,18 @@ covered = sa.Table(
     sa.Column("end", sa.BigInteger, nullable=False),
     comment="The times in which values were read; a value holds until the next only within these.",
 )
+problems = sa.Table(
+    "history_problems",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("since", sa.Float, nullable=False),
+    sa.Column("kind_since", sa.Float, nullable=False),
+    sa.Column("is_older", sa.Boolean, nullable=False),
+    sa.Column("gone_at", sa.Float),
+    comment="Since when what is wrong has been so: the first process that saw it tells all others.",
+)
 
 
 class HistoryUnavailable(Exception):

@@ -192,7 +192,7 @@ class Presenter:
             return None
         state, alarm = unseen[0]
         notice = alarm.notice(self._ui.now(), workspace=self._prefix(state))
-        return notice._replace(others=len(unseen) - 1)
+        return notice._replace(others=sum(other.is_on for _, other in unseen[1:]))
 
     def _unseen(self) -> list[tuple[WorkspaceState, Alarm]]:
         """Unacknowledged alarms: active before recovered, newest first."""

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from sqlalchemy.engine import URL
 
 from shared.domain import evidence
 from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot, to_json
-from shared.history import History
+from shared.history import History, HistoryUnavailable
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
@@ -57,6 +58,7 @@ async def print_once(
     async with open_client(settings, place) as client:
         snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
     now = datetime.now(UTC)
+    snapshot = await _with_starts(settings, place, snapshot)
     board = compose(snapshot, intervals=intervals(settings.poll_seconds), thresholds=place.thresholds)
     if svg:
         tick = Tick(snapshot=snapshot, board=board, changes=(), beats=1)
@@ -98,6 +100,17 @@ def _has_history(database: URL) -> bool:
     return database.get_backend_name() != "sqlite" or Path(database.database or "").is_file()
 
 
+async def _with_starts(settings: Settings, place: Workspace, snapshot: Snapshot) -> Snapshot:
+    """The snapshot with since when what is wrong has been so, as far as earlier runs remember."""
+    if not _has_history(settings.history_database):
+        return snapshot
+    async with History(settings.history_database, thresholds=place.thresholds) as store:
+        try:
+            return replace(snapshot, problems=await store.problems(place.name))
+        except HistoryUnavailable:
+            return snapshot
+
+
 async def _began(
     settings: Settings, place: Workspace, board: Board, *, now: datetime
 ) -> Mapping[str, datetime]:
@@ -107,7 +120,7 @@ async def _began(
         async with History(settings.history_database, thresholds=place.thresholds) as store:
             changes = (await HistoryAccess(store, workspace=place.name).recall(now=now)).changes
     alarms = update((), board.conditions, now=now, first_look=True, changes=changes).alarms
-    return {one.key: one.since for one in alarms if not one.since_or_earlier}
+    return {one.key: one.text_since for one in alarms if not one.since_or_earlier}
 
 
 def as_data(snapshot: Snapshot, board: Board, *, began: Mapping[str, datetime]) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from shared.api.models import Inbox, StatsRow
 from shared.domain import forecast
 from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
+from shared.domain.records import ProblemStart
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
 from tui.model.changes import becomes_by, together, tone_of_change
@@ -90,6 +91,13 @@ class HistoryAccess:
     async def keep(self, snapshot: Snapshot, *, now: datetime) -> tuple[ChangeLine, ...]:
         """Store a snapshot; what it changed, in words."""
         return tuple(map(change_line, await self._or(self._history.add(snapshot, now=now), ())))
+
+    async def follow_problems(
+        self, present: Sequence[ProblemStart], *, spared: str, now: datetime
+    ) -> tuple[ProblemStart, ...] | None:
+        """Since when all processes know what is wrong now; None where the history is unavailable."""
+        following = self._history.follow_problems(self._workspace, present, spared=spared, now=now)
+        return await self._or(following, None)
 
     async def trends(self, *, now: datetime) -> Trends:
         return await self._or(self._trends(now), {})

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.records import Incident, InterestedReply
+from shared.domain.records import Incident, InterestedReply, ProblemStart
 from shared.domain.snapshot import (
     SOURCES,
     DailyCounts,
@@ -31,9 +31,11 @@ from shared.domain.snapshot import (
     Source,
     read_source,
 )
+from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
 from tui.feed.history_access import HistoryAccess, RecalledState
 from tui.model import changes
-from tui.model.board import Board, compose
+from tui.model.alarms import start_of
+from tui.model.board import Board, compose, with_starts
 from tui.model.lines import ChangeLine
 
 if TYPE_CHECKING:
@@ -186,10 +188,17 @@ class Poller:
         """What was read, or failed to be, since the start; a snapshot without it is half of another time."""
         self._saver: asyncio.Task[None] | None = None
         self._beats = 0
+        self._held: tuple[frozenset[tuple[str, str]], bool] | None = None
+        """What was wrong when the history was last asked since when."""
+        self._has_looked = False
+        """Whether the domains were seen before: only then is what is wrong now known to be new."""
+        self._problems: tuple[ProblemStart, ...] = ()
+        self._recalled: tuple[ChangeLine, ...] = ()
 
     def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
         """Start with the stored history, then read; `deliver` is called in the event loop."""
         past = past or RecalledState()
+        self._recalled = past.changes
         if past.snapshot:
             self.snapshot = past.snapshot
             self._changed.set()
@@ -313,10 +322,39 @@ class Poller:
                 except Exception:
                     logger.exception("a response couldn't be displayed")  # the screen stays, and ages
                     continue
+                tick = await self._dated(tick)
                 self._alarmed = tick.board.verdict.tone is Tone.BAD and tick.board.trouble is None
                 deliver(tick)
                 if self._history and tick.beats and self._tried.issuperset(SOURCES):
                     await self._keep(tick.snapshot, self._history, composer)
+
+    async def _dated(self, tick: Tick) -> Tick:
+        """The tick with since when what is wrong has been so, as the history tells every process."""
+        inboxes, board = tick.snapshot.inboxes, tick.board
+        is_stored = tick.beats == 0 and not inboxes.failed_since
+        if self._history is None or is_stored:
+            return tick
+        is_read = inboxes.value is not None and not inboxes.failed_since
+        known = [one for one in board.conditions if one.is_of_domain or one.key == SERVICE]
+        held = (frozenset((one.key, one.kind) for one in known), is_read)
+        if held != self._held:
+            now = self._now()
+            present = [
+                start_of(one, now=now, first_look=not self._has_looked, changes=self._recalled)
+                for one in known
+            ]
+            spared = "" if is_read else OF_DOMAINS
+            following = self._history.follow_problems(present, spared=spared, now=now)
+            with contextlib.suppress(TimeoutError):
+                found = await asyncio.wait_for(following, SAVE_WAIT)
+                if found is not None:
+                    self._held, self._problems = held, found
+                    self._has_looked = self._has_looked or is_read
+        return replace(
+            tick,
+            snapshot=replace(tick.snapshot, problems=self._problems),
+            board=with_starts(board, self._problems),
+        )
 
     async def _keep(self, snapshot: Snapshot, history: HistoryAccess, composer: BoardComposer) -> None:
         """The next board waits for the history, but not for long: where that hangs, the screen goes on without it."""

@@ -21,7 +21,7 @@ from shared.domain.reply_queue import ReplyQueue
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
-from tui.model.alarms import Alarm, acknowledge, from_plain, update
+from tui.model.alarms import Alarm, acknowledge, acknowledge_all, from_plain, update
 from tui.model.board import Board
 from tui.model.lines import ChangeLine
 from tui.theme.marks import Mark
@@ -116,6 +116,13 @@ class WorkspaceState:
 
     def acknowledge(self, key: str, *, now: datetime) -> None:
         self.alarms = acknowledge(self.alarms, key, now=now)
+
+    def acknowledge_all(self, *, now: datetime) -> None:
+        self.alarms = acknowledge_all(self.alarms, now=now)
+
+    def clear_recovered(self) -> None:
+        """Forget alarms that are over, acknowledged or not."""
+        self.alarms = tuple(alarm for alarm in self.alarms if alarm.is_on)
 
     @property
     def history(self) -> HistoryAccess | None:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from shared.domain.card import Tone
+from shared.domain.records import ProblemStart
 from shared.domain.workspace_verdict import DOMAIN_KINDS, GUARDRAIL, Condition
 from shared.text.sanitize import visible
 from tui.model.changes import stops_sending
@@ -48,6 +49,10 @@ class Alarm:
     acknowledged_at: datetime | None = None
     seen_extent: int = 0
     """The most inboxes that it has concerned so far."""
+    worst: str = ""
+    """What it was at its worst; empty: what it is."""
+    worst_kind: str = ""
+    worst_extent: int = 0
 
     @property
     def is_on(self) -> bool:
@@ -60,6 +65,12 @@ class Alarm:
     @property
     def tone(self) -> Tone:
         return Tone.BAD if self.is_on else Tone.INFO
+
+    @property
+    def place(self) -> tuple[bool, bool, int, float, str]:
+        """Its place in a list, which acknowledging doesn't change."""
+        _, is_gone, is_other, bad, newest = self.rank
+        return is_gone, is_other, bad, newest, self.key
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int, float]:
@@ -89,6 +100,9 @@ class Alarm:
         text = f"{what} since {self.since_words(now)}{gone}"
         if self.recovered_at:
             recovered = formatting.moment(self.recovered_at, now=now)
+            what = " ".join(
+                filter(None, (workspace and f"{workspace}:", self.where, self.worst or self.text))
+            )
             text = f"Recovered at {recovered}, started {self.since_words(now)}: {what}"
         return AlarmNotice(visible(text), is_on=self.is_on, is_service=is_of_service(self.kind))
 
@@ -175,31 +189,53 @@ def acknowledge(alarms: Sequence[Alarm], key: str, *, now: datetime) -> tuple[Al
 
 def _followed(before: Alarm | None, condition: Condition, *, now: datetime) -> Alarm:
     """The alarm with what is so now; not acknowledged any more where that is worse, or of another kind."""
-    since = condition.since or now
     if before is None or not before.is_on:
+        began = condition.began or condition.since or now
         return Alarm(
             key=condition.key,
             kind=condition.kind,
+            kind_since=condition.since if condition.since != began else None,
             where=condition.where,
             text=condition.text,
             extent=condition.extent,
-            since=since,
+            since=began,
+            since_or_earlier=condition.is_older,
             seen_extent=condition.extent,
+            worst=condition.text,
+            worst_kind=condition.kind,
+            worst_extent=condition.extent,
         )
+    before = _remembered(before, condition)
     if before.absent_since is None and (before.kind, before.text, before.extent) == _said(condition):
         return before
     is_other = condition.kind != before.kind and condition.is_of_domain
+    if _gravity(condition.kind, condition.extent) > _gravity(before.worst_kind, before.worst_extent):
+        before = replace(
+            before, worst=condition.text, worst_kind=condition.kind, worst_extent=condition.extent
+        )
     is_more = _is_worse(before.kind, condition.kind) or condition.extent > before.seen_extent
     return replace(
         before,
         kind=condition.kind,
-        kind_since=now if is_other else before.kind_since,
+        kind_since=(condition.since or now) if is_other else before.kind_since,
         text=condition.text,
         extent=condition.extent,
         seen_extent=max(before.seen_extent, condition.extent),
         absent_since=None,
         acknowledged_at=None if is_more else before.acknowledged_at,
     )
+
+
+def _remembered(before: Alarm, condition: Condition) -> Alarm:
+    """With the start that the history remembers, which another process may have seen first."""
+    if condition.began is None or (condition.kind == before.kind and condition.began == before.since):
+        return before
+    since = condition.since if condition.since != condition.began else None
+    return replace(before, since=condition.began, kind_since=since, since_or_earlier=condition.is_older)
+
+
+def _gravity(kind: str, extent: int) -> tuple[int, int]:
+    return (DOMAIN_KINDS.index(kind) if kind in DOMAIN_KINDS else -1, extent)
 
 
 def _said(condition: Condition) -> tuple[str, str, int]:
@@ -216,13 +252,32 @@ def _begun(
     alarm: Alarm, condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[ChangeLine]
 ) -> Alarm:
     """With the time at which it began, where that is known."""
-    if not first_look or condition.since:
+    if not first_look or condition.since or condition.began:
         return alarm
     rested = [line.at for line in changes if stops_sending(line) and _is_at(line, alarm.where)]
     known = max((at for at in rested if at <= now), default=None)
     if known and alarm.kind != "bad":
         return replace(alarm, since=known)
     return replace(alarm, since_or_earlier=True)
+
+
+def start_of(
+    condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[ChangeLine]
+) -> ProblemStart:
+    """Since when a condition has held, as far as one process can tell."""
+    (alarm,) = update((), (condition,), now=now, first_look=first_look, changes=changes).alarms
+    since = alarm.since.timestamp()
+    return ProblemStart(
+        key=condition.key,
+        kind=condition.kind,
+        since=since,
+        kind_since=since,
+        is_older=alarm.since_or_earlier,
+    )
+
+
+def acknowledge_all(alarms: Sequence[Alarm], *, now: datetime) -> tuple[Alarm, ...]:
+    return tuple(replace(one, acknowledged_at=now) if one.is_new else one for one in alarms)
 
 
 def _is_at(line: ChangeLine, domain: str) -> bool:

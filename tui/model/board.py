@@ -15,12 +15,16 @@ from shared.api.models import Inbox, StatsRow
 from shared.domain import evidence, health, totals
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE
+from shared.domain.records import ProblemStart
 from shared.domain.snapshot import SOURCES, Snapshot
+from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import (
+    SERVICE,
     Condition,
     InboxCounts,
     WorkspaceVerdict,
     conditions_of,
+    dated,
     judge_reading,
 )
 from tui.model.lines import DomainLine, Freshness, InboxLine, LeadLine, SequenceLine, Stamp, StatsLine
@@ -194,7 +198,7 @@ def compose(
         },
         interested=_interested_lines(snapshot),
         stamps=stamps,
-        trouble=_trouble(stamps),
+        trouble=_trouble(stamps, starts=snapshot.problems),
         budget=snapshot.budget,
         thresholds=thresholds,
         snapshot=snapshot,
@@ -332,7 +336,17 @@ def _stamps(snapshot: Snapshot, *, intervals: Mapping[str, float]) -> dict[str, 
     return {name: Stamp.of(reading, interval=intervals.get(name, longest)) for name, reading in names.items()}
 
 
-def _trouble(stamps: Mapping[str, Stamp]) -> Trouble | None:
+def with_starts(board: Board, starts: Sequence[ProblemStart]) -> Board:
+    """The board with since when what is wrong has been so."""
+    return replace(
+        board,
+        conditions=dated(board.conditions, starts),
+        trouble=_trouble(board.stamps, starts=starts),
+        snapshot=board.snapshot and replace(board.snapshot, problems=tuple(starts)),
+    )
+
+
+def _trouble(stamps: Mapping[str, Stamp], *, starts: Sequence[ProblemStart] = ()) -> Trouble | None:
     failing = {name: stamp for name, stamp in stamps.items() if stamp.failed_since}
     if not failing:
         return None
@@ -340,8 +354,9 @@ def _trouble(stamps: Mapping[str, Stamp]) -> Trouble | None:
     latest = max(failing.values(), key=lambda stamp: stamp.failed_at or since)
     read = [stamp.read_at for stamp in failing.values() if stamp.read_at]
     answered = any(s.read_at and s.read_at > since and not s.failed_since for s in stamps.values())
+    began = next((moment(one.since) for one in starts if one.key == SERVICE), since)
     return Trouble(
-        since=since,
+        since=min(began, since),
         cause=latest.cause or UNREACHABLE,
         reason=latest.error or "no answer",
         sources=tuple(failing),

@@ -176,10 +176,12 @@ ALARMS = (
     Key(id="incident", keys="i", action="incident", word="incident",
         summary="Every domain over time, from before the alarm began", foot=4),
     Key(id="acknowledge", keys="a", action="acknowledge", word="acknowledge", summary="Acknowledge the selected alarm", foot=4),
+    Key(id="acknowledge-all", keys="A", action="acknowledge_all", word="acknowledge all", summary="Acknowledge all alarms", foot=5),
+    Key(id="clear", keys="c", action="clear", word="clear recovered", summary="Remove the alarms that have recovered", foot=6),
     Key(id="guardrails", keys="G", action="step('guardrails')", word="guardrails", summary="The guardrails, of an alarm of one"),
     Key(id="refresh", keys="r", action="step('refresh')", word="refresh", summary="Read everything again, of an alarm of the service"),
-    Key(id="back", keys="escape,A", action="dismiss", word="back", summary="Back to the board", foot=5),
-    Key(id="help", keys="f1,question_mark", action="app.help_of('alarms')", word="help", summary="Help for this page", foot=6),
+    Key(id="back", keys="escape", action="dismiss", word="back", summary="Back to the board", foot=7),
+    Key(id="help", keys="f1,question_mark", action="app.help_of('alarms')", word="help", summary="Help for this page", foot=8),
 )  # fmt: skip
 GUARDRAILS = (
     Key(id="test", keys="enter", action="", word="test on the last 30 days", summary="Test the selected rule on the last 30 days",

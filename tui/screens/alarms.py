@@ -68,7 +68,9 @@ def _state(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 def _what(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
-    return ((visible(line.alarm.text), Ink.STRONG if line.alarm.is_on else Ink.MUTED),)
+    if line.alarm.is_on:
+        return ((visible(line.alarm.text), Ink.STRONG),)
+    return ((visible(line.alarm.worst or line.alarm.text), Ink.MUTED),)
 
 
 def _where(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
@@ -108,7 +110,7 @@ AGAIN = 2.0
 
 
 class AlarmsScreen(HeadedScreen[None]):
-    """Every alarm of the last day; unacknowledged ones first."""
+    """Every alarm of the last day; active ones first. What is acknowledged keeps its place."""
 
     is_always_live: ClassVar[bool] = True
     path = ("Alarms",)
@@ -177,10 +179,12 @@ class AlarmsScreen(HeadedScreen[None]):
     def _list(self, states: Sequence[WorkspaceState], *, now: datetime) -> None:
         self._states = states
         lines = [AlarmLine(state=state, alarm=alarm, now=now) for state in states for alarm in state.alarms]
-        lines.sort(key=lambda line: line.alarm.rank)
+        lines.sort(key=lambda line: line.alarm.place)
+        active = sum(line.alarm.is_on for line in lines)
+        recovered = f"{len(lines) - active} recovered" if active < len(lines) else ""
         stamps = [state.board.stamps["inboxes"] if state.board else UNREAD for state in states]
         unread = next((stamp for stamp in stamps if stamp.read_at is None), None)
-        self.panel.show(lines, stamp=unread, now=now)
+        self.panel.show(lines, stamp=unread, now=now, aside=recovered, count=active)
         self._show_remedy()
 
     @property
@@ -237,6 +241,16 @@ class AlarmsScreen(HeadedScreen[None]):
         elif line.state.feed:
             line.state.feed.read_now()
             self.app.notify("Everything is read again now.", timeout=3)
+
+    def action_acknowledge_all(self) -> None:
+        for state in self._states:
+            state.acknowledge_all(now=self._now())
+        self._list(self._states, now=self._now())
+
+    def action_clear(self) -> None:
+        for state in self._states:
+            state.clear_recovered()
+        self._list(self._states, now=self._now())
 
     def action_acknowledge(self) -> None:
         line = self.panel.grid.line

@@ -20,7 +20,7 @@ from shared.text.sanitize import visible
 from tui.model.board import Board
 from tui.model.columns import LISTS, STATS_BY, Column, line_pieces, place, side_by_side
 from tui.model.lines import Freshness, Line, Stamp
-from tui.theme import drawing
+from tui.theme import drawing, formatting
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Palette, Piece
 from tui.widgets.status_lines import spread
 
@@ -40,7 +40,9 @@ def lines(board: Board, *, width: int, now: datetime, glyphs: Glyphs) -> Iterato
         yield drawing.fit([(f"  {visible(head.detail)}", Ink.MUTED)], width, more=glyphs.more)
     yield spread(board.counts, glyphs=glyphs, room=width)
     for condition in board.conditions:
-        pieces: list[Piece] = [(f"  {glyphs.bad} ", Ink.BAD), (visible(condition.summary), Ink.TEXT)]
+        older = "before " if condition.is_older and condition.since == condition.began else ""
+        since = f" since {older}{formatting.moment(condition.since, now=now)}" if condition.since else ""
+        pieces: list[Piece] = [(f"  {glyphs.bad} ", Ink.BAD), (visible(condition.summary + since), Ink.TEXT)]
         yield drawing.fit(pieces, width, more=glyphs.more)
     yield []
     yield from _figures(board)

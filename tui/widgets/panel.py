@@ -109,6 +109,7 @@ class Panel(ErrorBoundary, Vertical):
         self._stamp: Stamp | None = None
         self._unstamped = Freshness.NEVER
         self._aside = ""
+        self._counted: int | None = None
         self.grid = LineTable(columns, glyphs=glyphs, empty=empty, id=name)
         self.head = TextLine()
 
@@ -116,9 +117,17 @@ class Panel(ErrorBoundary, Vertical):
         yield self.head
         yield self.grid
 
-    def show(self, lines: Sequence[Line], *, stamp: Stamp | None, now: datetime, aside: str = "") -> None:
-        """Other lines, with their age; `aside` stands beside the title."""
-        self._stamp, self._aside = stamp, aside
+    def show(
+        self,
+        lines: Sequence[Line],
+        *,
+        stamp: Stamp | None,
+        now: datetime,
+        aside: str = "",
+        count: int | None = None,
+    ) -> None:
+        """Other lines, with their age; `aside` stands beside the title, and `count` in place of the number of lines."""
+        self._stamp, self._aside, self._counted = stamp, aside, count
         self._unstamped = Freshness.FRESH
         self.grid.show(lines)
         self.tick(now)
@@ -159,6 +168,8 @@ class Panel(ErrorBoundary, Vertical):
         if freshness is Freshness.NEVER and not shown:
             return ""
         total = self.grid.total
+        if self._counted is not None and len(shown) == total:
+            return f" {self._counted:,}"
         counted = self._stamp.counted(total) if self._stamp else f"{total:,}"
         return f" {counted}" if len(shown) == total else f" {len(shown):,} of {counted}"
 

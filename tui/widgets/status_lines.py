@@ -200,6 +200,8 @@ class Banner(TextLine):
     ) -> None:
         """Show unacknowledged alarms, else the service's trouble, else the dashboard's own problems."""
         self.set_class(trouble is not None or alarm is not None or bool(notices), "-on")
+        is_urgent = trouble is not None or (alarm is not None and alarm.is_on)
+        self.tint("alarm" if is_urgent else "panel" if alarm else "caution")
         if alarm:
             keys = "" if alarm.is_past else "  A: all  a: acknowledge "
             pieces = self._alarm(alarm, trouble, now)
@@ -225,7 +227,7 @@ class Banner(TextLine):
         if first.is_past:
             return [(f" {self._glyphs.bad} THEN  {first.text}{more}", Ink.STRONG)]
         if not first.is_on:
-            return [(f" {self._glyphs.good} {first.text}{more}", Ink.STRONG)]
+            return [(f" {self._glyphs.good} ", Ink.GOOD), (f"{first.text}{more}", Ink.TEXT)]
         if trouble and first.is_service:
             return [
                 (f" {self._glyphs.bad} ALARM", Ink.STRONG),

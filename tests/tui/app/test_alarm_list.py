@@ -44,8 +44,8 @@ async def test_one_alarm_is_acknowledged_in_the_list_and_the_others_stay() -> No
         assert [alarm.where for alarm in listed(app)] == ["acmehq.example", "getacme.example"]
         await pilot.press("a")
         first, second = listed(app)
-        assert (first.where, first.is_new) == ("getacme.example", True)
-        assert second.acknowledged_at == clock()
+        assert (first.where, first.acknowledged_at) == ("acmehq.example", clock()), "it keeps its place"
+        assert (second.where, second.is_new) == ("getacme.example", True)
         await pilot.press("escape")
         app.second_passed()
         assert "getacme.example paused" in app.board_screen.banner.text
@@ -129,3 +129,51 @@ async def test_a_key_that_does_not_apply_says_so() -> None:
         await pilot.press("p")
         assert isinstance(app.screen, AlarmsScreen)
         assert any("doesn't apply" in one.message for one in app._notifications)
+
+
+async def test_only_what_is_on_counts_and_one_key_each_acknowledges_and_clears() -> None:
+    clock = Clock()
+    app = DashboardApp([acme()], now=clock)
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(paused())
+        clock.advance(60)
+        app.post_message(paused("acmehq.example", "getacme.example", "tryacme.example"))
+        for _ in range(2):
+            await pilot.pause()
+            clock.advance(60)
+            app.post_message(paused("getacme.example", "tryacme.example"))
+        await pilot.pause()
+        assert "(and 1 more)" in app.board_screen.banner.text, "two are on, one has recovered"
+        await pilot.press("A", "j")
+        await pilot.pause()
+        assert isinstance(app.screen, AlarmsScreen)
+        panel = app.screen.panel
+        assert "ALARMS 2  1 recovered" in panel.head.text
+        assert [alarm.is_on for alarm in listed(app)] == [True, True, False]
+        before = panel.grid.line
+        await pilot.press("a")
+        assert panel.grid.line
+        assert before
+        assert panel.grid.line.key == before.key == f"acme {listed(app)[1].key}", "the cursor stays"
+        await pilot.press("A")
+        assert not any(alarm.is_new for alarm in listed(app))
+        app.second_passed()
+        assert not app.screen.head.banner.has_class("-on")
+        await pilot.press("c")
+        assert [alarm.is_on for alarm in listed(app)] == [True, True]
+
+
+async def test_what_has_recovered_is_not_in_the_color_of_alarms() -> None:
+    clock = Clock()
+    app = DashboardApp([acme()], now=clock)
+    async with app.run_test(size=(160, 50)) as pilot:
+        app.post_message(paused())
+        for domains in (("acmehq.example",), (), ()):
+            clock.advance(60)
+            app.post_message(paused(*domains))
+            await pilot.pause()
+            if domains:
+                assert app.board_screen.banner._ground == "alarm"
+        app.second_passed()
+        assert "Recovered at 14:34" in app.board_screen.banner.text
+        assert app.board_screen.banner._ground == "panel"

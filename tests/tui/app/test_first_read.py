@@ -37,8 +37,8 @@ def during() -> Snapshot:
 
 
 def text_of(app: DashboardApp) -> str:
-    """What is on the screen in front."""
-    strips = app.screen._compositor.render_strips()
+    """What is on the screen in front, without the keys in its last line."""
+    strips = app.screen._compositor.render_strips()[:-1]
     return "\n".join(strip.text.rstrip() for strip in strips).rstrip()
 
 

@@ -186,3 +186,20 @@ def test_the_board_knows_every_condition_of_its_moment() -> None:
     assert [(one.kind, one.where, one.extent) for one in board.conditions] == [
         ("paused", "acmehq.example", 6)
     ]
+
+
+def test_a_recovery_names_what_it_was_at_its_worst() -> None:
+    stages = [
+        Condition(kind="bad", where="useacme.example", text="1 inbox bad", extent=1),
+        Condition(kind="paused", where="useacme.example", text="paused, 7 inboxes not sending", extent=7),
+        Condition(kind="resting", where="useacme.example", text="2 inboxes resting", extent=2),
+    ]
+    alarms: tuple[Alarm, ...] = ()
+    for number, one in enumerate(stages):
+        alarms = update(alarms, (one,), now=NOW + timedelta(minutes=number)).alarms
+    for minute in (10, 11):
+        alarms = update(alarms, (), now=NOW + timedelta(minutes=minute)).alarms
+    (alarm,) = alarms
+    assert not alarm.is_on
+    assert alarm.notice(NOW).text.endswith("useacme.example paused, 7 inboxes not sending")
+    assert from_plain(to_plain(alarm)) == alarm

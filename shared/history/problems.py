@@ -1,0 +1,63 @@
+"""Since when what is wrong has been so, the same for every process and after any restart.
+
+Synchronous and within the caller's transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, replace
+
+import sqlalchemy as sa
+
+from shared.domain.records import ProblemStart
+from shared.history.engine import problems
+
+SETTLES = 30.0
+"""Seconds within which what comes back was never gone."""
+_c = problems.c
+
+
+def problems_of(connection: sa.Connection, workspace: str) -> tuple[ProblemStart, ...]:
+    """What held at the last look of any process."""
+    found = connection.execute(sa.select(problems).where(_c.workspace == workspace, _c.gone_at.is_(None)))
+    return tuple(map(_start, found))
+
+
+def follow_problems(
+    connection: sa.Connection,
+    workspace: str,
+    present: Collection[ProblemStart],
+    *,
+    spared: str = "",
+    now: float,
+) -> tuple[ProblemStart, ...]:
+    """What is wrong now, with the start that was seen first; the others are gone, but for keys that begin with `spared`."""
+    kept = {row.key: row for row in connection.execute(sa.select(problems).where(_c.workspace == workspace))}
+    found = []
+    for one in present:
+        row = kept.pop(one.key, None)
+        is_over = row is not None and row.gone_at is not None and now - row.gone_at > SETTLES
+        start = one if row is None or is_over else _continued(_start(row), one, now=now)
+        found.append(start)
+        if row is not None and start == _start(row) and row.gone_at is None:
+            continue
+        connection.execute(sa.delete(problems).where(_c.workspace == workspace, _c.key == one.key))
+        connection.execute(sa.insert(problems), {"workspace": workspace, **asdict(start)})
+    for key, row in kept.items():
+        if row.gone_at is None and not (spared and key.startswith(spared)):
+            which = (_c.workspace == workspace) & (_c.key == key)
+            connection.execute(sa.update(problems).where(which).values(gone_at=now))
+    return tuple(found)
+
+
+def _start(row: sa.Row[tuple[object, ...]]) -> ProblemStart:
+    return ProblemStart(
+        key=row.key, kind=row.kind, since=row.since, kind_since=row.kind_since, is_older=row.is_older
+    )
+
+
+def _continued(before: ProblemStart, one: ProblemStart, *, now: float) -> ProblemStart:
+    if before.kind == one.kind:
+        return before
+    return replace(before, kind=one.kind, kind_since=now)

@@ -1,0 +1,136 @@
+"""Since when something is wrong: the same in every process and face, and after any restart."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from shared.api.models import Inbox
+from shared.domain.snapshot import from_json, to_json
+from shared.domain.workspace_verdict import SERVICE
+from shared.history import History
+from shared.storage.database import parse_url
+from tests.tui.accounts import NOW, Clock, board_of
+from tests.tui.feed.test_poller import Service, Watcher, polled
+from tui.entrypoints.once import as_data
+from tui.feed.history_access import HistoryAccess
+from tui.feed.poller import Tick
+from tui.feed.workspace_state import WorkspaceState
+from tui.model.alarms import trouble_since
+from tui.screens import text_report
+from tui.theme.palette import UNICODE
+
+DOMAIN = "useacme.example"
+
+
+class PausingService(Service):
+    """Its domain rests or sends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rests = True
+
+    async def list_inboxes(self, **options: Any) -> tuple[Inbox, ...]:
+        found = await super().list_inboxes(**options)
+        return (
+            found if self.rests else tuple(replace(one, status="active", health_score=95.0) for one in found)
+        )
+
+
+@asynccontextmanager
+async def opened(folder: Path, service: Service, clock: Clock) -> AsyncIterator[Watcher]:
+    async with History(parse_url(f"sqlite:///{folder}/history.db")) as store:
+        history = HistoryAccess(store, workspace="acme")
+        async with polled(service, history=history, now=clock) as (_, watcher):
+            yield watcher
+
+
+async def first_tick(folder: Path, service: Service, clock: Clock) -> Tick:
+    """What a process shows that starts now, once everything was tried."""
+    async with opened(folder, service, clock) as watcher:
+        return await watcher.until(is_whole)
+
+
+def is_whole(tick: Tick) -> bool:
+    return bool(tick.snapshot.problems) and all(stamp.was_tried for stamp in tick.board.stamps.values())
+
+
+def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
+    """What each face says of the paused domain; those that say it in words say these."""
+    now = NOW + timedelta(hours=5)
+    state = WorkspaceState(workspace="acme")
+    state.take(tick, now=now)
+    (alarm,) = [one for one in state.alarms if one.where == DOMAIN]
+    (viewed,) = [one for one in board_of(from_json(to_json(tick.snapshot))).conditions if one.where == DOMAIN]
+    began = {one.key: one.since for one in tick.board.conditions if one.since}
+    (told,) = [
+        one for one in as_data(tick.snapshot, tick.board, began=began)["alarms"] if one["where"] == DOMAIN
+    ]
+    report = text_report.lines(tick.board, width=120, now=now, glyphs=UNICODE)
+    assert any(f"not sending since {words}" in text_report.plain(line) for line in report)
+    assert trouble_since(state.alarms, now=now) == words
+    assert alarm.since_words(now) == words
+    return {alarm.since, viewed.since, viewed.began, datetime.fromisoformat(told["since"])}
+
+
+async def test_a_restart_does_not_forget_since_when(tmp_path: Path) -> None:
+    clock, service = Clock(), Service()
+    first = await first_tick(tmp_path, service, clock)
+    assert domain_since(first, words="before 14:32") == {NOW}, "it held already at the first look"
+    clock.advance(3600)
+    assert domain_since(await first_tick(tmp_path, service, clock), words="before 14:32") == {NOW}
+
+
+async def test_what_one_process_saw_begin_another_knows(tmp_path: Path) -> None:
+    clock, service = Clock(), PausingService()
+    clock.advance(-600)
+    service.rests = False
+    async with opened(tmp_path, service, clock) as watcher:
+        await watcher.until(lambda tick: all(one.was_tried for one in tick.board.stamps.values()))
+        service.rests, clock.time = True, NOW
+        assert domain_since(await watcher.until(is_whole), words="14:32") == {NOW}
+    clock.advance(3600)
+    assert domain_since(await first_tick(tmp_path, service, clock), words="14:32") == {NOW}
+
+
+async def test_an_outage_that_began_before_the_restart_has_its_start(tmp_path: Path) -> None:
+    clock, service = Clock(), Service()
+    await first_tick(tmp_path, service, clock)
+    service.down = True
+    clock.advance(60)
+    down = await first_tick(tmp_path, service, clock)
+    clock.advance(1800)
+    later = await first_tick(tmp_path, service, clock)
+    assert down.board.trouble
+    assert later.board.trouble
+    assert later.board.trouble.since == down.board.trouble.since == NOW + timedelta(seconds=60)
+    alarm = next(one for one in later.board.conditions if one.key == SERVICE)
+    assert alarm.since == later.board.trouble.since
+    state = WorkspaceState(workspace="acme")
+    state.take(later, now=clock())
+    assert state.alarms[0].since_words(clock()) == "14:33"
+
+
+async def test_what_recovered_and_came_back_begins_anew(tmp_path: Path) -> None:
+    clock, service = Clock(), Service()
+    (start,) = (await first_tick(tmp_path, service, clock)).snapshot.problems
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        history = HistoryAccess(store, workspace="acme")
+        assert await history.follow_problems((), spared="domain ", now=clock()) == ()
+        assert await store.problems("acme") == (start,), "nothing was learned of domains"
+        await history.follow_problems((), spared="", now=clock())
+        clock.advance(20)
+        again = replace(start, since=clock().timestamp(), kind_since=clock().timestamp())
+        assert await history.follow_problems((again,), spared="", now=clock()) == (start,), (
+            "it was never gone"
+        )
+        await history.follow_problems((), spared="", now=clock())
+        clock.advance(31)
+        assert await history.follow_problems((again,), spared="", now=clock()) == (again,)
+        worse = replace(again, kind="bad", since=0.0)
+        (found,) = await history.follow_problems((worse,), spared="", now=clock()) or ()
+        assert (found.since, found.kind_since) == (again.since, clock().timestamp())
