@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 
 from cli.parser.command_line import offered
-from cli.parser.shell_commands import PROGRAMS
+from cli.parser.shell_commands import PROGRAMS, Group
 from shared.commands import COMMANDS
 from shared.commands.tasks import TASKS
 
@@ -29,16 +29,19 @@ def text(*, width: int | None = None) -> str:
     """The whole page, filled to `width` columns (the terminal's, at most 100, when not given)."""
     columns = width or min(100, _terminal_width())
     commands = ((c.name, c.summary) for c in COMMANDS.values() if offered(c))
-    programs = ((p.name, p.summary) for p in PROGRAMS.values())
     return "\n".join(
         (
             _HEAD,
             *_tasks(columns),
             *_section("Commands (most also work in Slack)", commands, width=columns),
-            *_section("Programs", programs, width=columns),
+            *(line for group in Group for line in _section(group, _programs(group), width=columns)),
             *_section("Options", _OPTIONS, width=columns),
         )
     )
+
+
+def _programs(group: Group) -> Iterable[tuple[str, str]]:
+    return ((program.name, program.summary) for program in PROGRAMS.values() if program.group is group)
 
 
 def _tasks(width: int) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from cli.parser import program_options
@@ -16,11 +17,20 @@ if TYPE_CHECKING:  # imported when the options of a word are read, not to name t
     from argparse import ArgumentParser
 
 
+class Group(StrEnum):
+    """What people come for, in the order of the help."""
+
+    RUN = "Run"
+    SET_UP = "Set up"
+    DATA = "Data"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """A word, what it does, and where its `run(args) -> int` is."""
 
     name: str
+    group: Group
     summary: str
     entry: str
     """`module:function`"""
@@ -35,6 +45,7 @@ class Program:
 _ALL = (
     Program(
         name="demo",
+        group=Group.RUN,
         summary="Run a demo: embedded service, Slack stand-in, bot and dashboard",
         entry="cli.commands.launch:demo",
         options=program_options.demo,
@@ -43,6 +54,7 @@ _ALL = (
     ),
     Program(
         name="bot",
+        group=Group.RUN,
         summary="Run the Slack bot and webhook receiver",
         entry="cli.commands.launch:bot",
         options=program_options.bot,
@@ -50,6 +62,7 @@ _ALL = (
     ),
     Program(
         name="dashboard",
+        group=Group.RUN,
         summary="Open the terminal dashboard",
         entry="cli.commands.launch:dashboard",
         options=program_options.dashboard,
@@ -64,6 +77,7 @@ _ALL = (
     ),
     Program(
         name="sandbox",
+        group=Group.RUN,
         summary="Run only the embedded outreach service and Slack stand-in",
         entry="cli.commands.launch:sandbox",
         options=program_options.sandbox,
@@ -76,6 +90,7 @@ _ALL = (
     ),
     Program(
         name="slack-standin",
+        group=Group.RUN,
         summary="Run only the Slack stand-in, for any bot",
         entry="cli.commands.launch:slack_standin",
         options=program_options.slack_standin,
@@ -87,35 +102,26 @@ _ALL = (
         usage="[--port N] [--manifest FILE [--request-url URL]]... [--world FILE]",
     ),
     Program(
-        name="doctor",
-        summary="Check settings, keys, channel, webhook address, database and clock",
-        entry="cli.doctor.run:run",
-        options=program_options.doctor,
-        examples=("doctor", "doctor --post '#outreach-alerts'", "doctor --json", "doctor --shapes"),
-        usage="[--json] [--post CHANNEL] [--shapes]",
+        name="init",
+        group=Group.SET_UP,
+        summary="Create a commented outreach.toml",
+        entry="cli.commands.init:init",
+        options=program_options.init,
+        examples=("init", "init --interactive", "init ~/.config/outreach/outreach.toml"),
+        usage="[FILE] [--interactive]",
     ),
     Program(
-        name="database",
-        summary="Show, back up, restore and upgrade the bot's database",
-        entry="cli.commands.database:run",
-        options=program_options.database,
-        examples=(
-            "database status",
-            "database backup outreach-backup.db",
-            "database restore outreach-backup.db",
-        ),
-        usage="status | backup FILE | restore FILE | upgrade",
-    ),
-    Program(
-        name="forget",
-        summary="Erase a person from everything that the bot stored",
-        entry="cli.commands.forget:run",
-        options=program_options.forget,
-        examples=("forget ada@acme.example", "forget ada@acme.example --slack --yes"),
-        usage="ADDRESS [--slack] [--yes] [--json]",
+        name="manifest",
+        group=Group.SET_UP,
+        summary="Print the Slack app manifest, ready to paste",
+        entry="cli.commands.manifest:run",
+        options=program_options.manifest,
+        examples=("manifest --url https://bot.example.com", "manifest --socket-mode"),
+        usage="--url URL | --socket-mode",
     ),
     Program(
         name="webhooks",
+        group=Group.SET_UP,
         summary="Subscribe to the service's events, store the secrets for the bot, and remove old ones",
         entry="cli.commands.webhooks:run",
         options=program_options.webhooks,
@@ -130,6 +136,7 @@ _ALL = (
     ),
     Program(
         name="slack-workspaces",
+        group=Group.SET_UP,
         aliases=("slack-teams",),
         summary="List Slack workspaces that installed the bot, and set their access",
         entry="cli.commands.slack_teams:run",
@@ -143,7 +150,38 @@ _ALL = (
         usage="list | grant TEAM @WORKSPACE | revoke TEAM @WORKSPACE | delete TEAM",
     ),
     Program(
+        name="doctor",
+        group=Group.SET_UP,
+        summary="Check settings, keys, channel, webhook address, database and clock",
+        entry="cli.doctor.run:run",
+        options=program_options.doctor,
+        examples=("doctor", "doctor --post '#outreach-alerts'", "doctor --json", "doctor --shapes"),
+        usage="[--json] [--post CHANNEL] [--shapes]",
+    ),
+    Program(
+        name="completion",
+        group=Group.SET_UP,
+        summary="Print the completion script for a shell",
+        entry="cli.commands.completion:run",
+        options=program_options.completion,
+        examples=(
+            'eval "$(outreach completion bash)"',
+            "completion fish > ~/.config/fish/completions/outreach.fish",
+        ),
+        usage="bash|zsh|fish",
+    ),
+    Program(
+        name="version",
+        group=Group.SET_UP,
+        summary="Print the version, the commit and the database schema",
+        entry="cli.commands.version:run",
+        options=program_options.version,
+        examples=("version", "version --json"),
+        usage="[--json]",
+    ),
+    Program(
         name="import",
+        group=Group.DATA,
         summary="Add leads from a CSV file to a sequence, and continue after an interruption",
         entry="cli.bulk.import_command:run",
         options=program_options.import_,
@@ -156,6 +194,7 @@ _ALL = (
     ),
     Program(
         name="export",
+        group=Group.DATA,
         summary="Export leads to a CSV or JSON lines file",
         entry="cli.bulk.export_command:run",
         options=program_options.export,
@@ -164,6 +203,7 @@ _ALL = (
     ),
     Program(
         name="report",
+        group=Group.DATA,
         summary="Write a client report for a period, as one self-contained page",
         entry="cli.commands.report:run",
         options=program_options.report,
@@ -175,39 +215,26 @@ _ALL = (
         usage="[@WORKSPACE] [last-week|last-month|FROM..TO] [--html FILE] [--json] [--with-leads]",
     ),
     Program(
-        name="init",
-        summary="Create a commented outreach.toml",
-        entry="cli.commands.init:init",
-        options=program_options.init,
-        examples=("init", "init --interactive", "init ~/.config/outreach/outreach.toml"),
-        usage="[FILE] [--interactive]",
+        name="forget",
+        group=Group.DATA,
+        summary="Erase a person from everything that the bot stored",
+        entry="cli.commands.forget:run",
+        options=program_options.forget,
+        examples=("forget ada@acme.example", "forget ada@acme.example --slack --yes"),
+        usage="ADDRESS [--slack] [--yes] [--json]",
     ),
     Program(
-        name="manifest",
-        summary="Print the Slack app manifest, ready to paste",
-        entry="cli.commands.manifest:run",
-        options=program_options.manifest,
-        examples=("manifest --url https://bot.example.com", "manifest --socket-mode"),
-        usage="--url URL | --socket-mode",
-    ),
-    Program(
-        name="completion",
-        summary="Print the completion script for a shell",
-        entry="cli.commands.completion:run",
-        options=program_options.completion,
+        name="database",
+        group=Group.DATA,
+        summary="Show, back up, restore and upgrade the bot's database",
+        entry="cli.commands.database:run",
+        options=program_options.database,
         examples=(
-            'eval "$(outreach completion bash)"',
-            "completion fish > ~/.config/fish/completions/outreach.fish",
+            "database status",
+            "database backup outreach-backup.db",
+            "database restore outreach-backup.db",
         ),
-        usage="bash|zsh|fish",
-    ),
-    Program(
-        name="version",
-        summary="Print the version, the commit and the database schema",
-        entry="cli.commands.version:run",
-        options=program_options.version,
-        examples=("version", "version --json"),
-        usage="[--json]",
+        usage="status | backup FILE | restore FILE | upgrade",
     ),
 )
 

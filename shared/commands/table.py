@@ -101,16 +101,18 @@ _TABLE = (
     Command(
         arguments=Help,
         usage="[COMMAND]",
-        summary="All commands, and how to use each",
+        summary="Show all commands, or how to use one",
         examples=("help", "help pause"),
     ),
     Command(
-        arguments=arguments.Status, summary="Overview of the workspace on one page", examples=("status",)
+        arguments=arguments.Status,
+        summary="Show an overview of the workspace on one page",
+        examples=("status",),
     ),
     Command(
         arguments=arguments.Sequences,
         usage="[active|paused]",
-        summary="Sequences with status and steps",
+        summary="List sequences with status and steps",
         examples=("sequences", "sequences paused"),
     ),
     Command(
@@ -138,19 +140,19 @@ _TABLE = (
     Command(
         arguments=arguments.Inboxes,
         usage="[DOMAIN|unhealthy]",
-        summary="Inboxes by domain, with health score, daily limit and status",
+        summary="List inboxes by domain, with health score, daily limit and status",
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
     ),
     Command(
         arguments=arguments.Domain,
         usage="DOMAIN",
-        summary="Why a domain is as it is: health, sends, bounces, DNS, last changes, advice",
+        summary="Show why a domain is as it is: health, sends, bounces, DNS, last changes, advice",
         examples=("domain mail.acme.com",),
     ),
     Command(
         arguments=Stats,
         usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
-        summary="Sends, replies, positive replies, meetings and rates, or response times by person",
+        summary="Show sends, replies, positive replies, meetings and rates, or times to claim by person",
         examples=(
             "stats",
             "stats by step 7d",
@@ -162,14 +164,14 @@ _TABLE = (
     Command(
         arguments=arguments.Leads,
         usage="[SEQUENCE] [STATUS]",
-        summary="The newest leads, filtered by sequence or status",
+        summary="List the newest leads, filtered by sequence or status",
         newest_only=True,
         examples=("leads interested", "leads sq_1 replied"),
     ),
     Command(
         arguments=arguments.Lead,
         usage="EMAIL|NAME|ld_… [STATUS]",
-        summary="A lead and its last reply, by address, name or id",
+        summary="Show a lead and its last reply, by email, name or id",
         examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
     ),
     Command(
@@ -192,7 +194,7 @@ _TABLE = (
         arguments=Replies,
         aliases=("open",),
         usage="[mine|today|7d|last week|FROM..TO|PAGE]",
-        summary="Unclaimed interested replies, those that you have claimed, or who replied in a period",
+        summary="List unclaimed interested replies, those that you have claimed, or who replied in a period",
         examples=("replies", "replies mine", "replies today", "replies 2"),
     ),
     Command(
@@ -218,13 +220,13 @@ _TABLE = (
     Command(
         arguments=channels.Subscriptions,
         usage="[here|#channel]",
-        summary="Subscriptions of a channel",
+        summary="List the subscriptions of a channel",
         examples=("subscriptions", "subscriptions #sales"),
     ),
     Command(
         arguments=channels.Digest,
         usage="now|today|[weekdays|mon,thu] at 09:00 [ZONE]|off [here|#channel]",
-        summary="A summary: show it now or today's so far, schedule it for the days you choose, or turn it off",
+        summary="Show a summary of yesterday or of today so far, schedule it for the days you choose, or turn it off",
         changes=True,
         role=Role.OPERATOR,
         examples=(
@@ -240,7 +242,7 @@ _TABLE = (
         arguments=Guard,
         aliases=("guard",),
         usage="[list|add RULE [as NAME]|test RULE|test NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]",
-        summary="Rules that notify you or pause sequences when bounces, replies or health get worse",
+        summary="Manage rules that notify you or pause sequences when bounces, replies or health get worse",
         changes=True,
         role=Role.OPERATOR,
         reads=True,
@@ -256,7 +258,7 @@ _TABLE = (
     Command(
         arguments=Report,
         usage="[last week|last month|7d|FROM..TO]",
-        summary="Client report for a period: sends, replies, meetings, health, incidents",
+        summary="Show a client report for a period: sends, replies, meetings, health, incidents",
         examples=("report", "report last month", "report 2026-03-01..2026-03-31"),
         # In a shell it is its own program, which writes the page.
         faces=frozenset({Face.SLACK, Face.DASHBOARD}),
@@ -287,14 +289,14 @@ _TABLE = (
     ),
     Command(
         arguments=arguments.Audit,
-        summary="Recent changes: who, what, when and where",
+        summary="List recent changes: who, what, when and where",
         newest_only=True,
         examples=("audit",),
     ),
     Command(
         arguments=Preferences,
         usage="[mention|message|nothing] [quiet 20:00-08:00|off] [digest weekdays at 09:00|off] | forget",
-        summary="How the bot calls you: mentions or direct messages, quiet hours, a digest of your replies",
+        summary="Choose how the bot notifies you: mentions or direct messages, quiet hours, a digest of your replies",
         examples=(
             "preferences",
             "preferences message quiet 20:00-08:00",
@@ -303,7 +305,7 @@ _TABLE = (
         ),
         faces=frozenset({Face.SLACK}),  # they are about messages in Slack
     ),
-    Command(arguments=arguments.Whoami, summary="Your role and permissions", examples=("whoami",)),
+    Command(arguments=arguments.Whoami, summary="Show your role and permissions", examples=("whoami",)),
     Command(
         arguments=arguments.Doctor,
         summary="Check the connection to the service, Slack, the channels and the database",
