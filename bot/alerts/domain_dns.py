@@ -16,7 +16,7 @@ from shared.api.event_kinds import DNS
 from shared.commands.arguments import Domain, Status, clip
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain_health.encoding import decode_change, decode_report, encode_change, encode_report
-from shared.domain_health.report import CheckReport, DomainChange, DomainReport, Value
+from shared.domain_health.report import CheckReport, Code, DomainChange, DomainReport, Value
 from shared.domain_health.wording import advice_of, change_of, name_of, state_of
 from shared.text.formats import show_exact_span
 
@@ -79,11 +79,15 @@ def update(domain: str, changes: Sequence[DomainChange], report: DomainReport, *
             tone=Tone.GOOD,
             text=(f"After {show_exact_span(after)}.", *map(change_of, changes)),
         )
+    worse = _causes([one.after for one in changes if one.after.value is Value.PROBLEM])
+    still = ", ".join(name_of(one.check) for one in report.problems)
     return Card(
         title=f"DNS of {clip(domain)} changed",
-        tone=Tone.BAD,
-        text=tuple(change_of(one) for one in changes),
-        facts=tuple(fact for one in changes for fact in _facts(one.after)),
+        tone=Tone.BAD if worse else Tone.WARN,
+        text=(*map(change_of, changes), f"Still broken: {still}.")
+        if not worse
+        else tuple(map(change_of, changes)),
+        facts=tuple(fact for one in worse for fact in _facts(one)),
     )
 
 
@@ -98,11 +102,19 @@ def _problems(alert: Alert, changes: Sequence[DomainChange]) -> Sequence[CheckRe
     now = alert.standing.get("dns")
     report = decode_report(json.dumps(now)) if now else None
     if report is not None:
-        return report.checks
-    return [one.after for one in changes if one.after.value is Value.PROBLEM]
+        return _causes(report.checks)
+    return _causes([one.after for one in changes if one.after.value is Value.PROBLEM])
+
+
+def _causes(problems: Sequence[CheckReport]) -> Sequence[CheckReport]:
+    """All of them, but of a domain that is gone only that it is: everything else follows from it."""
+    gone = [one for one in problems if one.code is Code.NO_DOMAIN]
+    return gone[:1] or problems
 
 
 def _names(problems: Sequence[CheckReport]) -> str:
+    if any(one.code is Code.NO_DOMAIN for one in problems):
+        return "The domain doesn't exist in DNS: receivers reject its mail, and replies don't arrive."
     names = [name_of(one.check) for one in problems]
     last = " and ".join([", ".join(names[:-1]), names[-1]] if names[:-1] else names)
     return f"Receivers may reject or junk its mail: {last}."

@@ -160,13 +160,11 @@ def read_answer(response: dns.message.Message, question: Question) -> Answer:
     ):
         return Answer(outcome=_FAILURES.get(code, Outcome.ODD))
     chain = response.resolve_chaining()  # of CNAMEs, 16 at most
-    ttl = float(chain.minimum_ttl)
-    if code == dns.rcode.NXDOMAIN:
-        return Answer(outcome=Outcome.NO_NAME, ttl=ttl)
-    found = chain.answer
-    if found is None:
-        # That there is nothing holds for as long as the zone's SOA says (RFC 2308); without one, not at all.
-        return Answer(outcome=Outcome.EMPTY, ttl=ttl if response.authority else 0.0)
+    ttl, found = float(chain.minimum_ttl), chain.answer
+    if code == dns.rcode.NXDOMAIN or found is None:
+        # That there is nothing holds for as long as the zone's SOA says (RFC 2308, 5); without one, not at all.
+        outcome = Outcome.NO_NAME if code == dns.rcode.NXDOMAIN else Outcome.EMPTY
+        return Answer(outcome=outcome, ttl=ttl if response.authority else 0.0)
     texts = tuple(_text(one) for one in found) if len(found) <= MOST_RECORDS else ()
     if not texts or sum(map(len, texts)) > LONGEST_TEXT:
         return Answer(outcome=Outcome.TOO_LARGE, ttl=ttl)

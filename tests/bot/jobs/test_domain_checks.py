@@ -135,6 +135,26 @@ async def test_another_problem_joins_the_card(checked: Checked) -> None:
     assert {"SPF", "DMARC"} <= facts(card_of(messages[0])).keys()
 
 
+async def test_the_end_of_one_of_two_problems_is_no_alarm(checked: Checked) -> None:
+    checked.zones.add(SECOND)
+    checked.zones.remove(f"_dmarc.{DOMAIN}", "TXT")
+    await checked.look(after=7 * HOUR)
+    checked.zones.add(f"_dmarc.{DOMAIN}. TXT {txt('v=DMARC1; p=reject')}")
+    (note,) = await checked.look(after=31 * MINUTE)
+    card = card_of(note)
+    assert (card.tone, card.text, card.facts) == (Tone.WARN, ("DMARC: good again", "Still broken: SPF."), ())
+
+
+async def test_a_domain_that_is_gone_is_one_problem(checked: Checked) -> None:
+    checked.zones.records.clear()
+    (post,) = await checked.look(after=7 * HOUR)
+    card = card_of(post)
+    assert [fact.label for fact in card.facts] == ["MX", "What to do", "Noticed"]
+    assert card.text == (
+        "The domain doesn't exist in DNS: receivers reject its mail, and replies don't arrive.",
+    )
+
+
 async def test_a_changed_record_is_told_with_before_and_after(checked: Checked) -> None:
     checked.zones.remove(f"_dmarc.{DOMAIN}", "TXT")
     checked.zones.add(f"_dmarc.{DOMAIN}. TXT {txt('v=DMARC1; p=none')}")

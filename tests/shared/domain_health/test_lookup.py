@@ -255,6 +255,17 @@ async def test_answers_are_kept_as_long_as_they_hold(stack: AsyncExitStack) -> N
     assert len(server.asked) == 2
 
 
+@pytest.mark.parametrize("name", [DOMAIN, f"gone.{DOMAIN}"])
+async def test_that_there_is_nothing_is_kept_only_as_long_as_the_zone_says(
+    stack: AsyncExitStack, name: str
+) -> None:
+    server = await serve(stack, Zones(f"{DOMAIN}. A 192.0.2.1"))
+    resolver, question = Resolver(*server.address), Question(name, "MX")
+    for _ in range(2):
+        assert (await resolver.ask(question, FAST)).ttl == 0
+    assert len(server.asked) == 2
+
+
 def test_a_pace_is_kept_over_all_questions() -> None:
     now = [100.0]
     waits: list[float] = []
