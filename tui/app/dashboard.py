@@ -43,6 +43,7 @@ from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog
 from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.headed import HeadedScreen
+from tui.screens.heatmap import HeatmapScreen
 from tui.screens.incident import IncidentScreen
 from tui.screens.prompt import Prompt
 from tui.screens.replies import RepliesScreen
@@ -64,7 +65,7 @@ AWAY = timedelta(minutes=2)
 FILTER_HINT = (
     "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
 )
-KEYED = (BoardScreen, DetailScreen, IncidentScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
+KEYED = (BoardScreen, DetailScreen, HeatmapScreen, IncidentScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
          CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
 KEY_NAMES = {one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)}
 
@@ -353,6 +354,13 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def action_domains(self) -> None:
         self.navigation.open_page(PageRef(kind="domains"))
+
+    def action_heatmap(self) -> None:
+        self.push_screen(HeatmapScreen(glyphs=self._glyphs, remapped=self._remapped("heatmap")))
+
+    @on(HeatmapScreen.Opened)
+    def _cell_opened(self, message: HeatmapScreen.Opened) -> None:
+        self.navigation.open_page(message.ref)
 
     def action_incident(self) -> None:
         self.navigation.open_incident()

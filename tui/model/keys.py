@@ -91,6 +91,8 @@ BOARD = (
         summary="Acknowledge the alarm in the banner. It returns if it gets worse"),
     Key(id="alarms", keys="A", action="app.alarms", word="alarms",
         summary="All alarms, active and recovered. Enter opens one, a acknowledges it"),
+    Key(id="heatmap", keys="H", action="app.heatmap", word="heatmap",
+        summary="The health of every inbox on one screen, by domain"),
     Key(id="incident", keys="i", action="app.incident", word="incident",
         summary="Every domain over time, with pauses, guardrails and lost replies: what happened, and when"),
     Key(id="guardrails", keys="G", action="app.guardrails", word="guardrails",
@@ -168,6 +170,16 @@ INCIDENT = (
     Key(id="export", keys="e", action="app.export", word="export", summary="Write a picture of it (SVG)", foot=7),
     Key(id="help", keys="f1,question_mark", action="app.help_of('incident')", word="help", summary="Help for this page", foot=8),
 )  # fmt: skip
+HEATMAP = (
+    Key(id="open", keys="enter", action="open", word="open", summary="Open the selected inbox", foot=1),
+    Key(id="left", keys="left,h", action="move(-1, 0)", word="previous", summary="The inbox before"),
+    Key(id="right", keys="right,l", action="move(1, 0)", word="next", summary="The inbox after"),
+    Key(id="up", keys="up,k", action="move(0, -1)", word="above", summary="The inbox above"),
+    Key(id="down", keys="down,j", action="move(0, 1)", word="below", summary="The inbox below"),
+    Key(id="export", keys="e", action="app.export", word="export", summary="Export the board, and a picture of this page", foot=2),
+    Key(id="back", keys="escape,H", action="back", word="back", summary="Back to the previous page", foot=3),
+    Key(id="help", keys="f1,question_mark", action="app.help_of('heatmap')", word="help", summary="Help for this page", foot=4),
+)  # fmt: skip
 ALARMS = (
     Key(id="open", keys="enter", action="", word="open", summary="Open the domain, or the details of a failure", foot=1),
     Key(id="pause", keys="p", action="step('pause')", word="pause", changes=True, foot=2,
@@ -205,6 +217,7 @@ COMMON_IDS = (
     "seen",
     "alarms",
     "guardrails",
+    "heatmap",
     "incident",
     "replies",
     "everything",
@@ -353,6 +366,15 @@ def page_help(*, remapped: Mapping[str, str] | None) -> Card:
 
 
 PAGES = {
+    "heatmap": (
+        "Heatmap",
+        (
+            "One cell for each inbox, grouped by domain, the domains in trouble first. The height tells the health score, the color "
+            "whether it is healthy, at risk or bad; inboxes at rest and of unknown health have signs of their own. Where inboxes "
+            "are many, cells become narrower, then the names of domains go: the line above names the selected inbox."
+        ),
+        HEATMAP,
+    ),
     "incident": (
         "Incident",
         (

@@ -27,6 +27,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "sequence": ("2", "enter"),
     "by day": ("D",),
     "incident": ("i",),
+    "heatmap": ("H",),
     "step": ("3", "enter"),
     "lead": ("4", "enter"),
     "alarms": ("A",),
