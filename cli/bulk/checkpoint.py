@@ -24,6 +24,7 @@ from cli.bulk.csv_format import Survey
 from cli.bulk.row_reader import Candidate, RowResult
 from cli.console.resources import write_private
 from shared.api.models import AddResult, Skipped
+from shared.storage.private_file import make_private_folder
 from shared.text.csv_cells import guarded
 
 HEADING = ("row", "email", "outcome", "reason")
@@ -123,7 +124,7 @@ def key(survey: Survey, assignments: Sequence[Assignment], *, workspace: str, se
 @contextlib.contextmanager
 def opened(folder: Path, name: str) -> Iterator[Journal]:
     """The journal of an import, for this process alone; raises `Busy`."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(folder)
     lock = os.open(folder / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -20,6 +20,7 @@ from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Tone
 from shared.settings import load
 from shared.storage.database import temporary_engine
+from shared.storage.private_file import create_private_file, make_private_folder
 
 
 def run(options: Namespace) -> int:
@@ -113,7 +114,7 @@ def _restore(url: URL, source: Path) -> int:
     """Replace the database, which is kept beside the new one."""
     _must_be_usable(source)
     target = _path(url)
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(target.parent)
     with sole_owner(url) as owned:
         if not owned:
             raise exit_codes.Failed("A bot is running on this database. Stop it, then try again.")
@@ -159,7 +160,7 @@ def _copy(old: sqlite3.Connection, target: Path, *, stale: Iterable[Path] = ()) 
     """By SQLite's online backup, so that a copy of a database in use is whole; `stale` goes when it is complete."""
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     # In a folder of several users another might have put a link, or a file of his own, in its place.
-    os.close(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
+    os.close(create_private_file(fresh))
     try:
         with closing(sqlite3.connect(fresh)) as new:
             old.backup(new)

@@ -9,6 +9,7 @@ from pathlib import Path
 from cli.console import exit_codes
 from cli.console.resources import write_private
 from shared.settings.template import NOTHING, commented_template
+from shared.storage.private_file import make_private_folder
 
 
 def init(options: Namespace) -> int:
@@ -23,7 +24,7 @@ def init(options: Namespace) -> int:
         steps = next_steps(public)
     else:
         values, steps = NOTHING, ("Fill in the base URL and the key, then try: outreach doctor",)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(path.parent)
     write_private(path, commented_template(values))
     print("\n".join([f"Wrote {path}.", *steps]), file=sys.stderr)
     return exit_codes.DONE

@@ -35,7 +35,7 @@ Check = Callable[[Settings], Coroutine[Any, Any, list[Finding]]]
 
 def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
     """Every answer by its place in the file, and the bot's public address."""
-    answers: Answers = {}
+    answers = _addresses_in_use()
     _say("The outreach service")
     _until_good(
         answers, _ask_service, lambda settings: run.service_findings(settings, settings.workspaces[DEFAULT])
@@ -56,6 +56,18 @@ def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
     )
     answers["OUTREACH_SECRET_KEY"] = base64.b64encode(secrets.token_bytes(32)).decode()
     return {path: answers[name] for path, name in VARIABLES.items() if answers.get(name)}, public
+
+
+def _addresses_in_use() -> Answers:
+    """What no question asks for and the checks need: taken from the environment, and saved with the answers."""
+    taken = {
+        name: os.environ[name].strip()
+        for name in ("SLACK_API_URL", "OUTREACH_STATE_DIR")
+        if os.environ.get(name, "").strip()
+    }
+    for name, value in taken.items():
+        _say(f"From the environment, and saved too: {name} = {visible(value)}")
+    return taken
 
 
 def next_steps(public: str) -> Sequence[str]:
@@ -99,7 +111,7 @@ def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) 
     while True:
         ask(answers)
         try:
-            settings = load(config=Path(os.devnull), environ={**os.environ, **answers})
+            settings = load(config=Path(os.devnull), environ=answers)
         except SettingsError as refusal:
             _say(str(refusal))
             continue

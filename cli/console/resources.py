@@ -15,6 +15,7 @@ from shared.api.http.rate_limit import Priority
 from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.card import Typed
 from shared.domain.records import Actor, AuditEntry, Records, RecordsUnavailable
+from shared.storage.private_file import create_private_file
 from shared.text.tokenize import join
 
 if TYPE_CHECKING:
@@ -161,12 +162,13 @@ def write_private(path: Path, text: str) -> None:
         return
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(
-            os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
-        ) as file:
+        with os.fdopen(create_private_file(fresh), "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
+    except OSError as error:
+        # The name of the file beside it means nothing to a person.
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         fresh.unlink(missing_ok=True)

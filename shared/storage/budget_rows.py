@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from shared.api.http.rate_limit import Pace, close_for_a_span
 from shared.api.http.rate_wait import Act, boot_time
+from shared.storage.private_file import create_private_file, make_private_folder
 
 T = TypeVar("T")
 
@@ -213,10 +214,10 @@ class SQLiteRow:
     def _connect(self) -> sqlite3.Connection:
         if self._private:
             _check_private(self._path.parent)
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self._path.parent)
         # One that is there isn't opened: closing it would drop this process's locks (sqlite.org/howtocorrupt.html, 2.2).
         with contextlib.suppress(FileExistsError):
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+            os.close(create_private_file(self._path))
         self._file = self._inode()
         self._connection = sqlite3.connect(
             self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False

@@ -20,6 +20,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from shared.storage.private_file import create_private_file, make_private_folder
+
 SYNCHRONOUS = "FULL"
 """When SQLite waits for the disk: what was committed survives a power cut (https://sqlite.org/pragma.html)."""
 BUSY_SECONDS = 5.0
@@ -190,11 +192,11 @@ def _keep_private(path: str | None) -> None:
     if not path or path == ":memory:":
         return
     file = Path(path)
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(file.parent)
     # SQLite gives -wal and -shm the mode of the main file, so it must be right before the first write. A file that is
     # there isn't opened: closing it would drop the locks of this process (https://www.sqlite.org/howtocorrupt.html, 2.2).
     with contextlib.suppress(FileExistsError):
-        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        os.close(create_private_file(file))
     file.chmod(0o600)
 
 

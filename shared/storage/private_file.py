@@ -1,4 +1,4 @@
-"""Reads a file only if nobody but its reader, or root, could have written it."""
+"""Files and folders for this user alone, whatever the umask is, and reading of those that only this user can have written."""
 
 from __future__ import annotations
 
@@ -19,6 +19,26 @@ class NotPrivate(Exception):
     def __init__(self, reason: str, *, fix: str = "") -> None:
         self.reason, self.fix = reason, fix
         super().__init__(reason)
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make the folder, and those above it that are missing. The mode of one that is there stays."""
+    missing: list[Path] = []
+    for place in (folder, *folder.parents):
+        if place.exists():
+            break
+        missing.append(place)
+    for place in reversed(missing):
+        place.mkdir(mode=0o700, exist_ok=True)
+        place.chmod(0o700)  # a umask may have taken more, and `parents=True` would take only the umask
+    folder.mkdir(exist_ok=True)
+
+
+def create_private_file(path: Path) -> int:
+    """The descriptor of a new file, to read and to write; raises `FileExistsError`."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return descriptor
 
 
 def read_trusted(path: Path) -> bytes:

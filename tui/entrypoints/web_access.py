@@ -26,6 +26,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from aiohttp import web
 
+from shared.storage.private_file import make_private_folder
+
 logger = logging.getLogger(__name__)
 
 COOKIE = "outreach-dashboard"
@@ -149,7 +151,7 @@ class Sessions:
     def _keep(self) -> None:
         now = self._now()
         self._kept = {key: one for key, one in self._kept.items() if now < one.until}
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self._path.parent)
         new = self._path.with_suffix(".new")
         new.unlink(missing_ok=True)
         with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:

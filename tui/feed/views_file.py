@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from shared.storage.private_file import make_private_folder
 from tui.model.views import View, Views, ViewsBroken, read_views
 
 VIEWS_FILE = "dashboard-views.toml"
@@ -71,7 +72,7 @@ class ViewsFile:
         path = self.path.resolve()
         fresh = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             with contextlib.suppress(FileNotFoundError):
                 fresh.unlink()
             with os.fdopen(

@@ -14,6 +14,7 @@ from rich.text import Text
 from shared.api.models import GROUPINGS
 from shared.domain import evidence
 from shared.domain.local_zone import local
+from shared.storage.private_file import make_private_folder
 from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible
@@ -142,7 +143,7 @@ def stem(now: datetime) -> str:
 
 def write(folder: Path, made: Mapping[str, str]) -> None:
     """Write the files, for the owner alone. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(folder)
     for file, content in made.items():
         (folder / file).write_text(content, encoding="utf-8")
         (folder / file).chmod(0o600)

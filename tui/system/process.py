@@ -16,6 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from shared.storage.allocator import give_memory_back
+from shared.storage.private_file import make_private_folder
 
 THRESHOLDS = (2_000, 20, 1_000)
 """Young collections stay cheap and frequent; the last figure makes full ones a matter of hours."""
@@ -67,7 +68,7 @@ def logging_to(path: Path, *, level: str) -> Iterator[None]:
 def _open(path: Path) -> logging.Handler:
     """A disk that cannot be written to costs the log, not the dashboard."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         return RotatingFileHandler(path, maxBytes=LARGEST, backupCount=1, encoding="utf-8")
     except OSError:

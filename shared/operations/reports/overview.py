@@ -320,6 +320,7 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
     return {
         "workspace": context.workspace.name,
         "reachable": not seen.service_errors,
+        "problem": next((of_reading(str(error)) for error in seen.service_errors), None),
         "sequences": None if sequences is None else dict(Counter(s.status or "unknown" for s in sequences)),
         "inboxes": None if seen.inboxes.value is None else count_by_kind(verdict.domains),
         "verdict": None if seen.inboxes.value is None else verdict.as_data(),

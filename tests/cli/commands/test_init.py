@@ -62,6 +62,33 @@ def test_the_answers_are_checked_and_make_a_private_file_that_works(
     assert empty.run("--config", str(file), "sequences", "--json").code == 0
 
 
+def test_what_is_checked_is_what_is_saved(
+    empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
+) -> None:
+    """An address that no question asks for is saved if it is in use; other settings of the environment don't count."""
+    empty.set("SLACK_API_URL", sandbox["slack_api_url"])
+    empty.set("OUTREACH_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/none")
+    empty.set("OUTREACH_API_KEY_FILE", str(tmp_path / "nowhere"))
+    file = tmp_path / "outreach.toml"
+    answers(
+        sandbox["base_url"],
+        sandbox["api_keys"]["acme"],
+        "",
+        "https://bot.example.com",
+        "y",
+        sandbox["slack_bot_token"],
+        sandbox["slack_signing_secret"],
+        seed.ALERTS,
+    )
+    done = empty.run("init", "--interactive", str(file))
+    assert done.code == 0, done.err
+    assert "passed: Slack token" in done.err
+    assert f"SLACK_API_URL = {sandbox['slack_api_url']}" in done.err
+    settings = load(config=file, environ={})
+    assert settings.slack.api_url == sandbox["slack_api_url"]
+    assert settings.database_url is None
+
+
 def test_a_wrong_key_is_named_and_asked_again(
     empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
 ) -> None:

@@ -373,3 +373,22 @@ def test_here_in_a_shell_is_answered_with_how_to_name_a_channel(shell: Shell) ->
         refused = shell.run(*words)
         assert refused.code == 1
         assert "“here” works only in Slack. Name a channel, like '#sales'." in " ".join(refused.err.split())
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given(shell: Shell) -> None:
+    file = shell.home / "nowhere" / "sequences.json"
+    result = shell.run("sequences", "--json", "-o", str(file))
+    assert result.code == 1
+    assert str(file) in result.err
+    assert ".sequences.json" not in result.err
+
+
+def test_the_data_of_a_status_says_why_the_service_is_unreachable(offline: Shell) -> None:
+    (data,) = offline.run("status", "--json").data
+    assert data["reachable"] is False
+    assert "can't be reached" in data["problem"]
+
+
+def test_the_data_of_a_status_names_no_problem_where_there_is_none(shell: Shell) -> None:
+    (data,) = shell.run("status", "--json").data
+    assert (data["reachable"], data["problem"]) == (True, None)
