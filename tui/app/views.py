@@ -46,7 +46,11 @@ class ViewCommands:
         return (
             *saved,
             Offer(line=VIEW, about="Views of this workspace: panel, columns, filter and order by name"),
-            Offer(line=f"{VIEW} save NAME", about="Save what this panel shows as a view", wants_more=True),
+            Offer(
+                line=f"{VIEW} save NAME",
+                about="Save what this panel shows as a view",
+                beginning=f"{VIEW} save ",
+            ),
             Offer(line=COLUMNS, about="Choose and order the columns of this panel: columns Inbox, Health"),
         )
 

@@ -345,7 +345,13 @@ async def opened_replies(
     load: Callable[[], Settings], workspace: str, open_replies: OpenReplies
 ) -> AsyncIterator[ReplyQueue]:
     """The queue of a workspace, with the settings as they are now: who may do what changes while the dashboard runs."""
-    settings = await asyncio.to_thread(load)
+    from shared.settings import SettingsError
+
+    try:
+        settings = await asyncio.to_thread(load)
+    except SettingsError as error:
+        words = (f"{one.name} {one.problem}" for one in error.problems)
+        raise RecordsUnavailable(f"The settings can't be used: {' '.join(words)}") from None
     async with open_replies(settings, workspace) as queue:
         yield queue
 

@@ -32,17 +32,8 @@ class Offer:
     """Of an action: its key, as people see it."""
     action: str = ""
     """What the screen runs; empty for a line."""
-    wants_more: bool = False
-    """A command that is typed on before it runs."""
-
-    @property
-    def beginning(self) -> str:
-        """The line without the words in capitals, which are to be replaced."""
-        return (
-            f"{self.line.removesuffix('NAME').strip()} "
-            if self.line.endswith("NAME") and self.line.startswith(VIEW)
-            else f"{self.line.split(' ')[0]} "
-        )
+    beginning: str = ""
+    """What is put into the line to be typed on; empty where the offer runs as it is."""
 
     @property
     def words(self) -> str:
@@ -66,7 +57,10 @@ def offers(
         wanted = rest.strip().strip('"').casefold()
         fitting = [name for name in sequences if wanted in name.casefold()]
         if fitting:
-            return [Offer(line=f"{command.name} {quote(name)}") for name in fitting][:MOST_SEQUENCES]
+            begun = [f"{command.name} {quote(name)}" for name in fitting[:MOST_SEQUENCES]]
+            return [Offer(line=line, beginning=f"{line} ") for line in begun]
+    if word.casefold() == VIEW and (rest or typed.endswith(" ")):
+        return [one for one in lines if one.line.casefold().startswith(f"{VIEW} {rest.strip().casefold()}")]
     known = [*_commands(), *lines, *_actions(keys)]
     asked = typed.strip().casefold()
     if not asked:
@@ -79,7 +73,11 @@ def offers(
 
 def _commands() -> list[Offer]:
     return [
-        Offer(line=command.synopsis, about=command.summary, wants_more=bool(command.usage))
+        Offer(
+            line=command.synopsis,
+            about=command.summary,
+            beginning=f"{command.name} " if command.usage else "",
+        )
         for command in COMMANDS.values()
         if Face.DASHBOARD in command.faces
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -172,6 +171,8 @@ def _fits(value: Any, wanted: str) -> bool:
 
 
 def _nearest(given: str, known: Mapping[str, str]) -> str:
+    import difflib  # late: only a mistake pays for it
+
     near = difflib.get_close_matches(given, known, n=1)
     return f"; did you mean {known[near[0]]}?" if near else ""
 

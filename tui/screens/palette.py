@@ -79,15 +79,15 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
         self._take(self._offers[event.option_index])
 
     def _take(self, offer: Offer) -> None:
-        if offer.action:
-            self.dismiss(offer)
-        else:
+        if offer.beginning:
             self._complete(offer)
+        else:
+            self.dismiss(offer)
 
     def _complete(self, offer: Offer) -> None:
         """The offer into the line, without the words that are to be replaced."""
         line = self.query_one(Input)
-        line.value = offer.beginning if offer.wants_more else offer.line
+        line.value = offer.beginning or offer.line
         line.cursor_position = len(line.value)
         line.focus()
 
@@ -96,4 +96,6 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
             self._complete(self._offers[self.query_one(OptionList).highlighted or 0])
 
     def action_into_list(self) -> None:
-        self.query_one(OptionList).focus()
+        listed = self.query_one(OptionList)
+        listed.highlighted = 0 if self._offers else None
+        listed.focus()

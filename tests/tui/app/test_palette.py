@@ -77,6 +77,13 @@ async def test_a_command_runs_with_its_arguments_and_a_completed_one_waits_for_t
         assert isinstance(app.screen, CardDialog)
 
 
+async def test_the_best_match_runs_at_once_if_it_takes_nothing_more(clock: Clock) -> None:
+    async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
+        await see(app, pilot, 0, account())
+        await type_in(app, pilot, "whoa", "enter")
+        assert isinstance(app.screen, CardDialog)
+
+
 async def test_a_click_in_the_list_runs_an_action(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())

@@ -14,10 +14,13 @@ from textual.widgets import Input
 from shared.domain.card import Action, Button, Card, Tone, Typed
 from shared.domain.records import RecordsUnavailable
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, Verb
+from shared.settings import Need, Settings
+from shared.settings import load as load_settings
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
 from tests.tui.app.app_driver import RecordedLines
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
+from tui.feed.startup import opened_replies
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.replies import ReplyLine
 from tui.screens import replies
@@ -249,6 +252,19 @@ async def test_a_database_that_stops_answering_leaves_what_was_read_and_says_so(
         assert "no response" in page(app).note.text
         await press(pilot, "c")
         assert queue.acts == []
+
+
+async def test_settings_that_became_invalid_are_told_on_the_page() -> None:
+    def load() -> Settings:
+        return load_settings(environ={"OUTREACH_CONFIG": "/dev/null"}, needs=(Need.API,))
+
+    @asynccontextmanager
+    async def queue_of(_settings: Settings, _workspace: str) -> AsyncIterator[FakeQueue]:
+        yield FakeQueue()
+
+    with pytest.raises(RecordsUnavailable, match="OUTREACH_API_KEY"):
+        async with opened_replies(load, "acme", queue_of):
+            pass
 
 
 async def test_a_bot_that_does_not_run_is_named() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from tests.tui.accounts import Clock, account, tick_of
 from tests.tui.app.app_driver import state
@@ -91,6 +91,22 @@ async def test_a_view_of_another_panel_goes_there(tmp_path: Path) -> None:
         assert app.board_screen.active == "sequences"
         assert app.board_screen.grid.arrangement.order == "Sent"
         assert app.board_screen.grid.arrangement.descending
+
+
+async def test_a_key_lists_saved_views_before_anything_else(tmp_path: Path) -> None:
+    path = tmp_path / "views.toml"
+    path.write_text(
+        '[acme.slow]\npanel = "sequences"\n[acme."my inboxes"]\npanel = "inboxes"\nproblems = true\n'
+    )
+    async with opened(path) as (app, pilot):
+        await pilot.press("v")
+        offers = app.screen.query_one(OptionList)
+        shown = [str(offers.get_option_at_index(number).prompt) for number in range(2)]
+        assert shown[0].startswith("view slow")
+        assert shown[1].startswith('view "my inboxes"')
+        await pilot.press("down", "down", "enter")
+        await pilot.pause(0.1)
+        assert app.board_screen.grid.view == "my inboxes"
 
 
 async def test_views_belong_to_a_workspace(tmp_path: Path) -> None:
