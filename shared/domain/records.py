@@ -109,6 +109,15 @@ class Incident:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PauseEnd:
+    """When a timed pause of a sequence ends, in Unix seconds, and who paused it."""
+
+    sequence: str
+    until: float
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemStart:
     """When something began to be wrong, and when it became of its present kind, in Unix seconds."""
 

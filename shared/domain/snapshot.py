@@ -20,7 +20,7 @@ from shared.api.http.decode_thread import decode_in_thread
 from shared.api.http.rate_limit import BudgetState, Priority
 from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Page, Sequence, StatsRow
 from shared.domain.failures import cause_of
-from shared.domain.records import Incident, InterestedReply, ProblemStart
+from shared.domain.records import Incident, InterestedReply, PauseEnd, ProblemStart
 from shared.domain.totals import totals
 
 if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
@@ -94,6 +94,8 @@ class Snapshot:
     """Guardrails that have fired, and whose condition still holds; from the bot's records too."""
     interested_count: InterestedCount | None = None
     """None until every page was counted, and where the first page is all there is."""
+    pauses: tuple[PauseEnd, ...] | None = None
+    """Timed pauses, from the bot's records; None where these were not read."""
     problems: tuple[ProblemStart, ...] = ()
     """Since when what is wrong has been so, as the history remembers it for every process."""
 
@@ -244,6 +246,9 @@ def _head(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any
         head["daily"] = _daily(snapshot.daily)
     if snapshot.firings is not then.firings:
         head["firings"] = [record_to_json(one) for one in snapshot.firings]
+    if snapshot.pauses is not then.pauses:
+        pauses = snapshot.pauses
+        head["pauses"] = None if pauses is None else [record_to_json(one) for one in pauses]
     if snapshot.problems is not then.problems:
         head["problems"] = [record_to_json(one) for one in snapshot.problems]
     if snapshot.interested_count is not then.interested_count:
@@ -371,6 +376,9 @@ def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
         )
     if "firings" in document:
         found["firings"] = tuple(record_from_json(one, Incident) for one in document["firings"])
+    if "pauses" in document:
+        kept = document["pauses"]
+        found["pauses"] = None if kept is None else tuple(record_from_json(one, PauseEnd) for one in kept)
     if "problems" in document:
         found["problems"] = tuple(record_from_json(one, ProblemStart) for one in document["problems"])
     if "replies" in document:

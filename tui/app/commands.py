@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 
 from textual.notifications import SeverityLevel
@@ -26,8 +27,13 @@ from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirma
 from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.headed import HeadedScreen
 from tui.screens.palette import Palette
+from tui.theme import formatting
 
 MOST_LABELS = 12
+
+
+def _end_of(hours: int, now: datetime) -> str:
+    return formatting.moment(now + timedelta(hours=hours), now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +111,9 @@ class Commands:
         if len(labels) == 1:
             what = labels[0]
             until = (
-                f"It stops sending for {hours} h." if hours else "It stops sending until someone resumes it."
+                f"It stops sending until {_end_of(hours, self.ui.now())}, then resumes."
+                if hours
+                else "It stops sending until someone resumes it."
             )
             text = [until if pauses else "It continues where it stopped."]
         elif len(labels) > MOST_LABELS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from textual.app import App
@@ -31,6 +31,7 @@ from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.headed import HeadedScreen
 from tui.screens.wall import WallScreen
+from tui.theme import formatting
 from tui.theme.palette import Glyphs
 
 NIGHT_FROM, NIGHT_UNTIL = 22, 6
@@ -263,7 +264,12 @@ class Presenter:
         if done:
             names = visible(done[0].change.sequence.label)
             what = f"{names} is" if len(done) == 1 else f"{len(done)} sequences are"
-            self._ui.app.notify(f"{whose}{what} {done[0].status}. Press u to undo.", timeout=8, markup=False)
+            change, until = done[0].change, ""
+            if change.hours and change.done_at:
+                ends = change.done_at + timedelta(hours=change.hours)
+                until = f" until {formatting.moment(ends, now=self._ui.now())}, by you"
+            words = f"{whose}{what} {done[0].status}{until}. Press u to undo."
+            self._ui.app.notify(words, timeout=8, markup=False)
         if failed:
             lines = (
                 f"{whose}{visible(one.change.sequence.label)} is {one.status or 'gone'}, not {one.change.status}"

@@ -60,12 +60,12 @@ class ReplayControl:
                 f"“{text.strip()}” isn't a time in the past.", severity="warning", markup=False
             )
         else:
-            self._start(lambda replay: replay.seek(wanted))
+            self._start(lambda replay: replay.seek(wanted), wanted=wanted)
 
-    def _start(self, move: Callable[[Replay], Replay]) -> None:
-        self._ui.run_worker(partial(self._go, move), group="replay")
+    def _start(self, move: Callable[[Replay], Replay], *, wanted: datetime | None = None) -> None:
+        self._ui.run_worker(partial(self._go, move, wanted), group="replay")
 
-    async def _go(self, move: Callable[[Replay], Replay]) -> None:
+    async def _go(self, move: Callable[[Replay], Replay], wanted: datetime | None) -> None:
         state = self._ui.workspaces.current
         if state.history is None:
             self._ui.app.notify("No history is recorded here.", severity="warning")
@@ -74,6 +74,8 @@ class ReplayControl:
         replay = move(before)
         if not replay.moments or (self._replay and (replay.place, before.place) == (0, 0)):
             self._ui.app.notify(replay.end_words(self._ui.now()), severity="warning", markup=False)
+        elif wanted and (missed := replay.missed(wanted, now=self._ui.now())):
+            self._ui.app.notify(missed, severity="warning", timeout=10, markup=False)
         board = None
         if not replay.live:
             board = await replay.board(state.history, like=state.last, thresholds=state.thresholds)
@@ -153,6 +155,14 @@ class Replay:
             return replace(self, place=len(self.moments))
         distances = [abs((moment - wanted).total_seconds()) for moment in self.moments]
         return replace(self, place=distances.index(min(distances)))
+
+    def missed(self, wanted: datetime, *, now: datetime) -> str:
+        """That nothing was recorded at the wanted time, and which moment is shown instead; empty where one is near."""
+        shown = now if self.live else self.at
+        if abs(shown - wanted) <= GAP:
+            return ""
+        instead = "now" if self.live else f"{formatting.moment(shown, now=now)}, the nearest moment with data"
+        return f"No data at {formatting.moment(wanted, now=now)}. This is {instead}."
 
     def words(self, now: datetime) -> str:
         """`REPLAY 14:02:05, 3 h ago (gap of 40 min before)`."""

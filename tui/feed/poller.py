@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.records import Incident, InterestedReply, ProblemStart
+from shared.domain.records import Incident, InterestedReply, PauseEnd, ProblemStart
 from shared.domain.snapshot import (
     SOURCES,
     DailyCounts,
@@ -224,6 +224,10 @@ class Poller:
     def note_daily(self, daily: DailyCounts) -> None:
         """Show the counts of past days."""
         self._note(replace(self.snapshot, daily=daily), daily != self.snapshot.daily)
+
+    def note_pauses(self, pauses: tuple[PauseEnd, ...]) -> None:
+        """Show until when sequences are paused, and by whom."""
+        self._note(replace(self.snapshot, pauses=pauses), pauses != self.snapshot.pauses)
 
     def note_firings(self, firings: tuple[Incident, ...]) -> None:
         """Raise alarms for the guardrails that have fired."""

@@ -25,7 +25,7 @@ from shared.domain import forecast
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.dns_facts import advice, dns_facts, in_dns
 from shared.domain.local_zone import local_zone
-from shared.domain.records import Actor, DomainPast, LeadReply, Records, RecordsUnavailable
+from shared.domain.records import Actor, DomainPast, LeadReply, PauseEnd, Records, RecordsUnavailable
 from shared.domain.reply_queue import ReplyQueue
 from shared.domain.snapshot import Snapshot, service_day
 from tui.feed.daily_counts import DailyCountsReader
@@ -316,6 +316,7 @@ class ServiceFeed:
             while records and self._poller:
                 await self._read_replies(records, self._poller)
                 await self._read_firings(records, self._poller)
+                await self._read_pauses(records, self._poller)
                 await asyncio.sleep(REPLIES_EVERY)
             await asyncio.Event().wait()
 
@@ -326,6 +327,20 @@ class ServiceFeed:
             logger.info("interested replies: %s", error)
             replies = ()
         poller.note_replies(tuple(replies))
+
+    async def _read_pauses(self, records: Records, poller: Poller) -> None:
+        """Those of which nothing can be read now stay."""
+        try:
+            timers = await records.timers(self.start_settings.workspace, "resume")
+        except RecordsUnavailable as error:
+            logger.info("timed pauses: %s", error)
+        else:
+            poller.note_pauses(
+                tuple(
+                    PauseEnd(sequence=one.key, until=one.due_at.timestamp(), by=one.payload.get("by", ""))
+                    for one in timers
+                )
+            )
 
     async def _read_firings(self, records: Records, poller: Poller) -> None:
         """Those of which nothing can be read now stay."""

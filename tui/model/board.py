@@ -260,7 +260,15 @@ def _sequence_lines(
     shared = {name for counted in given for name, times in counted.items() if times > 1}
     rows = {row.id or row.group: row for row in found}
     named = {row.group: row for row in found if row.group not in shared}
-    return tuple(SequenceLine(s, rows.get(s.id) or named.get(s.label)) for s in sequences)
+    ends = {one.sequence: one for one in snapshot.pauses or ()}
+    return tuple(
+        SequenceLine(
+            s,
+            rows.get(s.id) or named.get(s.label),
+            pause=ends.get(s.id) if s.status == "paused" else None,
+        )
+        for s in sequences
+    )
 
 
 def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:

@@ -9,8 +9,11 @@ from typing import TypeVar
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
+from shared.domain.records import PauseEnd
 from shared.domain.snapshot import Reading, Snapshot
+from shared.domain.wall_clock import moment
 from shared.text.formats import show_number
+from shared.text.sanitize import visible
 from tui.model.lines import Becomes, ChangeLine, LeadLine, PageRef
 from tui.theme import formatting
 
@@ -23,7 +26,12 @@ MOST = 50
 
 def between(before: Snapshot, after: Snapshot, *, at: datetime) -> tuple[ChangeLine, ...]:
     """The changes, at most `MOST`, what stops sending first; nothing where there was nothing to compare with."""
-    found = (*_sequences(before, after, at), *_inboxes(before, after, at), *_interested(before, after, at))
+    found = (
+        *_sequences(before, after, at),
+        *_timed_pauses(before, after, at),
+        *_inboxes(before, after, at),
+        *_interested(before, after, at),
+    )
     lines = together(found, inboxes=after.inboxes.value or ())
     return tuple(sorted(lines, key=lambda line: not stops_sending(line)))[:MOST]
 
@@ -118,6 +126,23 @@ def _sequences(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[Chan
         elif was.status != now.status:
             tone = Tone.GOOD if now.status == "active" else Tone.WARN
             yield ChangeLine(at, now.label, f"is {now.status or 'of unknown status'}", tone, ref)
+
+
+def _timed_pauses(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:
+    if before.pauses is None:
+        return
+    known = set(before.pauses)
+    names = {one.id: one.label for one in after.sequences.value or ()}
+    for one in after.pauses or ():
+        if one not in known and one.sequence in names:
+            ref = PageRef(kind="sequence", key=one.sequence)
+            yield ChangeLine(at, names[one.sequence], pause_words(one, now=at), Tone.WARN, ref)
+
+
+def pause_words(one: PauseEnd, *, now: datetime) -> str:
+    """`is paused until 16:32 by ann`."""
+    by = f" by {visible(one.by)}" if one.by else ""
+    return f"is paused until {formatting.moment(moment(one.until), now=now)}{by}"
 
 
 def _inboxes(before: Snapshot, after: Snapshot, at: datetime) -> Iterator[ChangeLine]:

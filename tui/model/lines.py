@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, DomainHealth, Thresholds, Verdict
-from shared.domain.records import InterestedReply
+from shared.domain.records import InterestedReply, PauseEnd
 from shared.domain.snapshot import Reading
 from shared.domain.totals import rate
 from tui.theme import formatting
@@ -70,6 +70,8 @@ class SequenceLine:
     stats: StatsRow | None = None
     pending: str = ""
     """`pausing…`, until a read proves it."""
+    pause: PauseEnd | None = None
+    """Until when it is paused, where that is known."""
 
     @property
     def key(self) -> str:

@@ -13,7 +13,8 @@ from shared.api.models import StatsRow
 from shared.domain import evidence, forecast, health, totals
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.local_zone import local
-from shared.domain.records import InterestedReply, LeadReply
+from shared.domain.records import InterestedReply, LeadReply, PauseEnd
+from shared.domain.wall_clock import moment
 from shared.text.formats import show_count
 from tui.model.board import Board
 from tui.model.columns import DOMAINS, INBOXES, INTERESTED, RECORDED, SEQUENCES, STATS_BY, Column
@@ -262,6 +263,7 @@ def _sequence(key: str, board: Board, changes: Sequence[ChangeLine]) -> Page | N
     sequence, name = line.sequence, line.sequence.label
     facts = (
         Fact(label="Status", value=line.pending or sequence.status or "unknown", tone=line.tone),
+        *_pause_facts(line.pause),
         Fact(label="Steps", value=show_count(sequence.steps)),
         *_counts(line.stats),
     )
@@ -363,6 +365,13 @@ def _counts(stats: StatsRow | None) -> tuple[Fact, ...]:
         rate_text = "" if share is None else f"  ({evidence.show(value, stats.sends)})"
         facts.append(Fact(label=label, value=show_count(value) + rate_text))
     return tuple(facts)
+
+
+def _pause_facts(pause: PauseEnd | None) -> tuple[Fact, ...]:
+    if pause is None:
+        return ()
+    by = (Fact(label="Paused by", value=pause.by),) if pause.by else ()
+    return (Fact(label="Paused until", value=f"{local(moment(pause.until)):%d %b %H:%M}"), *by)
 
 
 def _lately(subject: str, changes: Sequence[ChangeLine]) -> str:

@@ -7,10 +7,13 @@ from datetime import timedelta
 
 from textual.widgets import Static
 
-from shared.domain.snapshot import Reading, Snapshot
+from shared.domain.records import PauseEnd
+from shared.domain.snapshot import Reading, Snapshot, from_json, to_json
 from tests.tui.accounts import NAMES, NOW, Clock, account
 from tests.tui.app.dashboard_harness import staged
-from tui.screens.dialogs import ConfirmDialog
+from tui.model.changes import between
+from tui.screens.detail_page import DetailScreen
+from tui.screens.dialogs import ConfirmDialog, HoursDialog
 
 
 async def test_a_pause_is_asked_first_and_no_is_no(clock: Clock) -> None:
@@ -136,3 +139,35 @@ async def test_a_timed_pause_takes_three_keys(clock: Clock) -> None:
         await harness.press("2", "P", "2", "y")
         await harness.pilot.pause()
         assert harness.service.lines == ["pause sq_0 for 2h"]
+
+
+async def test_a_timed_pause_says_until_when_and_by_whom(clock: Clock) -> None:
+    async with staged(clock) as harness:
+        await harness.see(account(pauses=()))
+        await harness.press("2", "P")
+        assert isinstance(harness.app.screen, HoursDialog)
+        title = str(harness.app.screen.query_one(".dialog-title", Static).content)
+        assert title == f"Pause {NAMES[0]} for how long?"
+        await harness.press("2")
+        assert "until 16:32, then resumes" in str(
+            harness.app.screen.query_one(".dialog-text", Static).content
+        )
+        await harness.press("y")
+        await harness.pilot.pause(0.2)
+        clock.advance(2)
+        end = PauseEnd(sequence="sq_0", until=(NOW + timedelta(hours=2)).timestamp(), by="ann")
+        before = account(now=clock(), pauses=())
+        after = replace(paused(account(now=clock()), 0), pauses=(end,))
+        await harness.see(after)
+        assert [note.message for note in harness.app._notifications] == [
+            f"{NAMES[0]} is paused until 16:32, by you. Press u to undo."
+        ]
+        changed = [line.text for line in between(before, after, at=clock())]
+        assert changed == ["is paused", "is paused until 16:32 by ann"]
+        await harness.press("enter")
+        assert isinstance(harness.app.screen, DetailScreen)
+        assert harness.app.screen.page
+        facts = {fact.label: fact.value for fact in harness.app.screen.page.card.facts}
+        assert facts["Paused until"] == "02 Mar 16:32"
+        assert facts["Paused by"] == "ann"
+        assert from_json(to_json(after)).pauses == (end,)

@@ -7,7 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.tui.accounts import Clock, account
+from tests.tui.app.app_driver import open_app, press, see, state
 from tui.app.replay_control import parse_moment
+from tui.feed.history_access import HistoryAccess
 
 NEW_YORK = ZoneInfo("America/New_York")
 
@@ -59,3 +62,15 @@ def test_other_words_are_no_time_in_the_past(typed: str) -> None:
 def test_a_span_is_that_long_also_across_a_change_of_clocks() -> None:
     now = datetime(2026, 11, 1, 14, 0, tzinfo=UTC)
     assert parse_moment("12h ago", now=now, zone=NEW_YORK) == datetime(2026, 11, 1, 2, 0, tzinfo=UTC)
+
+
+async def test_a_moment_without_data_is_named_with_the_one_that_is_shown(
+    clock: Clock, falling: HistoryAccess
+) -> None:
+    async with open_app([state("acme", clock=clock, history=falling)], clock=clock) as (app, pilot):
+        await see(app, pilot, 0, account())
+        await press(pilot, "at", *"yesterday 03:00", "enter")
+        texts = [note.message for note in app._notifications]
+        assert texts == ["No data at 01 Mar 03:00. This is 01 Mar 14:32, the nearest moment with data."]
+        await press(pilot, "at", *"yesterday 14:30", "enter")
+        assert len(app._notifications) == 1, "there is data two minutes later"
