@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
+from shared.domain.card import Card
+from tests.copy_page import bot_cards
+from tests.copy_page.answers import answers
 from tests.test_docs import PAGES
 
 pytestmark = pytest.mark.lint
@@ -26,3 +30,38 @@ REPLACED = re.compile(
 def test_docs_and_answers_hold_no_replaced_phrase() -> None:
     lines = ((page.name, line) for page in PAGES for line in page.read_text(encoding="utf-8").splitlines())
     assert [(name, phrase[0], line) for name, line in lines if (phrase := REPLACED.search(line))] == []
+
+
+INTERNAL = re.compile(
+    r"\b(?:sq|ld|ib|wh|al|ev|q)_[0-9a-z]+\b"  # ids of the service and the bot
+    r"|\b(?:sequence|lead|inbox|alert|channel|workspace)_id\b"
+    r"|\d{4}-\d\d-\d\dT\d\d"
+    r"|\b\d\d:\d\d(?::\d\d)?Z\b"
+    r"|<#[CGD]\w+>|\b[CGD](?:\d|0)[A-Z0-9]{2,}\b"  # ids of Slack's channels
+)
+TYPED = {"Example", "Usage", "Refused"}
+"""Facts that show commands, as people type them."""
+LISTED = {"Id", "Command"}
+"""Columns of what commands take."""
+
+
+def _shown(card: Card) -> Iterator[str]:
+    """What people read; code, which they type, aside."""
+    texts = [card.title, *card.text, card.footer, *(button.label for button in card.buttons)]
+    texts += [fact.value for fact in (*card.facts, *card.details) if fact.label not in TYPED]
+    texts += [fact.label for fact in (*card.facts, *card.details)]
+    if card.table:
+        titles = [column.title for column in card.table.columns]
+        texts += titles
+        for row in card.table.rows:
+            named = zip(titles, row.cells, strict=True)
+            texts += [str(cell) for title, cell in named if title not in LISTED]
+    yield from (re.sub(r"`[^`]*`", "", text) for text in texts)
+
+
+def test_no_card_shows_an_internal_id_or_a_raw_time() -> None:
+    cards = {**answers(), **bot_cards.alerts(), **dict(bot_cards.guardrails()), **dict(bot_cards.exchanges())}
+    shown = (
+        (name, text) for name, card in cards.items() for text in _shown(card) if not name.startswith("help")
+    )
+    assert [(name, found[0], text) for name, text in shown if (found := INTERNAL.search(text))] == []

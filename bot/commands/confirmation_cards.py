@@ -43,7 +43,7 @@ def _moved_on(moved: Mapping[str, AuditEntry], *, now: datetime, zone: tzinfo) -
         tone=Tone.WARN,
         text=(
             changed_since(0, moved.values(), now=now, zone=zone),
-            f"Command: {clip(last.command, length=200)}",
+            f"Command: `{clip(last.command, length=200)}`",
         ),
     )
 

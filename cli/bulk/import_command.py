@@ -196,4 +196,4 @@ def _refusals(shown: Sequence[RowResult], *, total: int) -> Table | None:
     if not shown:
         return None
     rows = tuple(Row(cells=(o.row, o.email, o.reason)) for o in shown)
-    return Table(columns=columns(number("Row"), "Address", "Reason"), rows=rows, total=total)
+    return Table(columns=columns(number("Row"), "Email", "Reason"), rows=rows, total=total)

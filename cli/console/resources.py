@@ -147,7 +147,7 @@ async def record(settings: Settings, workspace: Workspace, command: str, result:
         try:
             await records.record(audit_entry(workspace.name, command, result))
         except RecordsUnavailable as fault:
-            exit_codes.print_error(f"not in the audit: {fault}")
+            exit_codes.print_error(f"not in the audit log: {fault}")
 
 
 def is_device(path: Path) -> bool:

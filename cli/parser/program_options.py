@@ -197,7 +197,7 @@ def database(parser: ArgumentParser) -> None:
 
 
 def forget(parser: ArgumentParser) -> None:
-    parser.add_argument("address", metavar="ADDRESS", help="the person's email address")
+    parser.add_argument("address", metavar="EMAIL", help="the person's email address")
     parser.add_argument(
         "--slack",
         action="store_true",

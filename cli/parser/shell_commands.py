@@ -221,7 +221,7 @@ _ALL = (
         entry="cli.commands.forget:run",
         options=program_options.forget,
         examples=("forget ada@acme.example", "forget ada@acme.example --slack --yes"),
-        usage="ADDRESS [--slack] [--yes] [--json]",
+        usage="EMAIL [--slack] [--yes] [--json]",
     ),
     Program(
         name="database",

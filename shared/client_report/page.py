@@ -153,11 +153,11 @@ def _counts(row: StatsRow, name: str) -> list[str]:
 
 
 def _positive(report: ClientReport) -> str:
-    head = "<h2>Positive replies and response times</h2>"
+    head = "<h2>Positive replies and time to claim</h2>"
     if report.positive is None:
         return f"{head}<p>Not available: the bot's records couldn't be read.</p>"
     if not report.positive:
-        known = " by the bot, so their response times are unknown" if report.total.positive_replies else ""
+        known = " by the bot, so their time to claim is unknown" if report.total.positive_replies else ""
         return f"{head}<p>No positive replies were recorded in this period{known}.</p>"
     named = any(one.email or one.lead for one in report.positive)
     rows = [
@@ -169,7 +169,7 @@ def _positive(report: ClientReport) -> str:
         )
         for one in report.positive[:MOST_REPLIES]
     ]
-    titles = ("Received", *(("Lead", "Company", "Address") if named else ()), "Sequence", "Response time#")
+    titles = ("Received", *(("Lead", "Company", "Email") if named else ()), "Sequence", "Time to claim#")
     return f"{head}<p>{_touches(report)}</p>{_table(titles, rows)}{_more(report.replies, MOST_REPLIES)}"
 
 

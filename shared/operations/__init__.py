@@ -112,7 +112,9 @@ async def run(invocation: Invocation, context: CommandContext) -> Result:
     card = result.card
     if result.audit and (unwritten := await write_audit(result, invocation=invocation, context=context)):
         # It is shown, and undoes nothing.
-        card = replace(card, footer=" ".join(filter(None, (card.footer, f"Not in the audit: {unwritten}"))))
+        card = replace(
+            card, footer=" ".join(filter(None, (card.footer, f"Not in the audit log: {unwritten}")))
+        )
     if asked is not None or own != DEFAULT:
         card = with_workspace(card, workspace=own)
         if context.settings is not None and len(context.settings.workspaces) > 1:

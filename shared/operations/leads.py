@@ -85,7 +85,7 @@ def _which(found: Ambiguous | NoMatch, arguments: given.Leads) -> Result:
 
 
 def lead_table(leads: Sequence[Lead]) -> Table:
-    """Address, name, company, status and id of each."""
+    """Email, name, company, status and id of each."""
     rows = (
         Row(
             cells=(x.email, lead_name(x) or None, x.company, x.status, x.id),
@@ -93,7 +93,7 @@ def lead_table(leads: Sequence[Lead]) -> Table:
         )
         for x in leads
     )
-    return Table(columns=columns("Address", "Name", "Company", "Status", "Id"), rows=tuple(rows))
+    return Table(columns=columns("Email", "Name", "Company", "Status", "Id"), rows=tuple(rows))
 
 
 def lead_name(lead: Lead) -> str:
@@ -161,7 +161,7 @@ async def _only_replied(who: str, reply: LeadReply, result: Search, context: Com
             title=" at ".join(filter(None, (reply.lead or who, reply.company))),
             tone=Tone.UNKNOWN,
             text=(_looked_through(result),),
-            facts=(Fact(label="Address", value=who, url=answer_link(who, reply.text)), *_reply_facts(reply)),
+            facts=(Fact(label="Email", value=who, url=answer_link(who, reply.text)), *_reply_facts(reply)),
             quote=without_quotation(reply.text),
             buttons=await _links(who, reply, context),
         )
@@ -196,9 +196,9 @@ def _looked_through(result: Search) -> str:
 
 
 def _known(lead: Lead, *, subject: LeadReply | None = None) -> tuple[Fact, ...]:
-    known = (("Company", lead.company), ("Status", lead.status or "unknown"), ("Id", lead.id))
+    known = (("Company", lead.company), ("Status", lead.status or "unknown"))
     link = answer_link(lead.email, subject.text if subject else "") if lead.email else ""
-    address = (Fact(label="Address", value=lead.email, url=link),) if lead.email else ()
+    address = (Fact(label="Email", value=lead.email, url=link),) if lead.email else ()
     return (*address, *(Fact(label=label, value=value) for label, value in known if value))
 
 

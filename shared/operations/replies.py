@@ -20,10 +20,10 @@ from shared.operations.reports.day_range import range_of
 from shared.text.formats import show_number, show_span, show_time
 from shared.text.slack_ids import hide_other_teams
 
-OPEN_COLUMNS = columns("Waiting", "Lead", "Address", "Company", "Reply", "Sequence", "Message")
+OPEN_COLUMNS = columns("Waiting", "Lead", "Email", "Company", "Reply", "Sequence", "Message")
 PAGE = 15
 """Replies on one page of `replies`."""
-RECEIVED_COLUMNS = columns("When", "Lead", "Address", "Company", "Reply", "State", "Sequence")
+RECEIVED_COLUMNS = columns("When", "Lead", "Email", "Company", "Reply", "State", "Sequence")
 LISTED = 100
 """Leads that `replies today` lists."""
 LAST_PAGE = 1_000_000

@@ -269,7 +269,7 @@ def _changed_later(sequence: Sequence) -> Result:
     return refused(
         "Not undone: it was changed later",
         f"{label} was changed later and left as is.",
-        why=f"{label} ({sequence.id}) was changed later",
+        why=f"{label} was changed later",
     )
 
 
@@ -299,14 +299,14 @@ def _done(
         title=f"{clip(sequence.label)} {now}",
         tone=tone,
         text=text,
-        facts=(*_facts(sequence), *facts),
+        facts=facts,
         buttons=(button,),
         footer=note,
     )
     return Result(
         card=card,
         rows=({**as_dict(sequence), "status": status},),
-        audit=f"{clip(sequence.label)} ({sequence.id}) {now}",
+        audit=f"{clip(sequence.label)} {now}",
         effect="paused" if status == "paused" else "resumed",
         sequences=(sequence.id,),
         until=until,
@@ -329,7 +329,6 @@ def _so_already(sequence: Sequence, status: Status, other: OnSequences, *, note:
         card=Card(
             title=f"{clip(sequence.label)} is already {status}",
             text=("Nothing was changed.",),
-            facts=_facts(sequence),
             buttons=(button,),
             footer=note,
         ),
@@ -359,7 +358,3 @@ async def resume(arguments: Resume, context: CommandContext) -> Result:
         undo=None if active else back,
         note=note,
     )
-
-
-def _facts(sequence: Sequence) -> tuple[Fact, ...]:
-    return (Fact(label="Sequence", value=sequence.id),)

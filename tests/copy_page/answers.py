@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
 import httpx
 
+from bot.blockkit.channel_names import changed
 from shared.commands import Role, UsageError
 from shared.domain.card import Card
 from shared.domain.records import (
@@ -60,7 +62,12 @@ async def _each() -> AsyncIterator[tuple[str, Card]]:
         except Exception as error:  # noqa: BLE001 # every failure is a card, as in the faces
             card = error_card(error, "" if isinstance(error, UsageError) else "ref-8f2c")
         await harness.client.aclose()
-        yield f"{scene.line}{f' ({scene.state})' if scene.state else ''}", card
+        yield f"{scene.line}{f' ({scene.state})' if scene.state else ''}", changed(card, _name_channels)
+
+
+def _name_channels(text: str) -> str:
+    """As every front end shows them."""
+    return re.sub(r"<#C1>|\bC1\b", "#sales", text).replace("C0123", "#launch")
 
 
 def _usual(harness: CommandHarness) -> None:
@@ -104,6 +111,12 @@ def _unreachable(harness: CommandHarness, _records: MemoryRecords) -> None:
 def _empty(harness: CommandHarness, _records: MemoryRecords) -> None:
     service = harness.service
     service.sequences, service.inboxes, service.leads, service.stats = [], [], [], []
+
+
+def _by_step(harness: CommandHarness, _records: MemoryRecords) -> None:
+    harness.service.stats = [
+        {**row, "group": str(step)} for step, row in enumerate(harness.service.stats, start=1)
+    ]
 
 
 def _no_records(harness: CommandHarness, _records: MemoryRecords) -> None:
@@ -155,7 +168,7 @@ def _busy(_harness: CommandHarness, records: MemoryRecords) -> None:
     records.senders = {"good.com": ["Q3 Founders", "Spring"]}
     records.entries = [
         AuditEntry(at=NOW - timedelta(hours=5), actor=Actor(name="ben", face="slack", channel="#sales"),
-                   workspace="default", command="pause sq_2 reason bounces are high", result="Q3 CTO (sq_2) is paused",
+                   workspace="default", command="pause sq_2 reason bounces are high", result="Q3 CTO is paused",
                    effect="paused", sequences=("sq_2",)),
         AuditEntry(at=NOW - timedelta(hours=1), actor=Actor(name="eve", face="slack", channel="#sales"),
                    workspace="default", command="pause sq_1", result="refused: role", effect="refused"),
@@ -232,7 +245,7 @@ SCENES = (
     Scene("inboxes goood.com", "no match"),
     Scene("inboxes", "empty account", _empty),
     Scene("stats"),
-    Scene("stats by step 7d"),
+    Scene("stats by step 7d", arrange=_by_step),
     Scene("stats by person last week"),
     Scene("stats by person today", "", _busy),
     Scene("stats yesterday", "nothing sent", _empty),

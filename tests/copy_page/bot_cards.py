@@ -177,7 +177,7 @@ def exchanges() -> Iterator[tuple[str, Card]]:
         alert_actions.unchanged_card(replace(taken, assigned_name="cleo"), ANN, now=NOW, zone=UTC),
     )
     entry = AuditEntry(at=NOW, actor=Actor(name="ben", face="slack"), workspace="acme", command="resume sq_1",
-                       result="Q3 founders (sq_1) is active again",
+                       result="Q3 founders is active again",
                        effect="resumed", sequences=("sq_1",))  # fmt: skip
     for verdict in (Verdict.LATE, Verdict.GIVEN, Verdict.NOT_YOURS, Verdict.UNKNOWN):
         yield (

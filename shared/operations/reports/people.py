@@ -1,4 +1,4 @@
-"""Speed to lead by person: claims of interested replies, time to claim, and replies marked done."""
+"""Time to claim by person: claims of interested replies, and replies marked done."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def summary(speeds: Speeds) -> Fact:
         f"{show_rate(whole.in_time)} within {LATE_SECONDS // 60} min",
         f"{whole.done} done",
     )
-    return Fact(label="Speed to lead", value=", ".join(parts))
+    return Fact(label="Time to claim", value=", ".join(parts))
 
 
 def speed_table(speeds: Speeds) -> Table | None:

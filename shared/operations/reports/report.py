@@ -78,7 +78,7 @@ def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple
 
 
 def _touch(made: ClientReport) -> Fact:
-    label = "Response time"
+    label = "Time to claim"
     touches = made.touches
     if touches is None:
         return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)

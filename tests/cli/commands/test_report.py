@@ -36,7 +36,7 @@ def test_without_options_the_summary_is_shown(shell: Shell) -> None:
     ran = shell.run("report", "last-month")
     assert ran.code == 0
     assert "Report, " in ran.out
-    assert "Response time" in ran.out
+    assert "Time to claim" in ran.out
 
 
 def test_the_page_goes_to_stdout(shell: Shell) -> None:

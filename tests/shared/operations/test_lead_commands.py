@@ -82,13 +82,14 @@ async def test_an_old_lead_is_found_by_the_status_that_its_card_knows(harness: C
     ]
     harness.service.leads[2050]["status"] = "bounced"
     card = await harness.say("lead p2050@acme.com bounced")
-    assert facts(card)["Id"] == "ld_2050"
+    assert [row["id"] for row in card.data or ()] == ["ld_2050"]
     asked = [request[2] for request in harness.service.requests if request[1] == "/leads"]
     assert asked == [{"status": "bounced", "limit": "100"}]
     assert card.buttons[0].line == "remove ld_2050 bounced"
     assert (await harness.say(card.buttons[0].line)).question == "remove ld_2050 --yes"
     assert len(harness.service.asked("GET")) == 2, "the id is looked up in the same list"
-    assert facts(await harness.say("lead p2050@acme.com"))["Id"] == "ld_2050", "without a status too"
+    card = await harness.say("lead p2050@acme.com")
+    assert [row["id"] for row in card.data or ()] == ["ld_2050"], "without a status too"
     assert (await harness.say("lead ada bounced")).title == "No lead matches “ada”"
 
 
@@ -99,7 +100,7 @@ async def test_a_shell_searches_further_and_shows_progress(harness: CommandHarne
     counts: list[int] = []
     context = replace(harness.context, pages_searched=30, progress=counts.append)
     card = said(await run(parse("lead p2050@acme.com"), context))
-    assert facts(card)["Address"] == "p2050@acme.com"
+    assert facts(card)["Email"] == "p2050@acme.com"
     assert counts == list(range(100, 2101, 100))
     assert "all 2,100 leads" in text(said(await run(parse("lead p9@b.com"), context)))
 

@@ -1,4 +1,4 @@
-"""Speed to lead by person; many sequences at once in a shell; who paused what, why and until when."""
+"""Time to claim by person; many sequences at once in a shell; who paused what, why and until when."""
 
 from __future__ import annotations
 

@@ -252,7 +252,7 @@ async def test_audit_shows_who_what_when_and_where(harness: CommandHarness) -> N
         "@ann",
         "slack C1",
         "pause sq_1",
-        "Q3 Founders (sq_1) is paused",
+        "Q3 Founders is paused",
     )
     assert card.data is not None
     assert card.data[0]["who"] == "ann"
@@ -346,7 +346,7 @@ async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarn
             actor=harness.actor,
             workspace="acme",
             command="pause sq_1",
-            result="Q3 Founders (sq_1) is paused",
+            result="Q3 Founders is paused",
             effect="paused",
             sequences=("sq_1",),
             undoable=("sq_1",),

@@ -41,7 +41,7 @@ async def test_the_summary_tells_counts_touches_health_and_incidents(harness: Co
     by_label = facts(card)
     assert card.title == "Report, 2 to 8 March"
     assert by_label["Sends"].startswith("4,000")
-    assert by_label["Response time"] == "median 4 min of 1, 1 not handled yet"
+    assert by_label["Time to claim"] == "median 4 min of 1, 1 not handled yet"
     assert by_label["Domains"].startswith("1 of 3 domains healthy")
     assert by_label["Incidents"] == "1 incident, 1 change"
     assert "ada@x.example" not in str(card)
@@ -79,7 +79,7 @@ async def test_unreadable_records_are_reported_as_unknown(harness: CommandHarnes
     with harness.failing("GET /inboxes", httpx.Response(500)):
         card = await harness.say("report last week")
     by_label = facts(card)
-    assert by_label["Response time"] == by_label["Incidents"] == by_label["Domains"] == "unknown"
+    assert by_label["Time to claim"] == by_label["Incidents"] == by_label["Domains"] == "unknown"
     assert any("the database is gone" in line for line in card.text)
 
 

@@ -12,6 +12,7 @@ from shared.commands import parse
 from shared.commands.pauses import Pause
 from shared.domain.card import Tone
 from shared.domain.records import Actor, RecordsUnavailable, Timer
+from shared.operations.outcome import NO_RECORDS
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
 
 
@@ -43,7 +44,7 @@ async def test_pause_pauses_offers_undo_and_is_in_the_audit(harness: CommandHarn
     assert facts(card)["Reason"] == "bounces are high"
     assert card.buttons[0].line == "resume sq_1"
     assert harness.service.sequences[0]["status"] == "paused"
-    assert results(harness) == ["Q3 Founders (sq_1) is paused"]
+    assert results(harness) == ["Q3 Founders is paused"]
     assert harness.records is not None
     assert harness.records.entries[0].command == "pause q3 f reason bounces are high"
 
@@ -126,7 +127,7 @@ async def test_without_records_a_pause_with_a_duration_is_refused_and_without_on
     assert card.tone is Tone.WARN
     assert [parse(button.line).arguments for button in card.buttons] == [Pause(target=("sq_1",))]
     assert harness.service.asked("PATCH") == []
-    assert "Not in the audit" in (await harness.say("pause sq_1")).footer
+    assert NO_RECORDS in (await harness.say("pause sq_1")).footer
     assert harness.service.sequences[0]["status"] == "paused"
 
 
@@ -180,7 +181,7 @@ async def test_a_failed_audit_entry_is_reported_and_undoes_nothing(harness: Comm
     harness.records = MemoryRecords(broken=True)
     card = await harness.say("pause sq_1")
     assert harness.service.sequences[0]["status"] == "paused"
-    assert "Not in the audit: the database is gone" in card.footer
+    assert "the database is gone" in card.footer
 
 
 async def test_who_paused_in_a_shell_is_named_as_in_the_audit(harness: CommandHarness) -> None:
