@@ -39,6 +39,7 @@ from tui.screens import text_report
 from tui.screens.alarms import AlarmsScreen, alarm_card
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
+from tui.screens.comparison import ComparisonScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog
 from tui.screens.guardrails import GuardrailsScreen
@@ -65,7 +66,7 @@ AWAY = timedelta(minutes=2)
 FILTER_HINT = (
     "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
 )
-KEYED = (BoardScreen, DetailScreen, HeatmapScreen, IncidentScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
+KEYED = (BoardScreen, DetailScreen, ComparisonScreen, HeatmapScreen, IncidentScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
          CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
 KEY_NAMES = {one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)}
 
@@ -354,6 +355,17 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def action_domains(self) -> None:
         self.navigation.open_page(PageRef(kind="domains"))
+
+    def action_comparison(self) -> None:
+        from shared.operations.reports.stats import COMPARABLE  # late: what it takes to report loads slowly
+
+        self.push_screen(
+            ComparisonScreen(glyphs=self._glyphs, remapped=self._remapped("comparison"), notes=COMPARABLE)
+        )
+
+    @on(ComparisonScreen.Opened)
+    def _row_opened(self, message: ComparisonScreen.Opened) -> None:
+        self.navigation.open_page(message.ref)
 
     def action_heatmap(self) -> None:
         self.push_screen(HeatmapScreen(glyphs=self._glyphs, remapped=self._remapped("heatmap")))

@@ -91,6 +91,8 @@ BOARD = (
         summary="Acknowledge the alarm in the banner. It returns if it gets worse"),
     Key(id="alarms", keys="A", action="app.alarms", word="alarms",
         summary="All alarms, active and recovered. Enter opens one, a acknowledges it"),
+    Key(id="comparison", keys="C", action="app.comparison", word="comparison",
+        summary="Which sequence, step or variant does better, and whether that is real"),
     Key(id="heatmap", keys="H", action="app.heatmap", word="heatmap",
         summary="The health of every inbox on one screen, by domain"),
     Key(id="incident", keys="i", action="app.incident", word="incident",
@@ -180,6 +182,16 @@ HEATMAP = (
     Key(id="back", keys="escape,H", action="back", word="back", summary="Back to the previous page", foot=3),
     Key(id="help", keys="f1,question_mark", action="app.help_of('heatmap')", word="help", summary="Help for this page", foot=4),
 )  # fmt: skip
+COMPARISON = (
+    Key(id="open", keys="enter", action="open", word="open", summary="Open the selected sequence or step", foot=1),
+    Key(id="group", keys="g", action="grouping", word="grouping", summary="Compare sequences, steps or variants", foot=2),
+    Key(id="rate", keys="m", action="rate", word="rate", summary="Compare by reply rate or positive rate", foot=3),
+    Key(id="up", keys="up,k", action="move(-1)", word="up", summary="The row above"),
+    Key(id="down", keys="down,j", action="move(1)", word="down", summary="The row below"),
+    Key(id="export", keys="e", action="app.export", word="export", summary="Export the board, and a picture of this page"),
+    Key(id="back", keys="escape,C", action="back", word="back", summary="Back to the previous page", foot=4),
+    Key(id="help", keys="f1,question_mark", action="app.help_of('comparison')", word="help", summary="Help for this page", foot=5),
+)  # fmt: skip
 ALARMS = (
     Key(id="open", keys="enter", action="", word="open", summary="Open the domain, or the details of a failure", foot=1),
     Key(id="pause", keys="p", action="step('pause')", word="pause", changes=True, foot=2,
@@ -217,6 +229,7 @@ COMMON_IDS = (
     "seen",
     "alarms",
     "guardrails",
+    "comparison",
     "heatmap",
     "incident",
     "replies",
@@ -366,6 +379,15 @@ def page_help(*, remapped: Mapping[str, str] | None) -> Card:
 
 
 PAGES = {
+    "comparison": (
+        "Comparison",
+        (
+            "Each dot is a rate of 30 days, and the line around it the range that holds the true rate in 95 of 100 cases. Every "
+            "row is compared with the highest: real (95% sure), or too early, with about how many more sends of each would tell. "
+            "Below 50 sends, nothing is said."
+        ),
+        COMPARISON,
+    ),
     "heatmap": (
         "Heatmap",
         (

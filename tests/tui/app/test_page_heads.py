@@ -28,6 +28,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "by day": ("D",),
     "incident": ("i",),
     "heatmap": ("H",),
+    "comparison": ("C",),
     "step": ("3", "enter"),
     "lead": ("4", "enter"),
     "alarms": ("A",),
