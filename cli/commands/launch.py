@@ -39,7 +39,10 @@ def demo(options: Namespace) -> int:
     headless = options.headless or not attended()
     if headless and not options.headless:
         print("No terminal for the dashboard. Continuing as with --headless.", file=sys.stderr)
-    return asyncio.run(run_demo(headless=headless, seconds=options.seconds))
+    demo = run_demo(
+        headless=headless, seconds=options.seconds, speed=options.speed, scenario=options.scenario
+    )
+    return asyncio.run(demo)
 
 
 def bot(options: Namespace) -> int:

@@ -12,17 +12,14 @@ from cli.console.resources import open_records, open_replies
 from cli.demo.setup import DemoFailed, Installation, set_up
 from cli.demo.verification import Verifier
 
-SPEED = 60.0
-"""A day of the account in 24 minutes."""
-
 
 async def run_demo(
     *,
     headless: bool,
     seconds: float | None = None,
     seed: int = 7,
-    speed: float = SPEED,
-    scenario: str = "calm-week",
+    speed: float,
+    scenario: str,
 ) -> int:
     """Run the demo until it is stopped or `seconds` have passed; 1 if an alert was lost or doubled."""
     try:

@@ -11,12 +11,33 @@ if TYPE_CHECKING:  # both are imported when the options of a word are read, not 
     from pathlib import Path
 
 
+DEMO_SPEED = 60.0
+"""A day of the demo's account in 24 minutes."""
+
+
 def demo(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--headless", action="store_true", help="without the dashboard: print a log, and a summary at the end"
     )
     parser.add_argument(
         "--for", dest="seconds", type=_seconds, metavar="SECONDS", help="stop after this many seconds"
+    )
+    _scenario(parser, speed=DEMO_SPEED)
+
+
+def _scenario(parser: ArgumentParser, *, speed: float) -> None:
+    parser.add_argument(
+        "--speed",
+        type=float,
+        default=speed,
+        metavar="X",
+        help=f"speed of time; 1 is real time (default: {speed:g})",
+    )
+    parser.add_argument(
+        "--scenario",
+        default=SCENARIOS[0],
+        metavar="NAME|FILE",
+        help=f"kind of account: {', '.join(SCENARIOS)}, or a .toml file",
     )
 
 
@@ -73,19 +94,13 @@ def sandbox(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--database", metavar="URL", help="database for the account (default: in memory)")
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="seed of the generated account")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed of time; 1 is real time")
     parser.add_argument(
         "--start",
         type=_moment,
         metavar="WHEN",
         help="start time of the account, like 2026-03-02T09:00 (default: now)",
     )
-    parser.add_argument(
-        "--scenario",
-        default=SCENARIOS[0],
-        metavar="NAME|FILE",
-        help=f"kind of account: {', '.join(SCENARIOS)}, or a .toml file",
-    )
+    _scenario(parser, speed=1.0)
 
 
 def slack_standin(parser: ArgumentParser) -> None:

@@ -49,8 +49,12 @@ _ALL = (
         summary="Run a demo: embedded service, Slack stand-in, bot and dashboard",
         entry="cli.commands.launch:demo",
         options=program_options.demo,
-        examples=("demo", "demo --headless --for 20"),
-        usage="[--headless] [--for SECONDS]",
+        examples=(
+            "demo",
+            "demo --headless --for 20",
+            "demo --scenario deliverability-crisis --speed 1200",
+        ),
+        usage="[--headless] [--for SECONDS] [--speed X] [--scenario NAME|FILE]",
     ),
     Program(
         name="bot",
