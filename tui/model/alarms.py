@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from shared.domain.card import Tone
 from shared.domain.records import ProblemStart
 from shared.domain.workspace_verdict import DOMAIN_KINDS, GUARDRAIL, Condition
+from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.changes import stops_sending
 from tui.model.lines import ChangeLine
@@ -133,10 +134,15 @@ def notice_then(conditions: Sequence[Condition]) -> AlarmNotice | None:
 
 
 def trouble_since(alarms: Iterable[Alarm], *, now: datetime) -> str:
-    """Since when domains have the worst trouble that any has now; empty where there is none."""
+    """Since when domains have the worst trouble that any has now, and for how long; empty where there is none."""
     lasting = [one for one in alarms if one.is_on and not one.absent_since and one.kind in DOMAIN_KINDS]
     first = min(lasting, key=lambda one: (-DOMAIN_KINDS.index(one.kind), one.text_since), default=None)
-    return first.since_words(now) if first else ""
+    if first is None:
+        return ""
+    minutes = max(now - first.text_since, timedelta()) // timedelta(minutes=1)
+    is_known = minutes and not (first.since_or_earlier and first.text_since == first.since)
+    words = first.since_words(now)
+    return f"{words} ({show_exact_span(timedelta(minutes=minutes))})" if is_known else words
 
 
 class Update(NamedTuple):

@@ -16,6 +16,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from shared.domain.card import Tone
+from shared.text.sanitize import visible
 from tui.model import layout
 from tui.model.board import Board
 from tui.model.columns import INTERESTED, LISTS, RECORDED
@@ -25,7 +26,7 @@ from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.figures import HealthCounts, KeyFigures
 from tui.widgets.panel import Panel, TextLine
-from tui.widgets.status_lines import Banner, TopLine, Verdict
+from tui.widgets.status_lines import Banner, TopLine, Verdict, names_that_fit
 from tui.widgets.trouble_block import TroubleBlock
 
 TURN = 12.0
@@ -57,6 +58,12 @@ def trouble_parts(board: Board, *, since: str, now: datetime) -> tuple[str, ...]
     parts = [re.sub(r"(\d) of [\d,]+ (?=inbox)", r"\1 ", part) for part in verdict.text.split(" · ")[:2]]
     parts = [re.sub(r"^1 inboxes", "1 inbox", part) for part in parts]
     return (*parts, f"since {since}") if since else tuple(parts)
+
+
+def troubled_domains(board: Board) -> tuple[str, ...]:
+    """Those that the block is about: paused ones, else those with inboxes that can't send or are bad."""
+    paused = tuple(one.domain for one in board.domains if one.paused)
+    return paused or tuple(one.domain for one in board.domains if one.resting or one.bad)
 
 
 def burn_in_shift(seconds: float) -> tuple[int, int]:
@@ -175,7 +182,8 @@ class WallScreen(SafeScreen[None]):
     def _show_trouble(self, board: Board, now: datetime) -> None:
         """Instead of the verdict and the figures of 30 days."""
         parts, size = trouble_parts(board, since=self._since, now=now), self.size
-        self.trouble_block.show(parts, tone=Tone.BAD, width=size.width, height=size.height // 2)
+        names = names_that_fit(", ".join(map(visible, troubled_domains(board))), size.width - 8)
+        self.trouble_block.show(parts, tone=Tone.BAD, width=size.width, height=size.height // 2, detail=names)
         self.verdict.display = not parts
         block = self.trouble_block.styles.height
         taken = (int(block.value) if block else 0) + len(board.domains) * 2 + BESIDE

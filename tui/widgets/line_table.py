@@ -27,6 +27,8 @@ from tui.theme.palette import PALETTES, Glyphs, Ink, Palette, Piece
 
 WAITING = "Loading…"
 INDENT = "  "
+ROOMIEST = 6
+"""Lines for each line of a list on a wall, at most."""
 MARGIN = 1
 """Cells left and right of a line."""
 
@@ -215,7 +217,9 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     @property
     def _pitch(self) -> int:
-        return 2 if self.roomy and 2 * len(self.shown) < self.size.height else 1
+        if not self.roomy or not self.shown:
+            return 1
+        return min(ROOMIEST, max(1, (self.size.height - 1) // len(self.shown)))
 
     # -- keys ------------------------------------------------------------------------------------------
 

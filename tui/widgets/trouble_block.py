@@ -17,14 +17,33 @@ MARGIN = 3
 GROUNDS = {Tone.BAD: "alarm", Tone.WARN: "caution"}
 
 
+SCALES = ((2, 2), (2, 1), (1, 1), (1, 0))
+"""Of the letters of the first part, and of the others, the largest first; 0 is plain text."""
+
+
 def big_lines(parts: Sequence[str], *, width: int, height: int, glyphs: Glyphs) -> list[str]:
-    """Each part as lines of text: in the largest letters in which all fit the width and so many lines, else as plain text."""
-    for first, others in () if glyphs.ascii else ((2, 2), (2, 1), (1, 1)):
-        drawn = [drawing.numeral(part.upper(), scale=others if n else first) for n, part in enumerate(parts)]
-        fits = all(cell_len(rows[0]) + 2 * MARGIN <= width for rows in drawn)
-        if fits and sum(len(rows) + 1 for rows in drawn) + 1 <= height:
-            return ["", *(line for rows in drawn for line in (*rows, ""))]
+    """Each part as lines of text: in the largest letters that fit the width, broken between words, and so many lines."""
+    room = width - 2 * MARGIN
+    for first, others in () if glyphs.ascii else SCALES:
+        drawn = [_drawn(part, others if n else first, room) for n, part in enumerate(parts)]
+        lines = ["", *(line for rows in drawn for line in rows)]
+        if len(lines) <= height and all(cell_len(line) <= room for line in lines):
+            return lines
     return list(parts)
+
+
+def _drawn(part: str, scale: int, room: int) -> list[str]:
+    if not scale:
+        return [part]
+    rows: list[str] = []
+    words: list[str] = []
+    for word in [*part.upper().split(), ""]:
+        longer = drawing.numeral(" ".join((*words, word)), scale=scale)
+        if words and (not word or cell_len(longer[0]) > room):
+            rows += [*drawing.numeral(" ".join(words), scale=scale), ""]
+            words = []
+        words.append(word)
+    return rows
 
 
 class TroubleBlock(ErrorBoundary, Widget):
@@ -45,10 +64,11 @@ class TroubleBlock(ErrorBoundary, Widget):
     def text(self) -> str:
         return " · ".join(self._parts)
 
-    def show(self, parts: Sequence[str], *, tone: Tone, width: int, height: int) -> None:
+    def show(self, parts: Sequence[str], *, tone: Tone, width: int, height: int, detail: str = "") -> None:
         """Nothing to say hides the block; `height` is how many lines it may take."""
         self.set_class(bool(parts), "-on")
-        lines = big_lines(parts, width=width - 2, height=height, glyphs=self._glyphs)
+        lines = big_lines(parts, width=width - 2, height=height - bool(detail), glyphs=self._glyphs)
+        lines += [detail] if parts and detail else []
         if (tuple(parts), tone, lines) != (self._parts, self._tone, self._lines):
             self._parts, self._tone, self._lines = tuple(parts), tone, lines
             self.styles.height = max(1, len(lines))

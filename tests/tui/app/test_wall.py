@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from textual import events
 
 from shared.domain.snapshot import Snapshot
@@ -186,3 +187,21 @@ async def test_keys_in_a_hurry_leave_the_wall_once(clock: Clock) -> None:
             app.wall.post_message(events.Key("x", "x"))
         await pilot.pause()
         assert app.board_screen.is_current
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50), (250, 70)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_wall_in_trouble_leaves_little_of_its_list_empty(clock: Clock, size: tuple[int, int]) -> None:
+    app = DashboardApp([acme()], now=clock, wall=True)
+    async with app.run_test(size=size) as pilot:
+        app.post_message(ticked(tick_of(account(inboxes=60))))
+        await pilot.pause()
+        app.second_passed()
+        await pilot.pause()
+        block, panel = app.wall.trouble_block, app.wall.panels["domains"]
+        assert block.region.width >= size[0] - 4
+        assert "useacme.example" in "".join(block.render_line(y).text for y in range(block.size.height))
+        assert block.size.height <= size[1] // 2 + 1
+        taken = 2 + len(panel.grid.shown) * panel.grid._pitch
+        assert taken >= panel.size.height * 2 / 3, "its lines share the height"
+        assert "return to the board" in app.wall.dots.text
+        assert app.wall.dots.region.bottom <= size[1]

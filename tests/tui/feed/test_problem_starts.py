@@ -72,7 +72,7 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     ]
     report = text_report.lines(tick.board, width=120, now=now, glyphs=UNICODE)
     assert any(f"not sending since {words}" in text_report.plain(line) for line in report)
-    assert trouble_since(state.alarms, now=now) == words
+    assert trouble_since(state.alarms, now=now).removesuffix(" (5 h)") == words
     assert alarm.since_words(now) == words
     return {alarm.since, viewed.since, viewed.began, datetime.fromisoformat(told["since"])}
 

@@ -90,6 +90,8 @@ def test_an_alarm_shows_the_start_of_its_current_kind() -> None:
     other = replace(BAD, where="b.example")
     both = look(PAUSED, other, after=paused, minutes=20)
     assert trouble_since(both.alarms, now=NOW) == "14:42", "what is paused, not what is bad"
+    later = NOW + timedelta(minutes=22, seconds=50)
+    assert trouble_since(both.alarms, now=later) == "14:42 (12 min)"
     recovering = look(BAD, after=paused, minutes=30)
     assert only(recovering).notice(NOW).text == "a.example 1 bad, lowest 42 since 15:02"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.tui.accounts import NOW, account, board_of
-from tui.screens.wall import TURN, VIEWS, burn_in_shift, trouble_parts, view_at
+from tui.screens.wall import TURN, VIEWS, burn_in_shift, trouble_parts, troubled_domains, view_at
 from tui.theme.palette import ASCII, UNICODE
 from tui.widgets.trouble_block import big_lines
 
@@ -32,6 +32,7 @@ def test_the_wall_says_what_cannot_send_and_since_when() -> None:
     board = board_of(replace(snapshot, inboxes=replace(snapshot.inboxes, value=boxes)))
     parts = trouble_parts(board, since="04:12", now=NOW)
     assert parts == ("1 of 4 domains paused", "6 inboxes not sending", "since 04:12")
+    assert troubled_domains(board) == ("useacme.example",)
     healthy = tuple(replace(box, status="active") for box in boxes)
     well = board_of(replace(snapshot, inboxes=replace(snapshot.inboxes, value=healthy)))
     assert trouble_parts(well, since="", now=NOW) == ()
@@ -40,5 +41,10 @@ def test_the_wall_says_what_cannot_send_and_since_when() -> None:
 def test_letters_are_as_large_as_the_wall_has_room_for() -> None:
     parts = ("4 of 9 domains paused", "28 inboxes not sending")
     heights = [len(big_lines(parts, width=width, height=25, glyphs=UNICODE)) for width in (80, 160, 250)]
-    assert heights == [2, 9, 13]
+    assert heights == [17, 25, 13], "broken between words rather than small"
+    for width, height in ((80, 12), (160, 25), (250, 35)):
+        lines = big_lines((*parts, "since 14:30 (12 min)"), width=width, height=height, glyphs=UNICODE)
+        assert len(lines) <= height
+        assert max(map(len, lines)) > width * 0.6, "the letters fill the width"
+        assert any("█" in line or "▀" in line for line in lines)
     assert big_lines(parts, width=250, height=25, glyphs=ASCII) == list(parts)
