@@ -85,6 +85,7 @@ def not_paused(incident: Incident, why: str, *, footer: str = "") -> Card:
     return Card(
         title=f"Guardrail {incident.rule} didn't pause {clip(incident.label)}",
         tone=Tone.BAD,
+        failure=True,
         text=(_sentence(incident.note), why),
         facts=(Fact(label="Rule", value=incident.sentence),),
         buttons=_about(incident.rule, _scope_of(incident), incident.label),

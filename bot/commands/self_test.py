@@ -52,6 +52,7 @@ class SelfTest:
                 if failures or not warnings
                 else f"{len(facts) - warnings} checks passed, {show_number(warnings, 'warning')}",
                 tone=tone,
+                failure=failures > 0,
                 facts=tuple(facts),
                 buttons=(again,),
                 footer="`outreach doctor` in a shell also checks the settings and every card.",

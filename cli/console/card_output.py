@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TextIO
 
 from rich.cells import cell_len
@@ -107,6 +107,7 @@ def _speaks_unicode(stream: TextIO) -> bool:
 
 def render(card: Card, look: Look) -> Iterator[Text]:
     """The lines of a card in the order of showing (shared/domain/card.py)."""
+    look = replace(look, failure=card.failure)
     blocks = (
         _head(card, look),
         _facts((*card.facts, *card.details), look),

@@ -18,8 +18,10 @@ from shared.text.sanitize import visible
 
 SHORTEST_TEXT, SHORTEST_NAME = 12, 32
 LONG_BAR, SHORT_BAR = 10, 5
-MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "✗", Tone.UNKNOWN: "?", Tone.INFO: " "}
-ASCII_MARKS = {Tone.GOOD: "+", Tone.WARN: "!", Tone.BAD: "x", Tone.UNKNOWN: "?", Tone.INFO: " "}
+MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "◆", Tone.UNKNOWN: "?", Tone.INFO: " "}
+FAILURE, ASCII_FAILURE = "✗", "x"
+"""Of a card that reports a failure, in place of the mark of a bad state."""
+ASCII_MARKS = {Tone.GOOD: "+", Tone.WARN: "!", Tone.BAD: "X", Tone.UNKNOWN: "?", Tone.INFO: " "}
 
 Cell = str | float | None
 
@@ -32,8 +34,12 @@ class Look:
     ascii: bool = False
     interactive: bool = False
     """A person looks at it, who may type what comes next."""
+    failure: bool = False
+    """The card reports a failure."""
 
     def mark(self, tone: Tone) -> str:
+        if self.failure and tone is Tone.BAD:
+            return ASCII_FAILURE if self.ascii else FAILURE
         return (ASCII_MARKS if self.ascii else MARKS)[tone]
 
 

@@ -74,6 +74,7 @@ def _card(findings: Sequence[Finding]) -> Result:
         card=Card(
             title=f"{len(findings) - failed - doubts} passed, {show_number(doubts, 'warning')}, {failed} failed",
             tone=Tone.BAD if failed else Tone.WARN if doubts else Tone.GOOD,
+            failure=failed > 0,
             facts=tuple(_fact(finding) for finding in findings),
         ),
         rows=tuple(_data(finding) for finding in findings),

@@ -154,6 +154,8 @@ class Card:
     details: tuple[Fact, ...] = ()
     """Facts that a reader rarely needs: one small line of values, where a face has small letters."""
     footer: str = ""
+    failure: bool = False
+    """What was asked, or checked, failed; else BAD is the state of what the card shows."""
     notifies: bool = False
     """It is posted unasked: the quote stands under the title, where notifications read, and the buttons above the table."""
 

@@ -80,6 +80,7 @@ def _card(title: str, text: tuple[str, ...], *, error: Exception, reference: str
     return Card(
         title=title,
         tone=Tone.BAD,
+        failure=True,
         text=tuple(line for line in text if line),
         facts=(Fact(label="Field", value=field),) if field else (),
         footer=" · ".join(filter(None, footer)),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from cli.console.card_output import render
 from cli.console.table_layout import Look, lay_out
-from shared.domain.card import Column, Row, Table, Tone
+from shared.domain.card import Card, Column, Fact, Row, Table, Tone
 
 NAMES = ("SaaS founders in Europe, second attempt", "名前がとても長いキャンペーン", "short", None)
 
@@ -67,8 +69,15 @@ def test_numbers_of_a_column_have_the_same_decimals() -> None:
 
 def test_a_tone_has_a_shape_in_unicode_and_in_ascii() -> None:
     one = Table(columns=(Column(title="Inbox"),), rows=(Row(cells=("a@b.c",), tone=Tone.BAD),))
-    assert lay_out(one, Look()).rows[0][1] == "✗ a@b.c"
-    assert lay_out(one, Look(ascii=True)).rows[0][1] == "x a@b.c"
+    assert lay_out(one, Look()).rows[0][1] == "◆ a@b.c"
+    assert lay_out(one, Look(ascii=True)).rows[0][1] == "X a@b.c"
+
+
+def test_only_failures_are_crossed_out() -> None:
+    bad = Card(title="2 inboxes", tone=Tone.BAD, facts=(Fact(label="Health", value="41", tone=Tone.BAD),))
+    for card, mark in ((bad, "◆"), (replace(bad, failure=True), "✗")):
+        head, _, fact = (line.plain for line in render(card, Look()))
+        assert (head[0], mark in fact) == (mark, True)
 
 
 def test_a_cell_from_outside_stays_one_line_without_escapes() -> None:
