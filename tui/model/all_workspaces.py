@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge_reading
@@ -142,10 +141,10 @@ def _figure(label: str, metric: str, *, share: bool = False) -> Column:
     def rate(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
         figure = line.figure(metric)
         text = figure.rate if figure else ""
-        return ((text or UNKNOWN, Ink.FAINT if text in {"", evidence.TOO_FEW} else Ink.MUTED),)
+        return ((text or UNKNOWN, Ink.MUTED),)
 
     def render(line: WorkspaceLine, _: int, __: Glyphs) -> Sequence[Piece]:
-        return ((show_count(of(line)), Ink.FAINT if of(line) is None else Ink.STRONG),)
+        return ((show_count(of(line)), Ink.MUTED if of(line) is None else Ink.STRONG),)
 
     if share:
         return Column(label, max(11, len(label)), rate, right=True, rank=3)

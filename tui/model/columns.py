@@ -181,7 +181,7 @@ def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
     def render(line: InboxLine | SequenceLine | StatsLine, room: int, glyphs: Glyphs) -> Sequence[Piece]:
         share, sends = of(line), (line.stats.sends if line.stats else None) or 0
         if share is None or sends < evidence.LEAST_SENDS:
-            return ((show_rate(None) if share is None else evidence.TOO_FEW, Ink.FAINT),)
+            return ((show_rate(None) if share is None else evidence.TOO_FEW, Ink.MUTED),)
         found = evidence.rate_of(getattr(line.stats, name), sends)
         points = found.margin_points if found else ""
         if room < width + MARGIN:
@@ -201,7 +201,7 @@ def _count(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
     def of(line: InboxLine | SequenceLine | StatsLine) -> int | None:
         return getattr(line.stats, name) if line.stats else None
 
-    return _number(title, of, width=width, rank=rank, missing=Ink.FAINT)
+    return _number(title, of, width=width, rank=rank, missing=Ink.MUTED)
 
 
 def _number(
@@ -298,13 +298,13 @@ INTERESTED = (
 
 def _replied(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
     if line.reply is None:
-        return (("–", Ink.FAINT),)
+        return (("–", Ink.MUTED),)
     return ((local(line.reply.received_at).strftime("%d %b %H:%M"), Ink.TEXT),)
 
 
 def _claimed(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
     if line.reply is None:
-        return (("–", Ink.FAINT),)
+        return (("–", Ink.MUTED),)
     by = line.reply.claimed_by
     return ((visible(by), Ink.TEXT) if by else ("unclaimed", Ink.WARN),)
 

@@ -18,6 +18,7 @@ from shared.text.sanitize import visible
 from tui.model.palette_offers import Offer, is_line
 from tui.screens.prompt import BESIDE
 from tui.theme.error_boundary import SafeScreen
+from tui.theme.palette import PALETTES
 
 HINT = "Any command, as in Slack and the shell, and any action of this page. Tab completes, Enter runs, Esc cancels."
 NAME = 34
@@ -56,13 +57,13 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
         self._offers = self._offers_for(typed)
         listed = self.query_one(OptionList)
         listed.clear_options()
-        room = self.app.size.width - BESIDE
+        room, muted = self.app.size.width - BESIDE, PALETTES[self.app.theme].muted
         for offer in self._offers:
-            text = Text.assemble(f"{visible(offer.line):<{NAME}}  ", (visible(offer.words), "dim"))
+            text = Text.assemble(f"{visible(offer.line):<{NAME}}  ", (visible(offer.words), muted))
             text.truncate(room, overflow="ellipsis")
             listed.add_option(Option(text))
         if not self._offers and not is_line(typed):
-            text = Text(f"Nothing matches “{visible(typed.strip())}”", style="dim")
+            text = Text(f"Nothing matches “{visible(typed.strip())}”", style=muted)
             text.truncate(room, overflow="ellipsis")
             listed.add_option(Option(text, disabled=True))
 

@@ -15,6 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui.theme.error_boundary import SafeScreen
+from tui.theme.palette import PALETTES
 
 BESIDE = 4
 """Cells beside an offer: the frame of the list and its scrollbar."""
@@ -67,7 +68,8 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
         self._lines = [line for line, _ in found]
         listed = self.query_one(OptionList)
         listed.clear_options()
-        offers = [Text.assemble(f"{line:<44}  ", (word, "dim")) for line, word in found]
+        muted = PALETTES[self.app.theme].muted
+        offers = [Text.assemble(f"{line:<44}  ", (word, muted)) for line, word in found]
         for offer in offers:
             offer.truncate(self.app.size.width - BESIDE, overflow="ellipsis")
         listed.add_options(map(Option, offers))

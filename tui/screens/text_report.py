@@ -66,7 +66,7 @@ def _figures(board: Board) -> Iterator[list[Piece]]:
         yield [
             (f"  {figure.label:<10}", Ink.MUTED),
             (f"{show_count(figure.value):>9}", Ink.STRONG),
-            (f"  {figure.rate:>12}", Ink.FAINT if figure.rate == evidence.TOO_FEW else Ink.TEXT),
+            (f"  {figure.rate:>12}", Ink.MUTED if figure.rate == evidence.TOO_FEW else Ink.TEXT),
             (f"  {figure.change:>15}", Ink.TEXT),
             (f"   today {show_count(figure.today)}", Ink.MUTED),
         ]

@@ -199,7 +199,7 @@ class WallScreen(SafeScreen[None]):
             here = name == self.view
             dots += [(self._glyphs.beat if here else self._glyphs.rest, Ink.ACCENT if here else Ink.FAINT)]
             dots.append((f" {TITLES[name][0].partition(',')[0]}   " if here else "  ", Ink.MUTED))
-        self.dots.set_text(dots, [("press any key to return to the board ", Ink.FAINT)])
+        self.dots.set_text(dots, [("press any key to return to the board ", Ink.MUTED)])
 
     async def on_key(self, event: events.Key) -> None:
         event.stop()

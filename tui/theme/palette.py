@@ -1,6 +1,7 @@
 """Colors and glyphs of the dashboard. Blue is healthy and orange isn't, and a glyph and a word always show it too.
 
-Blue and orange are distinguishable with all common kinds of color blindness; red and green are never paired.
+Blue and orange are distinguishable with all common kinds of color blindness; red and green are never paired. Whatever must
+be read has a contrast of 4.5:1 on every ground; `faint` is for what only decorates.
 """
 
 from __future__ import annotations
@@ -71,24 +72,24 @@ class Palette:
 
 
 NIGHT = Palette(
-    text="#c9d1d9", strong="#f0f4f8", muted="#8593a1", faint="#3a4652",
-    good="#6cb6ff", warn="#f2a65a", bad="#ff7b54", unknown="#b3a4d9", accent="#9ecbff",
-    ground="#0d1218", panel="#131a22", cursor="#1f2d3d", alarm="#4a2412", caution="#33270f",
+    text="#c9d1d9", strong="#f0f4f8", muted="#8f9dab", faint="#3a4652",
+    good="#6bb5ff", warn="#fca957", bad="#fe7a60", unknown="#b4a5d5", accent="#9ecbff",
+    ground="#0d1218", panel="#131a22", cursor="#1f2d3d", alarm="#45200f", caution="#30240e",
 )  # fmt: skip
 DAY = Palette(
-    text="#2b3440", strong="#0b1420", muted="#66727f", faint="#c9d0d6",
-    good="#0b5cad", warn="#9a5200", bad="#b3320e", unknown="#6b52a8", accent="#0b5cad",
-    ground="#eef0ee", panel="#fbfbf9", cursor="#dbe7f3", alarm="#f7d9c8", caution="#f6ead0", dark=False,
+    text="#2b3440", strong="#0b1420", muted="#525d69", faint="#c9d0d6",
+    good="#0e54b3", warn="#a24f00", bad="#a12523", unknown="#7a559b", accent="#0b5cad",
+    ground="#eef0ee", panel="#fbfbf9", cursor="#e4eef7", alarm="#fae3d6", caution="#f8f0de", dark=False,
 )  # fmt: skip
 CONTRAST = Palette(
     text="#ffffff", strong="#ffffff", muted="#d0d0d0", faint="#707070",
-    good="#5cc8ff", warn="#ffb000", bad="#ff8a5c", unknown="#e0c8ff", accent="#ffff66",
-    ground="#000000", panel="#000000", cursor="#103a63", alarm="#7a2b00", caution="#4d3800",
+    good="#5ac1ff", warn="#ffb000", bad="#ff8a5d", unknown="#e1d0ff", accent="#ffff66",
+    ground="#000000", panel="#000000", cursor="#103a63", alarm="#6e2600", caution="#4d3800",
 )  # fmt: skip
 DIMMED = Palette(
-    text="#7d868f", strong="#a8b2bb", muted="#56616b", faint="#262e36",
-    good="#4378a8", warn="#a8713a", bad="#b5583b", unknown="#75699a", accent="#5d7fa3",
-    ground="#06090c", panel="#0a0e13", cursor="#141d28", alarm="#2f170b", caution="#201a0d",
+    text="#8f98a1", strong="#a8b2bb", muted="#7c8791", faint="#262e36",
+    good="#4988b2", warn="#a57c2c", bad="#c86757", unknown="#868292", accent="#6f93bb",
+    ground="#06090c", panel="#0a0e13", cursor="#121a24", alarm="#2a140a", caution="#1d170b",
 )  # fmt: skip
 BASIC = Palette(
     text="#aaaaaa", strong="#ffffff", muted="#aaaaaa", faint="#555555",
@@ -97,9 +98,9 @@ BASIC = Palette(
 )  # fmt: skip
 """The colors of a terminal that has sixteen, and eight grounds (https://man7.org/linux/man-pages/man4/console_codes.4.html)."""
 MONO = Palette(
-    text="#c0c0c0", strong="#ffffff", muted="#909090", faint="#505050",
-    good="#b0b0b0", warn="#ffffff", bad="#ffffff", unknown="#d0d0d0", accent="#e0e0e0",
-    ground="#101010", panel="#1a1a1a", cursor="#383838", alarm="#585858", caution="#404040", plain=True,
+    text="#c8c8c8", strong="#ffffff", muted="#b4b4b4", faint="#505050",
+    good="#bcbcbc", warn="#ffffff", bad="#ffffff", unknown="#d0d0d0", accent="#e0e0e0",
+    ground="#101010", panel="#1a1a1a", cursor="#333333", alarm="#454545", caution="#303030", plain=True,
 )  # fmt: skip
 """Greys, for NO_COLOR."""
 PALETTES = {"night": NIGHT, "day": DAY, "contrast": CONTRAST, "dimmed": DIMMED, "basic": BASIC, "mono": MONO}

@@ -39,7 +39,7 @@ def rates(figure: Figure, *, glyphs: Glyphs, long: bool = False) -> list[Piece]:
     """The share of the sends, and the change against the 30 days before; `long` says against what."""
     pieces: list[Piece] = []
     if figure.rate == evidence.TOO_FEW:
-        pieces.append((f"{figure.rate}{' sends' if long else ''}  ", Ink.FAINT))
+        pieces.append((f"{figure.rate}{' sends' if long else ''}  ", Ink.MUTED))
     elif figure.rate:
         rate = figure.rate.replace("±", "+-") if glyphs.ascii else figure.rate
         pieces.append((f"{rate}{' of sends' if long else ''}  ", Ink.TEXT))
@@ -219,9 +219,9 @@ class HealthCounts(NumberRow):
         of, signs = self._counts, self._glyphs
         parts = [
             (of.healthy, signs.good, "healthy", Ink.GOOD),
-            (of.at_risk, signs.warn, "at risk", Ink.WARN if of.at_risk else Ink.FAINT),
-            (of.bad, signs.bad, "bad", Ink.BAD if of.bad else Ink.FAINT),
-            (of.resting, signs.resting, "resting", Ink.STOPPED if of.resting else Ink.FAINT),
+            (of.at_risk, signs.warn, "at risk", Ink.WARN if of.at_risk else Ink.MUTED),
+            (of.bad, signs.bad, "bad", Ink.BAD if of.bad else Ink.MUTED),
+            (of.resting, signs.resting, "resting", Ink.STOPPED if of.resting else Ink.MUTED),
         ]
         return [*parts, (of.unknown, signs.unknown, "unknown", Ink.UNKNOWN)] if of.unknown else parts
 

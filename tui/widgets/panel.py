@@ -147,9 +147,9 @@ class Panel(ErrorBoundary, Vertical):
         pieces: list[Piece] = [
             (self._glyphs.focus if focused else " ", Ink.ACCENT),
             (self._title.upper(), Ink.ACCENT if focused else Ink.STRONG),
-            (self._count(freshness), Ink.FAINT if freshness >= Freshness.LATE else Ink.MUTED),
+            (self._count(freshness), Ink.MUTED),
             (f"  {self._aside}" if self._aside else "", Ink.MUTED),
-            (f"  {self._key}" if not focused else "", Ink.FAINT),
+            (f"  {self._key}" if not focused else "", Ink.MUTED),
         ]
         if grid.view:
             pieces.append((f"  view {grid.view}", Ink.ACCENT))

@@ -104,7 +104,7 @@ def test_a_figure_of_few_sends_shows_its_margin_and_no_change_by_chance() -> Non
     large = Figure(label="Replies", value=900, sends=21_000, before=600)
     assert [few.rate, small.rate, large.rate] == ["too few", "7.1% ± 4.3", "4.3%"]
     assert [few.change, small.change, large.change] == ["no clear change", "no clear change", "▲ 50%"]
-    assert rates(few, glyphs=UNICODE)[0] == ("too few  ", Ink.FAINT)
+    assert rates(few, glyphs=UNICODE)[0] == ("too few  ", Ink.MUTED)
     assert [text for text, _ in rates(small, glyphs=ASCII)] == ["7.1% +- 4.3  ", "="]
 
 
