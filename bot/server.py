@@ -22,8 +22,9 @@ from bot.http.asgi import Application, RequestGate, on_details_address, unavaila
 from bot.http.bounded_protocol import BoundedProtocol
 from bot.runtime.loop_monitor import LoopMonitor
 from bot.store import LeaseTimings
+from bot.store.db import migrate
 from bot.store.db.engine import unreachable, unusable
-from bot.telemetry import logs
+from bot.telemetry import build, logs, metrics
 from shared.domain.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
@@ -91,6 +92,8 @@ async def serve(
     Raises `RecordsUnavailable`, `OSError` for a taken port.
     """
     logs.set_up(settings.log_level)
+    commit = await asyncio.to_thread(build.read_commit, build.HOME)
+    metrics.BUILD.labels(migrate.program_version(), commit, migrate.HEAD).set(1)
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)

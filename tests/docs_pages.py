@@ -150,6 +150,9 @@ def metrics_page() -> str:
                 f"`{label}`" for label in metric._labelnames
             )  # there is no public way to list them
             rows.append(f"| `{name}` | {family.type} | {labels} | {family.documentation} |\n")
+    for family in metrics.PROCESS.collect():
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        rows.append(f"| `{name}` | {family.type} |  | {family.documentation.removesuffix('.')} |\n")
     return _METRICS + "".join(rows)
 
 

@@ -16,7 +16,7 @@ from tests.test_docs import ROOT
 
 pytestmark = pytest.mark.lint
 DEPLOY = ROOT / "deploy"
-METRIC = re.compile(r"\boutreach_[a-z_]+\b")
+METRIC = re.compile(r"\b(?:outreach|process)_[a-z_]+\b")
 
 
 def exported() -> set[str]:

@@ -23,7 +23,7 @@ from bot.http.webhook_secrets import WebhookSecrets
 from bot.store import Store
 from bot.store.queue.intake import Arrival
 from bot.telemetry import metrics
-from shared.api.events import SIGNATURE_HEADER, signature_matches
+from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER, signature_matches
 from shared.domain.records import RecordsUnavailable
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -227,6 +227,9 @@ class WebhookReceiver:
             reloaded = await self._secrets.reload(workspace)
             if reloaded == keys or not signature_matches(body, signature, reloaded):
                 problem = self._secrets.problem(workspace)
+                if signature == PROBE_SIGNATURE:
+                    # Not before the secrets were compared: a probe shows that they are.
+                    return 503 if problem else 401, None
                 reason = "wrong_signature" if reloaded else "no_secret"
                 return self._refuse(workspace, reason, problem=problem), None
         return 200, await self._intake.store(Arrival(workspace=workspace, body=body, at=self._now()))

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+import time
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 REGISTRY = CollectorRegistry(auto_describe=True)
 
 _LATENCY = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.3, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600)
 
+
+class Process(ProcessCollector):
+    """`process_*`, also under systemd's `ProcSubset=pid`, which hides `/proc/stat` with the time of the boot."""
+
+    def _boot_time(self) -> float:
+        try:
+            return float(super()._boot_time())  # type: ignore[no-untyped-call]
+        except OSError:
+            # The process counts as started now. Its own file has that time in ticks since the boot.
+            after_name = Path(self._proc, "self", "stat").read_bytes().rpartition(b")")[2].split()
+            return time.time() - float(after_name[19]) / self._ticks
+
+
+PROCESS = Process(registry=REGISTRY)
+BUILD = Gauge(
+    "outreach_build_info",
+    "Always 1; the version, commit and database schema of the running bot",
+    ["version", "commit", "schema"],
+    registry=REGISTRY,
+)
 DELIVERIES = Counter("outreach_deliveries", "Deliveries by response", ["answer"], registry=REGISTRY)
 REFUSED = Counter(
     "outreach_refused_deliveries",
-    "Deliveries whose signature matched no secret, by reason",
+    "Deliveries whose signature matched no secret, by reason; not those that `doctor` sends",
     ["workspace", "reason"],
     registry=REGISTRY,
 )

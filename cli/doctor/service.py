@@ -17,6 +17,7 @@ from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
+from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Subscription
 from shared.domain.records import RecordsUnavailable
@@ -27,8 +28,6 @@ from shared.text.sanitize import visible
 
 NOTICEABLE_SECONDS, FATAL_SECONDS = 5.0, 120.0
 """Slack refuses requests that are five minutes old, and signs with its own clock."""
-HEADER = "X-Service-Signature"
-FORGED = "0" * 64
 TIMEOUT = aiohttp.ClientTimeout(total=PATIENCE)
 START = "Start it: outreach bot"
 
@@ -168,7 +167,9 @@ def _instance(readiness: str) -> str:
 async def _refuses(http: aiohttp.ClientSession, url: str) -> Finding:
     """A delivery with a forged signature must be answered 401; anything else is not our bot."""
     try:
-        async with http.post(url, data=b"{}", headers={HEADER: FORGED}, allow_redirects=False) as answer:
+        async with http.post(
+            url, data=b"{}", headers={SIGNATURE_HEADER: PROBE_SIGNATURE}, allow_redirects=False
+        ) as answer:
             status = answer.status
     except (aiohttp.ClientError, TimeoutError) as fault:
         return doubtful(

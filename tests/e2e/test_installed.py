@@ -16,7 +16,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from cli.commands.version import read_commit
+from bot.telemetry.build import read_commit
 from tests.e2e.conftest import ROOT, headless_demo
 from tests.processes import running
 

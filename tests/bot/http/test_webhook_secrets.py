@@ -14,6 +14,8 @@ from structlog.testing import capture_logs
 from bot.http import webhook
 from bot.store import open_store
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
+from bot.telemetry import metrics
+from shared.api.events import PROBE_SIGNATURE
 from shared.api.models import Subscription
 from shared.settings import load
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
@@ -83,6 +85,19 @@ async def test_refused_deliveries_are_counted_and_logged_once_a_minute(
         assert refused == [("wrong_signature", 1), ("no_signature", 1), ("wrong_signature", 3)]
         _, text = await prepared.get("/metrics")
         assert 'outreach_refused_deliveries_total{reason="wrong_signature",workspace="default"}' in text
+
+
+async def test_the_trials_of_doctor_are_refused_and_not_counted(prepared: BotHarness) -> None:
+    before = metrics.REFUSED.labels("default", "wrong_signature")._value.get()
+    async with bot_inside(prepared):
+        with capture_logs() as logs:
+            for _ in range(4):
+                headers = {"X-Service-Signature": PROBE_SIGNATURE}
+                assert await prepared.deliver(interested(1), headers=headers) == 401
+        assert not [one for one in logs if one["event"] == "delivery refused"]
+        assert metrics.REFUSED.labels("default", "wrong_signature")._value.get() == before
+        assert await deliver(prepared, "wrong") == 401
+        assert metrics.REFUSED.labels("default", "wrong_signature")._value.get() == before + 1
 
 
 async def test_the_heartbeat_shows_a_running_bot_and_ends_with_it(prepared: BotHarness) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import AsyncIterator
 from itertools import count
@@ -80,6 +81,13 @@ async def test_a_reload_reads_a_secrets_file_again(bot: BotHarness, tmp_path: Pa
 
         await until(taken)
         assert await deliver(bot, 3, secret=FIRST) == 401
+        _, text = await bot.get("/metrics")
+        assert re.search(
+            r'^outreach_build_info\{commit="[0-9a-f]{12}",schema="\d+",version="[\d.]+.*"\} 1',
+            text,
+            re.MULTILINE,
+        )
+        assert "process_start_time_seconds " in text
 
 
 async def test_settings_that_cannot_be_used_leave_the_bot_as_it_is(bot: BotHarness) -> None:
