@@ -32,20 +32,26 @@ from tui.feed.poller import Tick
 from tui.feed.views_file import ViewsFile
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.alarms import to_plain
-from tui.model.keys import keys_by_group, page_card, page_help, panel_help, unknown_key_warnings
+from tui.model.keys import (
+    COMPARISON,
+    HEATMAP,
+    INCIDENT,
+    keys_by_group,
+    page_card,
+    page_help,
+    panel_help,
+    unknown_key_warnings,
+)
 from tui.model.lines import PageRef
 from tui.model.page_content import card_of, page, page_ref_of
 from tui.screens import text_report
 from tui.screens.alarms import AlarmsScreen, alarm_card
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
-from tui.screens.comparison import ComparisonScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog
 from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.headed import HeadedScreen
-from tui.screens.heatmap import HeatmapScreen
-from tui.screens.incident import IncidentScreen
 from tui.screens.prompt import Prompt
 from tui.screens.replies import RepliesScreen
 from tui.screens.wall import WallScreen
@@ -66,9 +72,14 @@ AWAY = timedelta(minutes=2)
 FILTER_HINT = (
     "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
 )
-KEYED = (BoardScreen, DetailScreen, ComparisonScreen, HeatmapScreen, IncidentScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
+KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
          CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
-KEY_NAMES = {one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)}
+KEY_TABLES = {"comparison": COMPARISON, "heatmap": HEATMAP, "incident": INCIDENT}
+"""Keys of pages that are loaded when they are opened."""
+KEY_NAMES = {
+    *(one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)),
+    *(f"{group}.{key.id}" for group, keys in KEY_TABLES.items() for key in keys),
+}
 
 
 def utc_now() -> datetime:
@@ -357,33 +368,24 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.navigation.open_page(PageRef(kind="domains"))
 
     def action_comparison(self) -> None:
-        from shared.operations.reports.stats import COMPARABLE  # late: what it takes to report loads slowly
+        # Late, as the other pages that few people open first: the board is to be seen soon.
+        from shared.operations.reports.stats import COMPARABLE
+        from tui.screens.comparison import ComparisonScreen
 
         self.push_screen(
             ComparisonScreen(glyphs=self._glyphs, remapped=self._remapped("comparison"), notes=COMPARABLE)
         )
 
-    @on(ComparisonScreen.Opened)
-    def _row_opened(self, message: ComparisonScreen.Opened) -> None:
-        self.navigation.open_page(message.ref)
-
     def action_heatmap(self) -> None:
-        self.push_screen(HeatmapScreen(glyphs=self._glyphs, remapped=self._remapped("heatmap")))
+        from tui.screens.heatmap import HeatmapScreen
 
-    @on(HeatmapScreen.Opened)
-    def _cell_opened(self, message: HeatmapScreen.Opened) -> None:
-        self.navigation.open_page(message.ref)
+        self.push_screen(HeatmapScreen(glyphs=self._glyphs, remapped=self._remapped("heatmap")))
 
     def action_incident(self) -> None:
         self.navigation.open_incident()
 
-    @on(IncidentScreen.DataNeeded)
-    def _incident_needed(self) -> None:
-        if isinstance(self.screen, IncidentScreen):
-            self.navigation.read_incident(self.screen)
-
-    @on(IncidentScreen.Opened)
-    def _lane_opened(self, message: IncidentScreen.Opened) -> None:
+    @on(HeadedScreen.PageWanted)
+    def _page_wanted(self, message: HeadedScreen.PageWanted) -> None:
         self.navigation.open_page(message.ref)
 
     def action_by_day(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from shared.api.models import StatsRow
 from shared.domain.card import Fact
@@ -19,9 +20,11 @@ from tui.model.lines import LeadLine, PageRef
 from tui.model.marks import concerns, together
 from tui.model.page_content import TODAY, Metric, limit_facts, reply_parts
 from tui.screens.detail_page import DetailScreen
-from tui.screens.incident import IncidentScreen
 from tui.theme.marks import Mark
 from tui.theme.plotting import RANGES, Plot
+
+if TYPE_CHECKING:
+    from tui.screens.incident import IncidentScreen
 
 BY_DAY = "The service counts these by day: press 2 for 14 days, 3 for 12 weeks."
 
@@ -96,10 +99,13 @@ class Navigation:
 
     def open_incident(self, *, since: datetime | None = None, domain: str = "") -> None:
         """Every domain over time; without `since`, from the beginning of the oldest alarm that is on."""
+        from tui.screens.incident import IncidentScreen  # late: the board is to be seen soon
+
         alarms = [one for one in self.ui.workspaces.current.alarms if one.is_on and one.kind in DOMAIN_KINDS]
         began = since or min((one.since for one in alarms), default=None)
         screen = IncidentScreen(
             glyphs=self.ui.glyphs,
+            read=self.read_incident,
             now=lambda: self._time,
             remapped=self.incident_keys,
             since=began,

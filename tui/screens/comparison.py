@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -92,12 +90,6 @@ class ComparisonScreen(HeadedScreen[None]):
         *bindings(COMPARISON, group="comparison"),
         *bindings(common(COMPARISON)),
     ]
-
-    @dataclass
-    class Opened(Message):
-        """A sequence or step was opened."""
-
-        ref: PageRef
 
     def __init__(self, *, glyphs: Glyphs, remapped: Mapping[str, str], notes: Mapping[str, str]) -> None:
         super().__init__(glyphs=glyphs)
@@ -187,7 +179,7 @@ class ComparisonScreen(HeadedScreen[None]):
     def action_open(self) -> None:
         if self.area.rows and self.grouping != "variant":
             key = self.area.rows[self.area.selected].key
-            self.post_message(self.Opened(PageRef(kind=self.grouping, key=key)))
+            self.post_message(self.PageWanted(PageRef(kind=self.grouping, key=key)))
 
     def action_back(self) -> None:
         self.dismiss(None)

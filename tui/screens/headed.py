@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.screen import ScreenResultType
 
 from tui.model.keys import Key, common
+from tui.model.lines import PageRef
 from tui.model.page_status import PageStatus
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs
@@ -33,6 +34,12 @@ class HeadedScreen(SafeScreen[ScreenResultType]):
     @dataclass
     class StatusNeeded(Message):
         """A page has opened, and its top lines are empty."""
+
+    @dataclass
+    class PageWanted(Message):
+        """What was chosen here has a page."""
+
+        ref: PageRef
 
     def __init__(self, *, glyphs: Glyphs, notice: str = "") -> None:
         super().__init__()

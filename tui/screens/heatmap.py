@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.message import Message
 
 from shared.text.sanitize import visible
 from tui.model import heatmap
@@ -29,12 +27,6 @@ class HeatmapScreen(HeadedScreen[None]):
     path = ("Heatmap",)
     keys = HEATMAP
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(HEATMAP, group="heatmap"), *bindings(common(HEATMAP))]
-
-    @dataclass
-    class Opened(Message):
-        """An inbox was opened."""
-
-        ref: PageRef
 
     def __init__(self, *, glyphs: Glyphs, remapped: Mapping[str, str]) -> None:
         super().__init__(glyphs=glyphs)
@@ -100,7 +92,7 @@ class HeatmapScreen(HeadedScreen[None]):
     @on(HeatArea.Picked)
     def action_open(self) -> None:
         if line := self.heat.line:
-            self.post_message(self.Opened(PageRef(kind="inbox", key=line.key)))
+            self.post_message(self.PageWanted(PageRef(kind="inbox", key=line.key)))
 
     def action_back(self) -> None:
         self.dismiss(None)

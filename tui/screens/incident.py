@@ -10,7 +10,6 @@ from typing import ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.message import Message
 
 from tui.model.incident import Incident
 from tui.model.keys import INCIDENT, bindings, common, foot_of
@@ -59,29 +58,18 @@ class IncidentScreen(HeadedScreen[None]):
         *bindings(common(INCIDENT)),
     ]
 
-    @dataclass
-    class DataNeeded(Message):
-        """The lanes of another time are wanted."""
-
-        range: IncidentRange
-
-    @dataclass
-    class Opened(Message):
-        """A lane was opened."""
-
-        ref: PageRef
-
     def __init__(
         self,
         *,
         glyphs: Glyphs,
         now: Callable[[], datetime],
         remapped: Mapping[str, str],
+        read: Callable[[IncidentScreen], object],
         since: datetime | None = None,
         domain: str = "",
     ) -> None:
         super().__init__(glyphs=glyphs)
-        self._now, self._remapped = now, remapped
+        self._now, self._remapped, self._read = now, remapped, read
         self.range = range_for(since, now=now())
         self._looked_at: datetime | None = None
         self.title_line = TextLine(id="incident-title")
@@ -141,7 +129,7 @@ class IncidentScreen(HeadedScreen[None]):
 
     def _look(self) -> None:
         self._looked_at = self._now()
-        self.post_message(self.DataNeeded(self.range))
+        self._read(self)
 
     # -- keys ------------------------------------------------------------------------------------------
 
@@ -158,7 +146,7 @@ class IncidentScreen(HeadedScreen[None]):
 
     def action_open(self) -> None:
         if lane := self.lanes.lane:
-            self.post_message(self.Opened(PageRef(kind="domain", key=lane.domain)))
+            self.post_message(self.PageWanted(PageRef(kind="domain", key=lane.domain)))
 
     def action_back(self) -> None:
         self.dismiss(None)
