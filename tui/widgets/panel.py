@@ -149,7 +149,7 @@ class Panel(ErrorBoundary, Vertical):
             (self._title.upper(), Ink.ACCENT if focused else Ink.STRONG),
             (self._count(freshness), Ink.MUTED),
             (f"  {self._aside}" if self._aside else "", Ink.MUTED),
-            (f"  {self._key}" if not focused else "", Ink.MUTED),
+            (f"  {self._key}" if not focused else "", Ink.ACCENT),  # as in the line of keys
         ]
         if grid.view:
             pieces.append((f"  view {grid.view}", Ink.ACCENT))
