@@ -213,7 +213,9 @@ def _now(lane: Lane, incident: Incident, widths: Widths) -> Row:
     last = lane.segments[-1] if lane.segments and lane.segments[-1].end >= incident.end else None
     if last is None:
         return drawing.fit([(" not known", Ink.MUTED)], widths.now)
-    began = last.start > incident.start
+    began = any(
+        one.end == last.start for one in lane.segments
+    )  # otherwise it stood so before anything was read
     lasting = show_exact_span(last.length) if began and last.state is not LaneState.HEALTHY else ""
     words = f" {last.state.value} {lasting}".rstrip()
     ink = Ink.MUTED if last.state is LaneState.HEALTHY else FILLS[last.state].ink

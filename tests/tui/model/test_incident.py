@@ -236,6 +236,15 @@ def test_states_are_told_apart_without_colors() -> None:
     assert all(row.isascii() for row in drawn(an_incident(7, a_mark(HOUR)), ascii_only=True))
 
 
+def test_how_long_it_lasts_is_told_only_where_its_beginning_was_seen() -> None:
+    bad = Segment(start=NOW - HOUR, end=NOW, state=LaneState.BAD, affected=1)
+    before = Segment(start=START, end=bad.start, state=LaneState.HEALTHY)
+    for segments, words in (((before, bad), "bad 1 h"), ((bad,), "bad")):
+        incident = Incident(start=START, end=NOW, lanes=(Lane(domain=DOMAIN, inboxes=1, segments=segments),))
+        (line,) = (row for row in drawn(incident) if row.strip(" ▌").startswith(DOMAIN))
+        assert line.rstrip().endswith(f" {words}")
+
+
 def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
     brief = Segment(
         start=NOW - HOUR, end=NOW - HOUR + timedelta(seconds=5), state=LaneState.PAUSED, affected=7
