@@ -329,7 +329,7 @@ async def test_an_admin_opens_a_channels_own_workspace_to_people_of_other_organi
     (answer,) = await agency.say("sequences @globex", **EVA)
     assert NAME in words(answer)
     (answer,) = await agency.say("subscriptions", **EVA)
-    assert "interested" in words(answer)
+    assert "Interested replies" in words(answer)
     for line in (
         "sequences @acme",
         "sequences @nobody",

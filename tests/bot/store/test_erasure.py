@@ -46,6 +46,7 @@ IMPERSONAL = {
         "absences",
         "rota_turns",
     ),
+    *("domains", "domain_senders", "domain_changes"),
     *(
         "guardrails",
         "guardrail_samples",

@@ -14,7 +14,7 @@ from tests.sandbox.service.subscriber import KINDS
 
 async def test_the_manual_needs_no_network(service: Service) -> None:
     async with httpx.AsyncClient(verify=False, base_url=service.origin) as client:
-        for path, endpoints in (("/docs", 8 + 7), ("/control/docs", 18)):
+        for path, endpoints in (("/docs", 8 + 7), ("/control/docs", 18 + 9)):
             page = await client.get(path)
             assert page.status_code == 200
             assert "default-src 'none'" in page.headers["Content-Security-Policy"]
