@@ -34,20 +34,25 @@ def follow_problems(
 ) -> tuple[ProblemStart, ...]:
     """What is wrong now, with the start that was seen first; the others are gone, but for keys that begin with `spared`."""
     kept = {row.key: row for row in connection.execute(sa.select(problems).where(_c.workspace == workspace))}
-    found = []
+    found, changed = [], []
     for one in present:
         row = kept.pop(one.key, None)
         is_over = row is not None and row.gone_at is not None and now - row.gone_at > SETTLES
         start = one if row is None or is_over else _continued(_start(row), one, now=now)
         found.append(start)
-        if row is not None and start == _start(row) and row.gone_at is None:
-            continue
-        connection.execute(sa.delete(problems).where(_c.workspace == workspace, _c.key == one.key))
-        connection.execute(sa.insert(problems), {"workspace": workspace, **asdict(start)})
-    for key, row in kept.items():
-        if row.gone_at is None and not (spared and key.startswith(spared)):
-            which = (_c.workspace == workspace) & (_c.key == key)
-            connection.execute(sa.update(problems).where(which).values(gone_at=now))
+        if row is None or start != _start(row) or row.gone_at is not None:
+            changed.append({"workspace": workspace, **asdict(start)})
+    gone = [
+        key for key, row in kept.items() if row.gone_at is None and not (spared and key.startswith(spared))
+    ]
+    which = (_c.workspace == workspace) & (_c.key == sa.bindparam("of"))
+    if changed:
+        connection.execute(sa.delete(problems).where(which), [{"of": one["key"]} for one in changed])
+        connection.execute(sa.insert(problems), changed)
+    if gone:
+        connection.execute(
+            sa.update(problems).where(which).values(gone_at=now), [{"of": key} for key in gone]
+        )
     return tuple(found)
 
 

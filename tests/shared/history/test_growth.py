@@ -16,7 +16,17 @@ from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
 from shared.domain.snapshot import Reading, Snapshot, to_text
 from shared.history import History
-from shared.history.engine import covered, deltas, metadata, samples, series, snapshots, states, transitions
+from shared.history.engine import (
+    covered,
+    deltas,
+    metadata,
+    problems,
+    samples,
+    series,
+    snapshots,
+    states,
+    transitions,
+)
 from shared.storage.database import open_engine, parse_url
 from tests.growth import DatabaseWork, database_work
 from tests.shared.doubles import NOW
@@ -66,6 +76,9 @@ def fill(connection: sa.Connection, count: int) -> None:
         deltas: [
             {**here, "base_at": AT - n * 5 * MINUTE, "writer": "w", "number": 1, "at": AT - n * 5 * MINUTE + 1,
              "body": zlib.compress(b"{}")} for n in numbers
+        ],
+        problems: [
+            {**here, "key": f"domain:d{n}.example", "kind": "bad", "since": AT - n, "kind_since": AT - n, "is_older": False} for n in numbers
         ],
         covered: [{**here, "start": AT - n * HOUR - HOUR, "end": AT - n * HOUR - HOUR // 2} for n in numbers],
     }  # fmt: skip
@@ -126,6 +139,11 @@ async def keep_day(history: History, workspace: str) -> None:
     await history.keep_days(workspace, {NOW.date(): (StatsRow(group="sq_1", sends=1),)})
 
 
+async def follow_problems(history: History, workspace: str) -> None:
+    present = await history.problems(workspace)
+    await history.follow_problems(workspace, present[1:], now=NOW)
+
+
 CASES: dict[str, tuple[bool, Act]] = {
     "add": (False, add),
     "series": (True, lambda one, name: one.series(name, key=BUSY, **HEALTH)),
@@ -142,6 +160,8 @@ CASES: dict[str, tuple[bool, Act]] = {
         lambda one, name: one.days_of_sequence(name, keys=("sq_1",), start=NOW.date() - timedelta(days=1000)),
     ),
     "keep_days": (False, keep_day),
+    "problems": (True, lambda one, name: one.problems(name)),
+    "follow_problems": (True, follow_problems),
 }
 """Whether it may read in proportion to what there is, because it returns that; and how it is called."""
 EXEMPT = {"aclose": "reads nothing"}
