@@ -168,12 +168,14 @@ def _reason(line: InboxLine, _: int, __: Glyphs) -> Sequence[Piece]:
     return ((visible(reasons), TONE_INK[line.tone] if line.tone is not Tone.INFO else Ink.MUTED),)
 
 
+RATE = 6
+"""Cells of `12.3% `, or of `100.0%`."""
 MARGIN = 6
 """Cells of ` ±12.3`."""
 
 
 def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
-    """A count of the stats as a share of the sends, with its margin; `~1.1%` where a wide one finds no room."""
+    """A count of the stats as a share of the sends, with its margin; a wide margin stays in a narrow column too."""
 
     def of(line: InboxLine | SequenceLine | StatsLine) -> float | None:
         return totals.rate(getattr(line.stats, name), line.stats.sends) if line.stats else None
@@ -183,16 +185,23 @@ def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
         if share is None or sends < evidence.LEAST_SENDS:
             return ((show_rate(None) if share is None else evidence.TOO_FEW, Ink.MUTED),)
         found = evidence.rate_of(getattr(line.stats, name), sends)
-        points = found.margin_points if found else ""
-        if room < width + MARGIN:
-            rough = found is None or found.is_rough
-            return ((f"~{show_rate(share)}", Ink.MUTED) if rough else (show_rate(share), Ink.TEXT),)
-        margin = f" {'+-' if glyphs.ascii else '±'}{points}" if points else ""
-        return ((show_rate(share), Ink.TEXT), (margin.ljust(MARGIN), Ink.MUTED))
+        margin = (
+            f"{'+-' if glyphs.ascii else '±'}{found.margin_points}" if found and found.margin_points else ""
+        )
+        is_rough = found is None or found.is_rough
+        if room >= RATE + MARGIN:
+            shown = f" {margin}" if margin else ""
+            return (
+                (show_rate(share), Ink.MUTED if is_rough else Ink.TEXT),
+                (shown.ljust(MARGIN), Ink.MUTED),
+            )
+        if not is_rough:
+            return ((show_rate(share), Ink.TEXT),)
+        forms = (f"{show_rate(share)} {margin}", f"{show_rate(share)}{margin}", show_rate(share))
+        return ((next((form for form in forms if len(form) <= room), forms[-1]), Ink.MUTED),)
 
-    return Column(
-        title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank, wide=width + MARGIN
-    )
+    wide = max(width, RATE + MARGIN)
+    return Column(title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank, wide=wide)
 
 
 def _count(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:

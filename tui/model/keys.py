@@ -332,12 +332,17 @@ def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> lis
 
 
 AGE = "The title shows the data's age. After two intervals it is marked late and dimmed, after five stale and hatched."
+RATES = (
+    "1.1% ±0.4 means: the true rate is within 0.4 points, with 95% confidence. A small margin is left out. "
+    "A dimmed rate is rough: its margin is a quarter of it or more, so don't compare by it."
+)
+SHOW_RATES = frozenset({"inboxes", "sequences", "stats"})
 PANELS = {
     "inboxes": (
         "Inboxes",
         (
             "Worst first. ● is healthy, ▲ at risk, ◆ bad, ‖ can't send, ? unknown. Status: ● active, ◐ warming, ○ resting. "
-            "Trend is health over the recorded history, from 40 to 100, in the color of its threshold. Sent and Replies cover 30 days."
+            "Trend is health over the recorded history, from 40 to 100, in the color of its threshold. Sent and Reply rate cover 30 days."
         ),
     ),
     "sequences": (
@@ -365,7 +370,8 @@ PANELS = {
 
 def panel_help(name: str, *, remapped: Mapping[str, str] | None) -> Card:
     title, text = PANELS[name]
-    return Card(title=f"Help: {title}", text=(text, AGE), table=_key_table(BOARD, remapped or {}))
+    texts = (text, RATES, AGE) if name in SHOW_RATES else (text, AGE)
+    return Card(title=f"Help: {title}", text=texts, table=_key_table(BOARD, remapped or {}))
 
 
 def page_help(*, remapped: Mapping[str, str] | None) -> Card:

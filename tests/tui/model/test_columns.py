@@ -14,7 +14,7 @@ from tests.tui.accounts import account, board_of
 from tui.model.columns import INBOXES, LISTS, STATS_BY, place
 from tui.model.filter_sort import Arrangement, arranged
 from tui.model.lines import InboxLine, Line, SequenceLine, StatsLine
-from tui.theme.palette import UNICODE, Ink
+from tui.theme.palette import ASCII, UNICODE, Glyphs, Ink
 
 
 @given(
@@ -44,15 +44,30 @@ def test_columns_never_need_more_room_than_there_is_but_for_those_that_stay(room
 
 
 @pytest.mark.parametrize(
-    ("replies", "sends", "wide", "short"),
-    [(5, 449, "1.1% ±1.5 ", "~1.1%"), (71, 1000, "7.1% ±1.8 ", "7.1%"), (700, 10_000, "7.0% ±0.5 ", "7.0%"),
-     (4000, 80_000, "5.0%      ", "5.0%"), (3, 40, "too few", "too few")],
+    ("replies", "sends", "wide", "short", "ink"),
+    [(5, 449, "1.1% ±1.5 ", "1.1% ±1.5", Ink.MUTED), (7, 60, "11.7% ±10.5", "11.7%±10.5", Ink.MUTED),
+     (71, 1000, "7.1% ±1.8 ", "7.1%", Ink.TEXT), (700, 10_000, "7.0% ±0.5 ", "7.0%", Ink.TEXT),
+     (4000, 80_000, "5.0%      ", "5.0%", Ink.TEXT), (3, 40, "too few", "too few", Ink.MUTED)],
 )  # fmt: skip
-def test_a_rate_shows_its_margin_where_there_is_room(replies: int, sends: int, wide: str, short: str) -> None:
+def test_a_rough_rate_shows_its_margin_in_any_room_and_others_where_there_is_some(
+    replies: int, sends: int, wide: str, short: str, ink: Ink
+) -> None:
     line = StatsLine(StatsRow(group="B", sends=sends, replies=replies), "B")
-    for room, shown in ((300, wide), (60, short)):
-        (found,) = [one for one in place(LISTS["stats"], room) if one.column.title == "Reply rate"]
-        assert "".join(text for text, _ in found.column.render(line, found.width, UNICODE)) == shown
+    (column,) = [one for one in LISTS["stats"] if one.title == "Reply rate"]
+    for width, shown in ((column.wide, wide), (column.width, short)):
+        pieces = column.render(line, width, UNICODE)
+        assert "".join(text for text, _ in pieces) == shown
+        assert len(shown) <= width
+        assert pieces[0][1] is ink
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+def test_no_rate_has_a_sign_that_has_to_be_guessed(glyphs: Glyphs) -> None:
+    line = StatsLine(StatsRow(group="B", sends=60, replies=7, positive_replies=2, meetings=1), "B")
+    for column in LISTS["stats"]:
+        if column.title.endswith("rate"):
+            for width in range(column.wide + 1):
+                assert "~" not in "".join(text for text, _ in column.render(line, width, glyphs))
 
 
 def test_a_filter_takes_and_leaves_out() -> None:
