@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from shared.domain_health.report import DomainChange, DomainReport
+if TYPE_CHECKING:
+    from shared.domain_health.report import DomainChange, DomainReport
 
 POLL, HEALTH, CLOSED = "poll", "health", "closed"
 """Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""

@@ -24,9 +24,7 @@ from tui.model.palette_offers import COLUMNS, VIEW, Offer, offers
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of
-from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.headed import HeadedScreen
-from tui.screens.palette import Palette
 from tui.theme import formatting
 
 MOST_LABELS = 12
@@ -137,6 +135,8 @@ class Commands:
         self.presenter.show()
 
     def prompt(self, value: str = "") -> None:
+        from tui.screens.palette import Palette  # late: the first paint does without
+
         board = self.ui.board.board
         names = [line.sequence.label for line in board.sequences] if board else []
         page = self.ui.app.screen
@@ -156,6 +156,8 @@ class Commands:
         )
 
     def open_guardrails(self) -> None:
+        from tui.screens.guardrails import GuardrailsScreen  # late: the first paint does without
+
         state, ui = self.ui.workspaces.current, self.ui
         run = state.pending_changes.run if state.pending_changes else None
         test = lambda name: self.run_pressed(invocation(Guard(act="test", name=name)))  # noqa: E731 # one expression

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import App
@@ -33,9 +33,12 @@ from tui.feed.views_file import ViewsFile
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.alarms import to_plain
 from tui.model.keys import (
+    ALARMS,
     COMPARISON,
+    GUARDRAILS,
     HEATMAP,
     INCIDENT,
+    REPLIES,
     keys_by_group,
     page_card,
     page_help,
@@ -44,16 +47,12 @@ from tui.model.keys import (
 )
 from tui.model.lines import PageRef
 from tui.model.page_content import card_of, page, page_ref_of
-from tui.screens import text_report
-from tui.screens.alarms import AlarmsScreen, alarm_card
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog
-from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.headed import HeadedScreen
 from tui.screens.prompt import Prompt
-from tui.screens.replies import RepliesScreen
 from tui.screens.wall import WallScreen
 from tui.system import self_restart
 from tui.system.notifications import Replies, TerminalNotifier
@@ -62,6 +61,9 @@ from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, UNICODE, Glyphs, theme
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import LinkLine
+
+if TYPE_CHECKING:
+    from tui.screens.alarms import AlarmsScreen
 
 logger = logging.getLogger(__name__)
 
@@ -72,13 +74,14 @@ AWAY = timedelta(minutes=2)
 FILTER_HINT = (
     "Words to match: acme status:resting !warming domain:meet. Enter keeps the filter, Esc clears it."
 )
-KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, AlarmsScreen, GuardrailsScreen, RepliesScreen, LineTable,
-         CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog, Prompt)  # fmt: skip
-KEY_TABLES = {"comparison": COMPARISON, "heatmap": HEATMAP, "incident": INCIDENT}
+KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, LineTable, CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog,
+         Prompt)  # fmt: skip
+KEY_TABLES = {"alarms": ALARMS, "comparison": COMPARISON, "guardrails": GUARDRAILS, "heatmap": HEATMAP,
+              "incident": INCIDENT, "replies": REPLIES}  # fmt: skip
 """Keys of pages that are loaded when they are opened."""
 KEY_NAMES = {
     *(one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)),
-    *(f"{group}.{key.id}" for group, keys in KEY_TABLES.items() for key in keys),
+    *(f"{group}.{key.id}" for group, keys in KEY_TABLES.items() for key in keys if key.action),
 }
 
 
@@ -282,7 +285,9 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.navigation.go_to(self.workspaces.all[message.number])
 
     def action_alarms(self) -> None:
-        self.push_screen(AlarmsScreen(glyphs=self._glyphs, now=self.now))
+        from tui.screens.alarms import AlarmsScreen  # late: the first paint does without
+
+        self.push_screen(AlarmsScreen(self.workspaces.all, glyphs=self._glyphs, now=self.now))
 
     @on(HeadedScreen.StatusNeeded)
     def _status_needed(self) -> None:
@@ -290,6 +295,8 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def action_replies(self) -> None:
         """The queue is that of now, also while another moment is shown."""
+        from tui.screens.replies import RepliesScreen  # late: the first paint does without
+
         state = self.workspaces.current
         self.push_screen(
             RepliesScreen(
@@ -302,24 +309,24 @@ class DashboardApp(ErrorBoundary, App[int]):
             )
         )
 
-    @on(AlarmsScreen.Opened)
-    def _alarm_opened(self, message: AlarmsScreen.Opened) -> None:
+    # Handlers of a page that is loaded when it is opened: the framework finds them by their names.
+
+    def on_alarms_screen_opened(self, message: AlarmsScreen.Opened) -> None:
         if message.ref is None:
+            from tui.screens.alarms import alarm_card
+
             self.push_screen(CardDialog(alarm_card(message.alarm, now=self.now()), glyphs=self._glyphs))
         else:
             self.navigation.go_to(message.state, message.ref)
 
-    @on(AlarmsScreen.PauseAsked)
-    def _pause_asked(self, message: AlarmsScreen.PauseAsked) -> None:
+    def on_alarms_screen_pause_asked(self, message: AlarmsScreen.PauseAsked) -> None:
         self.commands.pause(message.sequences, message.state)
 
-    @on(AlarmsScreen.GuardrailsAsked)
-    def _guardrails_asked(self, message: AlarmsScreen.GuardrailsAsked) -> None:
+    def on_alarms_screen_guardrails_asked(self, message: AlarmsScreen.GuardrailsAsked) -> None:
         self.navigation.go_to(message.state)
         self.commands.open_guardrails()
 
-    @on(AlarmsScreen.IncidentWanted)
-    def _alarm_incident(self, message: AlarmsScreen.IncidentWanted) -> None:
+    def on_alarms_screen_incident_wanted(self, message: AlarmsScreen.IncidentWanted) -> None:
         self.replay.leave()
         self.navigation.go_to(message.state)
         alarm = message.alarm
@@ -431,6 +438,8 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def action_export(self) -> None:
         """Write the list as CSV, the board as text and the screen as a picture into the folder, or to the browser."""
+        from tui.screens import text_report  # late: the first paint does without
+
         board, now = self.board_screen.board, self.now()
         if board is None or (self._folder is None and not self.is_web):
             self.notify("Nothing to export, or no folder to export to.", severity="warning")

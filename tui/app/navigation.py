@@ -15,9 +15,7 @@ from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.day_plots import plot_of_days, with_today
-from tui.model.incident import with_marks
 from tui.model.lines import LeadLine, PageRef
-from tui.model.marks import concerns, together
 from tui.model.page_content import TODAY, Metric, limit_facts, reply_parts
 from tui.screens.detail_page import DetailScreen
 from tui.theme.marks import Mark
@@ -117,6 +115,9 @@ class Navigation:
         self.ui.run_worker(partial(self._read_incident, screen), group="incident")
 
     async def _read_incident(self, screen: IncidentScreen) -> None:
+        from tui.model.incident import with_marks
+        from tui.model.marks import together
+
         state, end = self.ui.workspaces.current, self._time
         board = self.ui.board.board
         inboxes = board.snapshot.inboxes.value if board and board.snapshot else None
@@ -168,6 +169,8 @@ class Navigation:
         self, ref: PageRef, keys: Sequence[str], *, start: datetime, end: datetime, state: WorkspaceState
     ) -> tuple[Mark, ...]:
         """What happened to the subject of a page, as polls noticed and as the bot recorded it."""
+        from tui.model.marks import concerns, together  # late: the first paint does without
+
         if state.history is None:
             return ()
         noticed = await state.history.marks(ref, start=start, end=end)

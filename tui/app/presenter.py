@@ -25,7 +25,6 @@ from tui.model.board import unread
 from tui.model.changes import news
 from tui.model.page_status import PageStatus
 from tui.model.reply_news import ReplyNews
-from tui.screens.alarms import AlarmsScreen
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
@@ -125,9 +124,7 @@ class Presenter:
         status = live if isinstance(page, HeadedScreen) and page.is_always_live else past_or_now
         if isinstance(page, AllWorkspacesScreen):
             status = self._status_of_all()
-        if page.is_mounted and isinstance(page, AlarmsScreen):
-            page.show(self._ui.workspaces.all, status=status)
-        elif page.is_mounted and isinstance(page, BoardScreen | HeadedScreen | WallScreen):
+        if page.is_mounted and isinstance(page, BoardScreen | HeadedScreen | WallScreen):
             page.tick(status)
         if isinstance(page, WallScreen) or (isinstance(page, AllWorkspacesScreen) and page.is_wall):
             self._dim_at_night()

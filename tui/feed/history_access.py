@@ -20,15 +20,14 @@ from shared.domain.records import ProblemStart
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
 from tui.model.changes import becomes_by, together, tone_of_change
-from tui.model.incident import Incident, lanes_of
 from tui.model.lines import ChangeLine, PageRef
-from tui.model.marks import of_transitions
 from tui.model.page_content import Metric
 from tui.theme.marks import Mark
 from tui.theme.plotting import LEAST_SPAN, Plot, Range, axis, known_from, share_of, spread_out, times_of
 
 if TYPE_CHECKING:
     from shared.history import About, History, HistoryUnavailable, Sample, Transition
+    from tui.model.incident import Incident
 
 logger = logging.getLogger(__name__)
 
@@ -163,6 +162,8 @@ class HistoryAccess:
 
     async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
         """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, all sequences, or of everything."""
+        from tui.model.marks import of_transitions  # late: the first paint does without
+
         which = _about(about)
         if which is None:
             return ()
@@ -178,6 +179,8 @@ class HistoryAccess:
 
         Not `fresh`: they were read long before.
         """
+        from tui.model.incident import Incident, lanes_of  # late: the first paint does without
+
         changes = await self._or(self._changes(start, end), ())
         covered = await self._or(self._history.covered(self._workspace, end=end), ())
         seen = await self._or(self._seen(start, end), {})

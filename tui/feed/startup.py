@@ -23,7 +23,6 @@ from shared.commands.result import Problem, Result
 from shared.commands.table import Role
 from shared.domain import forecast
 from shared.domain.card import Card, Fact, Tone
-from shared.domain.dns_facts import advice, dns_facts, in_dns
 from shared.domain.local_zone import local_zone
 from shared.domain.records import Actor, DomainPast, LeadReply, PauseEnd, Records, RecordsUnavailable
 from shared.domain.reply_queue import ReplyQueue
@@ -34,7 +33,6 @@ from tui.feed.interested_counter import InterestedCounter
 from tui.feed.pending_changes import run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.feed.recent_counts import RecentCounts
-from tui.feed.recorded_marks import read_marks
 from tui.model.board import compose
 from tui.system.fast_start import StartSettings
 from tui.theme.marks import Mark
@@ -147,6 +145,8 @@ class ServiceFeed:
         """Nothing where the bot's database isn't shared, or doesn't answer."""
         if self._records is None or self._poller is None:
             return ()
+        from tui.feed.recorded_marks import read_marks  # late: the first paint does without
+
         return await read_marks(self._records, self._poller.snapshot, start=start, end=end)
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
@@ -154,6 +154,8 @@ class ServiceFeed:
         settings = self._context.settings if self._context else None
         if self._records is None or settings is None or not settings.dns.enabled:
             return (), ()
+        from shared.domain.dns_facts import advice, dns_facts, in_dns  # late: the first paint does without
+
         now, name = self._now(), in_dns(domain)
         try:
             report = (await self._records.domains.reports([name])).get(name)

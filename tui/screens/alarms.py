@@ -148,13 +148,15 @@ class AlarmsScreen(HeadedScreen[None]):
         state: WorkspaceState
         alarm: Alarm
 
-    def __init__(self, *, glyphs: Glyphs, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, states: Sequence[WorkspaceState], *, glyphs: Glyphs, now: Callable[[], datetime]
+    ) -> None:
         super().__init__(glyphs=glyphs)
         self.remedy = RemedyPane()
         self._pasts: dict[str, DomainPast] = {}
         self._reading: set[str] = set()
         self._now = now
-        self._states: Sequence[WorkspaceState] = ()
+        self._states = states
         self.foot = Foot()
         self.panel = Panel(
             "alarms", title="Alarms", columns=COLUMNS, glyphs=glyphs, empty="No alarms in the last 24 hours."
@@ -172,17 +174,18 @@ class AlarmsScreen(HeadedScreen[None]):
     def on_resize(self) -> None:
         self.call_after_refresh(lambda: self.foot.show(foot_of(self.keys_here)))
 
-    def show(self, states: Sequence[WorkspaceState], *, status: PageStatus) -> None:
-        self.tick(status)
-        self._list(states, now=status.now)
+    def tick(self, status: PageStatus) -> None:
+        super().tick(status)
+        self._list(now=status.now)
 
-    def _list(self, states: Sequence[WorkspaceState], *, now: datetime) -> None:
-        self._states = states
-        lines = [AlarmLine(state=state, alarm=alarm, now=now) for state in states for alarm in state.alarms]
+    def _list(self, *, now: datetime) -> None:
+        lines = [
+            AlarmLine(state=state, alarm=alarm, now=now) for state in self._states for alarm in state.alarms
+        ]
         lines.sort(key=lambda line: line.alarm.place)
         active = sum(line.alarm.is_on for line in lines)
         recovered = f"{len(lines) - active} recovered" if active < len(lines) else ""
-        stamps = [state.board.stamps["inboxes"] if state.board else UNREAD for state in states]
+        stamps = [state.board.stamps["inboxes"] if state.board else UNREAD for state in self._states]
         unread = next((stamp for stamp in stamps if stamp.read_at is None), None)
         self.panel.show(lines, stamp=unread, now=now, aside=recovered, count=active)
         self._show_remedy()
@@ -245,18 +248,18 @@ class AlarmsScreen(HeadedScreen[None]):
     def action_acknowledge_all(self) -> None:
         for state in self._states:
             state.acknowledge_all(now=self._now())
-        self._list(self._states, now=self._now())
+        self._list(now=self._now())
 
     def action_clear(self) -> None:
         for state in self._states:
             state.clear_recovered()
-        self._list(self._states, now=self._now())
+        self._list(now=self._now())
 
     def action_acknowledge(self) -> None:
         line = self.panel.grid.line
         if isinstance(line, AlarmLine):
             line.state.acknowledge(line.alarm.key, now=self._now())
-            self._list(self._states, now=self._now())
+            self._list(now=self._now())
 
     def action_incident(self) -> None:
         line = self.panel.grid.line

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,20 @@ def test_a_history_that_cannot_be_read_shows_nothing_and_stays_as_it_is(
     assert file.read_bytes() == content
 
 
-def test_the_first_paint_waits_for_no_database_library() -> None:
+def loaded_before_the_first_paint() -> set[str]:
     code = "import sys, cli.main, cli.commands.launch, tui.app.run; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert not {"sqlalchemy", "pydantic", "httpx", "apscheduler", "shared.settings"} & set(loaded.split())
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_the_first_paint_waits_for_no_database_library() -> None:
+    libraries = {"sqlalchemy", "pydantic", "httpx", "apscheduler", "shared.settings"}
+    assert not libraries & loaded_before_the_first_paint()
+
+
+def test_the_first_paint_waits_for_no_page_that_a_key_opens() -> None:
+    names = ("alarms", "comparison", "guardrails", "heatmap", "incident", "palette", "replies", "text_report")
+    pages = {f"tui.screens.{name}" for name in names}
+    assert all(find_spec(page) for page in pages)
+    behind = {"shared.domain.dns_facts", "shared.domain_health", "shared.guardrails", "tui.model.incident"}
+    assert not (pages | behind) & loaded_before_the_first_paint()
