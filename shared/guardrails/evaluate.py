@@ -271,9 +271,16 @@ class Standing:
     """acts, suggests, notifies, off, snoozed or waits."""
     why: str = ""
     """Of off, snoozed and waits."""
-    last_fired: float | None = None
+    fired: Incident | None = None
+    """Its last firing."""
+    present: str = ""
+    """How the subject of its last firing stands now, in words."""
     closest: Finding | None = None
     """The subject that is nearest to the threshold."""
+
+    @property
+    def last_fired(self) -> float | None:
+        return self.fired.began_at if self.fired else None
 
 
 def standing(
@@ -288,13 +295,29 @@ def standing(
     """State, last firing and distance to the threshold."""
     found = evaluate(rule, activity, now=now)
     findings = [one for one in found if one.nearness is not None]
-    fired = max((one.began_at for one in incidents if one.rule == name), default=None)
+    fired = max((one for one in incidents if one.rule == name), key=lambda one: one.began_at, default=None)
     state, why = _state(name, rule, activity, switches=switches, now=now)
     silent = {Comparison.COUNT_ABOVE, Comparison.BROKEN}
     if rule.only and not found and rule.condition.test not in silent:
         why = why or f"nothing is known of {quoted(rule.only)}"
     closest = max(findings, key=lambda one: one.nearness or 0.0, default=None)
-    return Standing(name=name, rule=rule, state=state, why=why, last_fired=fired, closest=closest)
+    present = _present(rule.condition, found, fired.subject) if fired else ""
+    return Standing(name=name, rule=rule, state=state, why=why, fired=fired, present=present, closest=closest)
+
+
+def _present(condition: Condition, found: Iterable[Finding], subject: str) -> str:
+    """What is measured of a subject now; of counts and checks, what isn't found is none."""
+    one = next((one for one in found if one.subject == subject), None)
+    if one is not None:
+        return measured(condition, one)
+    match condition.test:
+        case Comparison.COUNT_ABOVE:
+            none = Finding(subject=subject, label=subject, value=0, limit=condition.limit)
+            return measured(condition, none)
+        case Comparison.BROKEN:
+            return "DNS isn't broken"
+        case _:
+            return "unknown"
 
 
 _STATES = {Action.TELL: "notifies", Action.SUGGEST: "suggests", Action.ACT: "acts"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shared.commands.result import Result
@@ -26,6 +26,10 @@ class GuardrailLine:
     state: str
     why: str = ""
     last_fired: str
+    fired: str = ""
+    """For what it fired last, and what was measured then."""
+    present: str = ""
+    """What is measured of the same now."""
     closest: str
     nearness: float | None
     tone: Tone
@@ -50,6 +54,8 @@ def lines_of(result: Result) -> tuple[GuardrailLine, ...]:
             state=str(data["state"]),
             why=str(data["why"]),
             last_fired=str(row.cells[1] or UNKNOWN),
+            fired=": ".join(filter(None, (_word(data, "fired_for"), _word(data, "fired_value")))),
+            present=_word(data, "present"),
             closest=str(row.cells[2] or UNKNOWN),
             nearness=nearness if isinstance(nearness := data["nearness"], float) else None,
             tone=row.tone,
@@ -57,6 +63,24 @@ def lines_of(result: Result) -> tuple[GuardrailLine, ...]:
         for row, data in zip(result.card.table.rows, result.rows, strict=True)
     ]
     return tuple(sorted(lines, key=lambda one: -1.0 if one.nearness is None else -one.nearness - 1.0))
+
+
+def _word(data: Mapping[str, object], name: str) -> str:
+    return str(data[name] or "")
+
+
+def detail(line: GuardrailLine) -> tuple[Sequence[Piece], ...]:
+    """What no column has room for: the whole rule, and its last firing beside what is measured now."""
+    why = f"  {line.state}: {line.why}" if line.why else ""
+    rule: Sequence[Piece] = ((visible(line.rule), Ink.TEXT), (visible(why), Ink.WARN))
+    if not line.fired:
+        return (rule,)
+    label = f"Fired {line.last_fired}"
+    return (
+        rule,
+        ((f"{visible(label)}  ", Ink.MUTED), (visible(line.fired), Ink.TEXT)),
+        ((f"{'Now':<{len(label)}}  ", Ink.MUTED), (visible(line.present), Ink.STRONG)),
+    )
 
 
 def _sign(line: GuardrailLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:

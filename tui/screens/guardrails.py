@@ -14,14 +14,14 @@ from shared.commands import Invocation, invocation
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.text.sanitize import visible
-from tui.model.guardrails import COLUMNS, GuardrailLine, lines_of
+from tui.model.guardrails import COLUMNS, GuardrailLine, detail, lines_of
 from tui.model.keys import GUARDRAILS, bindings, common, foot_of
 from tui.model.lines import Stamp
 from tui.model.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import Glyphs, Ink
 from tui.widgets.line_table import LineTable
-from tui.widgets.panel import Panel, TextLine
+from tui.widgets.panel import Panel, WrappedText
 from tui.widgets.status_lines import Foot
 
 EVERY = 15.0
@@ -51,7 +51,7 @@ class GuardrailsScreen(HeadedScreen[None]):
     ) -> None:
         super().__init__(glyphs=glyphs)
         self._run, self._test, self._now = run, test, now
-        self.rule = TextLine(id="rule")
+        self.rule = WrappedText(id="rule")
         self.panel = Panel(
             "guardrails",
             title=f"Guardrails of {visible(workspace)}",
@@ -59,7 +59,7 @@ class GuardrailsScreen(HeadedScreen[None]):
             glyphs=glyphs,
             empty="",
         )
-        self.note = TextLine(id="note")
+        self.note = WrappedText(id="note")
         self.foot = Foot()
 
     def compose(self) -> ComposeResult:
@@ -82,16 +82,15 @@ class GuardrailsScreen(HeadedScreen[None]):
 
     async def _read(self) -> None:
         if self._run is None:
-            self.note.set_text([(f" {NO_RECORDS}", Ink.WARN)])
+            self.note.set_lines([[(NO_RECORDS, Ink.WARN)]])
             return
         result = await self._run(invocation(Guard()))
         card = result.card
         if card.table is None:  # a failure: what was read before stays
-            self.note.set_text(
-                [(f" {visible(card.title)}. ", Ink.WARN), (visible(" ".join(card.text)), Ink.TEXT)]
-            )
+            words = visible(" ".join(card.text))
+            self.note.set_lines([[(f"{visible(card.title)}. ", Ink.WARN), (words, Ink.TEXT)]])
             return
-        self.note.set_text([(f" {visible(' '.join(card.text))}", Ink.WARN)])
+        self.note.set_lines([[(visible(text), Ink.WARN)] for text in card.text])
         self.panel.show(lines_of(result), stamp=Stamp(interval=EVERY, read_at=self._now()), now=self._now())
         self._show_rule()
 
@@ -100,14 +99,13 @@ class GuardrailsScreen(HeadedScreen[None]):
         self.panel.tick(status.now)
 
     def _show_rule(self) -> None:
-        """The whole sentence of the chosen rule, which no column has room for."""
+        """The chosen rule in full."""
         line = self.panel.grid.line
-        if isinstance(line, GuardrailLine):
-            why = f"  {line.state}: {line.why}" if line.why else ""
-            self.rule.set_text([(f" {visible(line.rule)}", Ink.TEXT), (visible(why), Ink.WARN)])
+        self.rule.set_lines(detail(line) if isinstance(line, GuardrailLine) else ())
 
+    @on(LineTable.Moved)
     @on(LineTable.Arranged)
-    def _arranged(self, event: LineTable.Arranged) -> None:
+    def _arranged(self, event: LineTable.Arranged | LineTable.Moved) -> None:
         event.stop()
         self.panel.tick(self._now())
         self._show_rule()

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from rich.cells import cell_len
+from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Static
 
 from tui.model.columns import Column
 from tui.model.lines import Freshness, Line, Stamp
@@ -56,6 +58,24 @@ class TextLine(ErrorBoundary, Widget):
         tail = min(width, sum(cell_len(text) for text, _ in self._right))
         pieces = [*drawing.fit(self._left, max(0, width - tail)), *drawing.fit(self._right, tail)]
         return drawing.line(pieces, palette=palette, ground=ground, width=width)
+
+
+class WrappedText(ErrorBoundary, Static):
+    """Lines in any inks, which go on below where they are longer than the width: nothing of them is cut."""
+
+    DEFAULT_CSS = "WrappedText { height: auto; max-height: 50%; padding: 0 1; background: $o-panel; }"
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 # the framework's word
+        super().__init__("", id=id)
+        self.text = ""
+
+    def set_lines(self, lines: Sequence[Sequence[Piece]]) -> None:
+        palette = PALETTES[self.app.theme]
+        shown = Text("\n").join(
+            Text.assemble(*((text, palette.ink(ink)) for text, ink in pieces)) for pieces in lines
+        )
+        self.text = shown.plain
+        self.update(shown)
 
 
 class LinkLine(TextLine):

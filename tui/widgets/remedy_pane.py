@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.console import Group
 from rich.table import Table as Grid
 from rich.text import Text
@@ -14,25 +16,36 @@ from shared.text.sanitize import visible
 from tui.model.remedies import Act, Remedy
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, TONE_INK, Ink, Palette
-from tui.widgets.panel import LinkLine, TextLine
+from tui.widgets.panel import TextLine, WrappedText
 
 KEYS: dict[Act, str] = {"pause": "p", "open": "o", "guardrails": "G", "refresh": "r"}
 MOST_STEPS = 3
 
 
-class StepLine(LinkLine):
+class StepLine(WrappedText):
     """One step, which can be clicked."""
+
+    DEFAULT_CSS = "StepLine { padding: 0; max-height: 100%; }"
+
+    @dataclass
+    class Clicked(Message):
+        """The step was clicked."""
+
+        number: int
 
     def __init__(self, number: int) -> None:
         super().__init__(id=f"step-{number}")
-        self.tint("panel")
+        self._number = number
+
+    def on_click(self) -> None:
+        self.post_message(self.Clicked(self._number))
 
 
 class RemedyPane(ErrorBoundary, VerticalScroll, can_focus=False):
     """Shows a remedy; tells which step was clicked."""
 
     DEFAULT_CSS = """
-    RemedyPane { height: auto; max-height: 45%; background: $o-panel; padding: 0 1; }
+    RemedyPane { height: auto; max-height: 65%; background: $o-panel; padding: 0 1; }
     RemedyPane Static { height: auto; }
     """
 
@@ -67,14 +80,12 @@ class RemedyPane(ErrorBoundary, VerticalScroll, can_focus=False):
             line.display = number < len(remedy.steps)
             if line.display:
                 step = remedy.steps[number]
-                pieces = [(f"{KEYS[step.act]}  ", Ink.ACCENT), (visible(step.text), Ink.TEXT)]
-                line.set_text(line.set_links([pieces]))
+                line.set_lines([[(f"{KEYS[step.act]}  ", Ink.ACCENT), (visible(step.text), Ink.TEXT)]])
 
-    def on_link_line_clicked(self, event: LinkLine.Clicked) -> None:
+    def on_step_line_clicked(self, event: StepLine.Clicked) -> None:
         event.stop()
-        number = self.steps.index(event.line) if event.line in self.steps else MOST_STEPS
-        if self.remedy and number < len(self.remedy.steps):
-            self.post_message(self.Chosen(self.remedy.steps[number].act))
+        if self.remedy and event.number < len(self.remedy.steps):
+            self.post_message(self.Chosen(self.remedy.steps[event.number].act))
 
 
 def _drawn(remedy: Remedy, palette: Palette) -> Group:

@@ -9,18 +9,19 @@ import pytest
 
 from shared.commands import Invocation
 from shared.commands.result import Problem, Result
-from shared.domain.records import CountSample, Happening, Incident, RecordsUnavailable
+from shared.domain.records import CountSample, DomainPast, Happening, Incident, RecordsUnavailable
 from shared.domain.snapshot import Snapshot
 from shared.domain.wall_clock import DAY
 from shared.operations import error_card
 from tests.shared.doubles import NOW as OFFICE_NOW
 from tests.shared.doubles import CommandHarness, open_harness
-from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of
+from tests.tui.accounts import NOW, Clock, FakeFeed, account, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.alarms import Alarm
 from tui.model.guardrails import GuardrailLine
-from tui.screens.alarms import AlarmsScreen
+from tui.screens.alarms import AlarmLine, AlarmsScreen
 from tui.screens.dialogs import CardDialog
 from tui.screens.guardrails import GuardrailsScreen
 
@@ -94,6 +95,96 @@ async def test_a_key_shows_each_rule_with_state_last_firing_and_distance() -> No
         assert "suggest pausing sequence when bounces > 5%" in app.screen.rule.text
         await pilot.press("escape")
         assert not isinstance(app.screen, GuardrailsScreen)
+
+
+SIZES = [(80, 24), (160, 50), (250, 70)]
+
+
+def words_of(app: DashboardApp) -> str:
+    """What the screen shows, as words: a line that goes on below reads on."""
+    strips = app.screen._compositor.render_strips()
+    return " ".join(" ".join(strip.text for strip in strips).split())
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_value_that_fired_and_the_present_one_are_shown_in_full(size: tuple[int, int]) -> None:
+    harness = open_harness()
+    assert harness.records
+    bounced(harness, bounces=12)
+    note = "28 bounces in 300 sends (9.3%) in 24 h. Limit: 5%"
+    fired = replace(
+        incident(minutes_ago=0, rule="bounces-5"),
+        began_at=OFFICE_NOW.timestamp() - 3 * DAY,
+        subject="q3 founders",
+        label="Q3 Founders",
+        note=note,
+    )
+    harness.records.guardrails.fired.append(fired)
+    app = dashboard(harness)
+    async with app.run_test(size=size) as pilot:
+        app.post_message(DashboardApp.Ticked(tick_of(account())))
+        await pilot.press("G")
+        await pilot.pause(0.2)
+        line = rules(app)["bounces-5"]
+        assert line.fired == f"Q3 Founders: {note}"
+        assert line.present == "12 bounces in 300 sends (4.0%) in 24 h. Limit: 5%"
+        shown = words_of(app)
+        assert line.rule in shown
+        assert f"Q3 Founders: {note}" in shown
+        assert f"Now {line.present}" in shown
+        await pilot.press("down")
+        await pilot.pause(0.1)
+        assert note not in words_of(app), "it follows the chosen rule"
+
+
+def kind_of(alarm: Alarm) -> str:
+    if alarm.kind == "guardrail":
+        return "guardrail"
+    return "domain" if alarm.where == "useacme.example" else alarm.where or "service"
+
+
+REJECTION = "The service rejects the API key (401)"
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("kind", ["domain", "service", "guardrail"])
+async def test_a_remedy_is_never_cut(kind: str, size: tuple[int, int]) -> None:
+    app = dashboard(open_harness())
+    snapshot = {
+        "domain": account(),
+        "service": failing(account(), since=NOW, error=REJECTION),
+        "guardrail": replace(account(), firings=(incident(minutes_ago=1),)),
+    }[kind]
+    async with app.run_test(size=size) as pilot:
+        feed = app.workspaces.current.feed
+        assert isinstance(feed, FakeFeed)
+        names = [one.label for one in account().sequences.value or ()]
+        feed.pasts["useacme.example"] = DomainPast(
+            reason="bounce rate of 7.1% over the limit of the provider",
+            bounced=31,
+            opted_out=2,
+            known_from=NOW - timedelta(days=60),
+            sequences=tuple(names),
+        )
+        app.post_message(DashboardApp.Ticked(tick_of(snapshot)))
+        await pilot.pause()
+        await pilot.press("A")
+        await pilot.pause(0.2)
+        assert isinstance(app.screen, AlarmsScreen)
+        grid, pane = app.screen.panel.grid, app.screen.remedy
+        for _ in grid.shown:
+            if isinstance(grid.line, AlarmLine) and kind_of(grid.line.alarm) == kind:
+                break
+            await pilot.press("down")
+        assert isinstance(grid.line, AlarmLine)
+        assert kind_of(grid.line.alarm) == kind
+        await pilot.pause(0.2)
+        assert pane.remedy
+        assert pane.remedy.steps
+        assert pane.max_scroll_y == 0, "nothing of it has to be scrolled to"
+        seen = words_of(app)
+        for text in (*(value for _, value, _ in pane.remedy.facts), *(one.text for one in pane.remedy.steps)):
+            assert text in seen
 
 
 async def test_the_palette_opens_the_page_and_enter_tests_a_rule() -> None:
