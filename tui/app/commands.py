@@ -134,7 +134,8 @@ class Commands:
             state.feed.read_now("sequences")
         self.presenter.show()
 
-    def prompt(self, value: str = "") -> None:
+    async def prompt(self, value: str = "") -> None:
+        """Open the palette; done once it takes keys."""
         from tui.screens.palette import Palette  # late: the first paint does without
 
         board = self.ui.board.board
@@ -148,7 +149,7 @@ class Commands:
             elif chosen:
                 self.run_typed(chosen.line)
 
-        self.ui.app.push_screen(
+        await self.ui.app.push_screen(
             Palette(
                 offers=partial(offers, sequences=names, keys=keys, lines=self.views.offers()), value=value
             ),

@@ -409,21 +409,22 @@ class DashboardApp(ErrorBoundary, App[int]):
         at = self._themes.index(self.theme) if self.theme in self._themes else -1
         self.theme = self._themes[(at + 1) % len(self._themes)]
 
-    def action_filter(self) -> None:
+    async def action_filter(self) -> None:
         grid = self.board_screen.grid
         before = grid.arrangement
 
         def changed(text: str | None) -> None:
             grid.set_arrangement(before if text is None else replace(before, find=text))
 
-        self.push_screen(Prompt(sign="filter", hint=FILTER_HINT, value=before.find, changed=changed), changed)
+        prompt = Prompt(sign="filter", hint=FILTER_HINT, value=before.find, changed=changed)
+        await self.push_screen(prompt, changed)
 
     def action_panel_help(self) -> None:
         card = panel_help(self.board_screen.active, remapped=self._remapped("board"))
         self.push_screen(CardDialog(card, glyphs=self._glyphs))
 
-    def action_views(self) -> None:
-        self.commands.prompt("view ")
+    async def action_views(self) -> None:
+        await self.commands.prompt("view ")
 
     def action_help_of(self, name: str) -> None:
         self.push_screen(CardDialog(page_card(name, remapped=self._remapped(name)), glyphs=self._glyphs))

@@ -48,8 +48,8 @@ class ReplayControl:
     def leap(self, by: timedelta) -> None:
         self._start(lambda replay: replay.leap(by))
 
-    def ask_for_time(self) -> None:
-        self._ui.app.push_screen(Prompt(sign="at", hint=SEEK_HINT), self._seek)
+    async def ask_for_time(self) -> None:
+        await self._ui.app.push_screen(Prompt(sign="at", hint=SEEK_HINT), self._seek)
 
     def _seek(self, text: str | None) -> None:
         if not text or not text.strip():

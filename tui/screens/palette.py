@@ -46,7 +46,7 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
             yield Input(self._value, id="line", placeholder="command", select_on_focus=False)
 
     def on_mount(self) -> None:
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))  # at once: the next keys may be waiting
         self._show(self._value)
 
     @on(Input.Changed)

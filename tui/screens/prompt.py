@@ -52,7 +52,7 @@ class Prompt(SafeScreen[str | None], ModalScreen[str | None]):
             yield Input(self._value, id="line", placeholder=self._sign, select_on_focus=False)
 
     def on_mount(self) -> None:
-        self.query_one(Input).focus()
+        self.set_focus(self.query_one(Input))  # at once: the next keys may be waiting
         self._suggest(self._value)
 
     @on(Input.Changed)
