@@ -2,6 +2,7 @@
 ARGS ?=
 SEED ?= $(strip $(shell od -An -N4 -tu4 /dev/urandom))
 INTO ?= .
+PICTURES ?= yes
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3.14 python3 python; do \
 	$$p -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
@@ -96,7 +97,7 @@ lint-imports: $(DEV)
 
 lint-pages: $(DEV)
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
-		$(MAKE) --no-print-directory docs INTO="$$fresh" && diff -ru docs "$$fresh/docs" && \
+		$(MAKE) --no-print-directory docs INTO="$$fresh" PICTURES= && diff -ru docs "$$fresh/docs" && \
 		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are stale: run 'make docs'." >&2; exit 1; }
 
 lint-tree: $(DEV)  ## words, documents, architecture, deployment files, packages: each in one pass
@@ -119,10 +120,13 @@ format: $(DEV)  ## fix and format the code with ruff
 bench: $(DEV)  ## measured ratios against baselines of the same run
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-docs: $(RUN)  ## write manifest.yml and the pages that are made from the tables
+docs: $(DEV)  ## write manifest.yml, the pages that are made from the tables, and the dashboard's pictures (PICTURES= leaves them)
 	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
 	@$(BIN)/python -m tests.docs_pages $(INTO)/docs
 	@$(BIN)/python -m tests.copy_page $(INTO)/docs
+ifneq ($(PICTURES),)
+	@$(BIN)/python -m tests.pictures $(INTO)/docs
+endif
 
 lock: $(DEV)  ## resolve the locks again (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build -o requirements.lock
