@@ -13,7 +13,7 @@ from shared.api.http.rate_limit import BudgetState
 from shared.domain.card import Tone
 from shared.domain.failures import which_failed
 from shared.domain.local_zone import local
-from shared.domain.workspace_verdict import InboxCounts
+from shared.domain.workspace_verdict import InboxCounts, WorkspaceVerdict
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.alarms import AlarmNotice
@@ -128,18 +128,28 @@ class Verdict(ErrorBoundary, Vertical):
             left.append(("  as of the last read", Ink.WARN))
         right: list[Piece] = [(f"  {news} ", Ink.ACCENT)] if news and self.size.width >= 80 else []
         room = self.size.width - 5 - sum(cell_len(text) for text, _ in (*left, *right))
-        if verdict.detail and (named := names_that_fit(visible(verdict.detail), room)):
+        if verdict.detail and (named := _detail_that_fits(verdict, room)):
             left.append((f"   {named}", Ink.MUTED))
         self.words.set_text(left, right)
         self.spread.set_text(spread(board.counts, glyphs=self._glyphs, room=self.size.width, stale=stale))
 
 
+def _detail_that_fits(verdict: WorkspaceVerdict, room: int) -> str:
+    """The names of domains, or why nothing is known."""
+    detail = visible(verdict.detail)
+    if verdict.tone is Tone.UNKNOWN:
+        return detail if cell_len(detail) <= room else ""
+    return names_that_fit(detail, room)
+
+
 def names_that_fit(names: str, room: int) -> str:
-    """Whole names separated by commas, as many as fit; none is cut in two."""
+    """Whole names separated by commas, as many as fit, and how many more there are; none is cut in two."""
     parts = names.split(", ")
-    while parts and cell_len(", ".join(parts)) > room:
-        parts.pop()
-    return ", ".join(parts)
+    for count in range(len(parts), 0, -1):
+        more = f" and {len(parts) - count} more" if count < len(parts) else ""
+        if cell_len(text := ", ".join(parts[:count]) + more) <= room:
+            return text
+    return ""
 
 
 BAR = 36

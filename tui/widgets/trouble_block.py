@@ -17,7 +17,7 @@ MARGIN = 3
 GROUNDS = {Tone.BAD: "alarm", Tone.WARN: "caution"}
 
 
-SCALES = ((2, 2), (2, 1), (1, 1), (1, 0))
+SCALES = ((3, 2), (2, 2), (2, 1), (1, 1), (1, 0))
 """Of the letters of the first part, and of the others, the largest first; 0 is plain text."""
 
 
@@ -27,7 +27,7 @@ def big_lines(parts: Sequence[str], *, width: int, height: int, glyphs: Glyphs) 
     for first, others in () if glyphs.ascii else SCALES:
         drawn = [_drawn(part, others if n else first, room) for n, part in enumerate(parts)]
         lines = ["", *(line for rows in drawn for line in rows)]
-        if len(lines) <= height and all(cell_len(line) <= room for line in lines):
+        if len(lines) <= height and all(cell_len(line.rstrip()) <= room for line in lines):
             return lines
     return list(parts)
 
@@ -39,7 +39,7 @@ def _drawn(part: str, scale: int, room: int) -> list[str]:
     words: list[str] = []
     for word in [*part.upper().split(), ""]:
         longer = drawing.numeral(" ".join((*words, word)), scale=scale)
-        if words and (not word or cell_len(longer[0]) > room):
+        if words and (not word or cell_len(longer[0].rstrip()) > room):
             rows += [*drawing.numeral(" ".join(words), scale=scale), ""]
             words = []
         words.append(word)

@@ -80,7 +80,9 @@ class Scene:
     async def perform(self) -> None:
         await self.until("the bot runs", self._answers, seconds=START_BOUND)
         await self.tell(
-            "subscribe lead.bounced lead.replied here", "bounces, replies: full", channel=seed.ALERTS
+            "subscribe lead.bounced lead.replied here",
+            "now gets (bounces and replies|replies and bounces)",
+            channel=seed.ALERTS,
         )
         for body in DELIVERIES:
             await self.deliver(body)

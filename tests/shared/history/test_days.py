@@ -10,7 +10,8 @@ import pytest
 from shared.api.models import Sequence, StatsRow
 from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
-from shared.storage.database import parse_url
+from shared.history.engine import metadata
+from shared.storage.database import open_engine, parse_url
 
 MONDAY = date(2026, 3, 2)
 DAY = timedelta(days=1)
@@ -23,6 +24,9 @@ async def history(request: pytest.FixtureRequest) -> AsyncIterator[History]:
         if request.param == "sqlite"
         else request.getfixturevalue("postgresql")
     )
+    engine = open_engine(parse_url(place))
+    metadata.drop_all(engine)  # tests share a PostgreSQL
+    engine.dispose()
     async with History(parse_url(place)) as opened:
         yield opened
 
