@@ -115,7 +115,7 @@ async def serve(
                     await report_replaced(settings, bot.store)
                 if serving is None:
                     serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
-                    # Not before: while the bot starts, nobody waits for its loop.
+                    # Not before: while the bot starts, its loop serves nobody.
                     await stack.enter_async_context(_running(LoopMonitor().run(), name="loop monitor"))
                     host, port = listener.getsockname()[:2]
                     log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))

@@ -81,7 +81,7 @@ class Reconciler:
         return candidates + below
 
     async def _begin(self, workspace: str) -> None:
-        """The first look: every lead that is there is no news."""
+        """The first look: the leads that are there are known already."""
         async for page in self._pages(workspace):
             await self._store.found_leads.remember(workspace, list(map(_identity, page.items)))
         await self._store.found_leads.compare(workspace, {}, grace=self._grace)

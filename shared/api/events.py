@@ -17,7 +17,7 @@ from .http.responses import parse_json
 
 SIGNATURE_HEADER = "X-Service-Signature"
 PROBE_SIGNATURE = "0" * 64
-"""What `doctor` signs with: it must be refused like any other that is wrong, and is no sign of trouble."""
+"""What `doctor` signs with: it must be refused like any other that is wrong, and isn't a sign of trouble."""
 
 _READER = Reader(field_names.EVENT)
 """One for all deliveries: it remembers where payloads of the same keys have their values."""

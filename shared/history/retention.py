@@ -1,4 +1,4 @@
-"""Thins out and deletes what is old, a portion at a time, so that the history stays bounded and nobody waits for it.
+"""Thins out and deletes what is old, a portion at a time, so that the history stays bounded and no other work is held up.
 
 What was thinned is not read again: a row for each stage says until when it is done, for all processes.
 """

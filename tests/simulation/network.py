@@ -14,11 +14,11 @@ from tests.simulation.loop import PROCESS, SimulatedLoop
 TRAVEL = (0.005, 0.035)
 """Seconds of one way. Its jitter is below what the request budget allows for (45 ms)."""
 LATE = 3.5
-"""Seconds at most by which a request that nobody waits for any more still arrives: less than the worker's doubt."""
+"""Seconds at most by which a request that was given up still arrives: less than the worker's doubt."""
 
 
 SLOWEST = 12.0
-"""Seconds that an answer is on its way at most; nobody waits so long."""
+"""Seconds that an answer is on its way at most: longer than any caller waits."""
 
 
 class Fault(StrEnum):
@@ -34,7 +34,7 @@ class Fault(StrEnum):
     SLOW = "slow"
     """Carried out at once, answered late, or too late."""
     LATE = "late"
-    """Carried out late, perhaps when nobody waits any more."""
+    """Carried out late, perhaps after its caller gave up."""
     LIMITED = "limited"
     BROKEN = "broken"
     """500, and nothing was done."""

@@ -13,7 +13,7 @@ SUBJECT = re.compile(r"ada(\d+)@acme\.example|Ada (\d+) at Acme|(mail-\d+\.examp
 
 
 class Shown:
-    """The messages of all channels, by what they show; `violated` is told of what is there twice."""
+    """The messages of all channels, by what they show; `violated` gets what is there twice."""
 
     def __init__(self) -> None:
         self.violated: Callable[[str], None] = lambda _what: None

@@ -160,7 +160,7 @@ class Sessions:
 
 
 def _read(path: Path) -> list[Session]:
-    """What is damaged is no session: people sign in again."""
+    """A damaged file holds no sessions: people sign in again."""
     try:
         return [
             Session(str(one["key"]), str(one["name"]), float(one["until"]))

@@ -184,7 +184,7 @@ class ChangeLine:
 
 
 FAILING = 20.0
-"""Seconds after which a failure is none that the next read mends: what was read before it may be so no more."""
+"""Seconds of failed reads after which what was read before them may no longer be true."""
 LATE, VERY_LATE = 2.0, 5.0
 """So many intervals without a successful read."""
 GRACE = 5.0

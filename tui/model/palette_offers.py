@@ -32,6 +32,8 @@ class Offer:
     """Of an action: its key, as people see it."""
     action: str = ""
     """What the screen runs; empty for a line."""
+    names: tuple[str, ...] = ()
+    """What it is found by, also names of before; empty: by its line."""
     beginning: str = ""
     """What is put into the line to be typed on; empty where the offer runs as it is."""
 
@@ -67,7 +69,7 @@ def offers(
         return known[:MOST]
     # As the framework's own palette does (https://textual.textualize.io/api/fuzzy_matcher), which takes no arguments.
     search = FuzzySearch()
-    ranked = [(_score(asked, names, offer.about, search), offer) for offer, names in _named(known)]
+    ranked = [(_score(asked, offer.names or (offer.line,), offer.about, search), offer) for offer in known]
     return [offer for score, offer in sorted(ranked, key=lambda pair: -pair[0]) if score > 0][:MOST]
 
 
@@ -75,6 +77,7 @@ def _commands() -> list[Offer]:
     return [
         Offer(
             line=command.synopsis,
+            names=(command.name, *command.aliases),
             about=command.summary,
             beginning=f"{command.name} " if command.usage else "",
         )
@@ -89,16 +92,6 @@ def _actions(keys: Sequence[Key]) -> list[Offer]:
         for key in keys
         if key.action
     ]
-
-
-def _named(known: Sequence[Offer]) -> list[tuple[Offer, tuple[str, ...]]]:
-    """Each offer with its names: of a command also those of before."""
-    found = []
-    for offer in known:
-        command = None if offer.action else find_command(offer.line.split(" ")[0])
-        names = (command.name, *command.aliases) if command else (offer.line,)
-        found.append((offer, names))
-    return found
 
 
 def _score(asked: str, names: Sequence[str], about: str, search: FuzzySearch) -> float:

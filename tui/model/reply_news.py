@@ -13,7 +13,7 @@ from tui.model.lines import LeadLine
 class ReplyNews:
     """Tells of each reply once: by the bot's records, or else by a lead who has become interested.
 
-    What was there when the dashboard began is no news.
+    Replies that were there when the dashboard began are not announced.
     """
 
     def __init__(self, *, since: datetime) -> None:
@@ -41,7 +41,7 @@ class ReplyNews:
             if reply.claimed_by or reply.received_at < self._since or key in self._told:
                 continue
             self._told.add(key)
-            if reply.email in self._told_by_lead:  # the service told of it before the bot had recorded it
+            if reply.email in self._told_by_lead:  # the service listed it before the bot had recorded it
                 self._told_by_lead.discard(reply.email)
                 continue
             name = _name(leads[reply.email]) if reply.email in leads else reply.email

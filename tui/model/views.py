@@ -132,7 +132,7 @@ def name_problem(name: str) -> str:
 
 
 def _read_view(text: str, place: tuple[str, str], given: Any, problems: list[str]) -> View | None:
-    """What is wrong with one key leaves out the key; without a panel there is no view."""
+    """A wrong key is left out; a view without a panel is left out whole."""
 
     def tell(what: str, key: str = "") -> None:
         end = "" if what.endswith("?") else "."

@@ -215,7 +215,7 @@ class TerminalNotifier:
             logger.info("tmux didn't say which terminal it is in: %s", error)
             return Sequence.NONE
         passes, _, name = answer.partition("|")
-        if passes in {"0", "off"}:  # before 3.3 there is no such option, and everything passes
+        if passes in {"0", "off"}:  # tmux before 3.3 has no such option, and passes everything
             logger.info("tmux passes no notification on: set -g allow-passthrough on")
             return Sequence.NONE
         return sequence_of(name)

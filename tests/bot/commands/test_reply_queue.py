@@ -42,7 +42,7 @@ async def queue_of(
 
 @pytest.fixture
 async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
-    """A bot that isn't told of what the queue does: it shares only the database."""
+    """A bot that shares only the database with the queue."""
     async with open_harness(tmp_path) as opened, bot_inside(opened, pace=HASTE):
         yield opened
 

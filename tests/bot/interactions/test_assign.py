@@ -62,6 +62,12 @@ async def told(bot: BotHarness, words: str, *, user: str, channel: str = CHANNEL
     return dict(await until(there))
 
 
+async def claimed(bot: BotHarness, *people: str) -> list[int]:
+    """How many alerts each of them has."""
+    assert bot.running is not None
+    return [len([*await bot.running.store.alerts.claimed_by(one)]) for one in people]
+
+
 async def commands(bot: BotHarness) -> list[str]:
     """Of the audit, the newest first."""
     assert bot.running is not None
@@ -149,6 +155,7 @@ async def test_who_is_not_in_the_private_channel_is_not_assigned(leaders: BotHar
     again = await told(leaders, reason, user=ANN, channel=seed.PRIVATE)
     await pick(leaders, again, BEN)
     await shown(leaders, message, "Assigned to @ben by @ann")
+    assert await claimed(leaders, DEV, BEN) == [0, 1]
 
 
 async def test_of_two_who_assign_at_once_one_does_and_the_other_is_told_who_has_it(bot: BotHarness) -> None:
@@ -185,8 +192,10 @@ async def test_an_assignment_to_who_changed_since_is_not_made(bot: BotHarness) -
     await shown(bot, message, "Claimed by @dev")
     await pick(bot, question, BEN)
     answer = await told(bot, "@dev claimed this", user=ANN)
+    assert await claimed(bot, DEV, BEN) == [1, 0]
     await click(bot, answer, "Assign to @ben", user=ANN)
     await shown(bot, message, "Assigned to @ben by @ann")
+    assert await claimed(bot, DEV, BEN) == [0, 1]
 
 
 async def test_who_has_a_reply_hands_it_on_with_one_line(bot: BotHarness) -> None:
@@ -195,6 +204,7 @@ async def test_who_has_a_reply_hands_it_on_with_one_line(bot: BotHarness) -> Non
     await shown(bot, message, "Claimed by @ben")
     await bot.say("assign ada @cleo", user=BEN)
     await shown(bot, message, "Assigned to @cleo by @ben")
+    assert await claimed(bot, BEN, CLEO) == [0, 1]
 
 
 async def test_assigning_to_oneself_is_a_claim(bot: BotHarness) -> None:

@@ -315,8 +315,14 @@ async def test_replies_that_no_channel_shows_yet_cost_the_writer_nothing(
 ) -> None:
     await arrive(store, *(interested(number) for number in range(5)))
     clock.now += HOUR
-    monkeypatch.setattr(store.database, "write", None)
+    written: list[object] = []
+
+    async def write(work: object) -> None:
+        written.append(work)
+
+    monkeypatch.setattr(store.database, "write", write)
     await Reminders(store, AlertPolicy(), Routing(), planned=lambda: None).sweep()
+    assert written == []
 
 
 async def test_a_reply_that_is_claimed_just_before_its_reminder_is_not_reminded_of(

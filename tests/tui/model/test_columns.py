@@ -93,7 +93,7 @@ def test_a_trend_has_one_scale_and_the_ink_of_each_threshold() -> None:
     assert "".join(text for text, _ in pieces) == "▁▃▃▅▅▇"
     assert [ink for _, ink in pieces] == [Ink.BAD, Ink.BAD, Ink.WARN, Ink.WARN, Ink.MUTED, Ink.MUTED]
     flat = replace(line, trend=(95.0, 96.0))
-    assert len({text for text, _ in column.render(flat, 6, UNICODE)}) == 1, "a point is no cliff"
+    assert len({text for text, _ in column.render(flat, 6, UNICODE)}) == 1, "one point changes little"
 
 
 def test_a_healthy_score_is_not_red_because_the_inbox_rests() -> None:
