@@ -69,7 +69,9 @@ QUERY = "\x1b]99;i=outreach:p=?;\x1b\\\x1b[>0q\x1b[c"
 _REPLY = re.compile(
     r"\x1b\]99;(?P<osc99>[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1bP>\|(?P<version>[^\x07\x1b]*)\x1b\\|(?P<last>\x1b\[\?[\d;]*c)"
 )
-_BEGUN = re.compile(r"\x1b(?:\](?:9|99|99;[^\x07\x1b]*\x1b?)?|P(?:>|>\|[^\x07\x1b]*\x1b?)?|\[\?[\d;]*)\Z")
+_BEGUN = re.compile(
+    r"\x1b(?:\](?:9|99|99;[^\x07\x1b]*\x1b?)?|P(?:>|>\|[^\x07\x1b]*\x1b?)?|\[(?:\?[\d;]*)?)\Z"
+)
 
 
 class Replies:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.domain.records import InterestedReply
@@ -135,6 +135,7 @@ def test_no_text_ends_a_sequence_or_begins_another(text: str, sequence: Sequence
 
 
 @given(st.text("abc\x1b[]P>|99;?:\\", max_size=12), st.lists(st.integers(0, 200), max_size=6))
+@example(typed="", cuts=[95])  # within the introducer of the last answer
 def test_answers_are_taken_out_of_what_is_typed_however_they_are_cut(typed: str, cuts: list[int]) -> None:
     replies = Replies()
     replies.expect()
