@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from sandbox.service.base.faults import LimitedFault
 
 Kind = Literal[
     "servfail", "refused", "nxdomain", "timeout", "truncated", "cut", "forged_id", "drip", "garbage"
 ]
 
 
-class DnsFault(BaseModel):
+class DnsFault(LimitedFault):
     """What goes wrong with matching queries."""
 
     model_config = ConfigDict(extra="forbid")
@@ -44,30 +46,3 @@ class DnsFault(BaseModel):
             and self.type in {None, kind}
             and self.resolver in {None, resolver}
         )
-
-
-class DnsFaults:
-    """The faults that are set, each used up by the queries that it befalls."""
-
-    def __init__(self) -> None:
-        self._set: list[DnsFault] = []
-
-    def add(self, fault: DnsFault) -> None:
-        self._set.append(fault.model_copy())
-
-    def clear(self) -> None:
-        self._set.clear()
-
-    def listed(self) -> list[dict[str, Any]]:
-        return [fault.model_dump() for fault in self._set]
-
-    def take(self, name: str, kind: str, *, resolver: int) -> DnsFault | None:
-        """The fault that befalls a query now."""
-        for fault in self._set:
-            if fault.matches(name, kind, resolver=resolver):
-                if fault.times is not None:
-                    fault.times -= 1
-                    if not fault.times:
-                        self._set.remove(fault)
-                return fault
-        return None

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from sandbox.asgi_server import bind
+from sandbox.service.base.faults import Faults
 from sandbox.service.dns.account_zones import AccountZones
-from sandbox.service.dns.faults import DnsFault, DnsFaults
+from sandbox.service.dns.faults import DnsFault
 
 if TYPE_CHECKING:
     import dns.message
@@ -46,7 +47,7 @@ class Resolvers:
     def __init__(self, zones: AccountZones, *, port: int = 0) -> None:
         self._port = port
         self._zones = zones
-        self.faults = DnsFaults()
+        self.faults = Faults[DnsFault]()
         self.queries: deque[Query] = deque(maxlen=10_000)
         self.queried = 0
         self.addresses: list[str] = []
@@ -138,7 +139,7 @@ class Resolvers:
         self.queries.append(Query(at=time.time(), resolver=number, transport=over, name=name, type=kind))
         response = answers.respond(query, self._zones)
         size = answers.TCP_BYTES if over == "tcp" else min(query.payload or 512, answers.UDP_BYTES)
-        fault = self.faults.take(name, kind, resolver=number)
+        fault = self.faults.take(lambda one: one.matches(name, kind, resolver=number))
         if fault is None:
             yield _framed(answers.wire_of(response, size=size), over=over)
             return

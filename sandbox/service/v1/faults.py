@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.service.base.errors import Json
+from sandbox.service.base.faults import LimitedFault
 
 NONSENSE: dict[str, tuple[str, bytes]] = {
     "garbage": ("application/octet-stream", bytes(range(255, -1, -1))),
@@ -27,7 +28,7 @@ Seconds = (
 )
 
 
-class Fault(BaseModel):
+class Fault(LimitedFault):
     """What goes wrong with matching requests."""
 
     model_config = ConfigDict(extra="forbid")
@@ -54,33 +55,6 @@ class Fault(BaseModel):
     def matches(self, endpoint: str) -> bool:
         """Whether an endpoint like `GET /leads` is meant."""
         return self.endpoint in {"*", endpoint, endpoint.partition(" ")[2]}
-
-
-class Faults:
-    """The faults that are set, each used up by the requests that it befalls."""
-
-    def __init__(self) -> None:
-        self._set: list[Fault] = []
-
-    def add(self, fault: Fault) -> None:
-        self._set.append(fault.model_copy())
-
-    def clear(self) -> None:
-        self._set.clear()
-
-    def listed(self) -> list[dict[str, Any]]:
-        return [fault.model_dump() for fault in self._set]
-
-    def take(self, endpoint: str) -> Fault | None:
-        """The fault that befalls a request now."""
-        for fault in self._set:
-            if fault.matches(endpoint):
-                if fault.times is not None:
-                    fault.times -= 1
-                    if not fault.times:
-                        self._set.remove(fault)
-                return fault
-        return None
 
 
 async def respond_with_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

@@ -34,7 +34,7 @@ class RequestGuard:
         except ApiError as error:
             await response_of(error)(scope, receive, metered)
             return
-        fault = self._state.faults.take(endpoint)
+        fault = self._state.faults.take(lambda one: one.matches(endpoint))
         if fault is None:
             await self._app(scope, bounded(receive), metered)
         else:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.service.base.clock import day_of
+from sandbox.service.base.faults import Faults
 from sandbox.service.base.storage import Storage
 from sandbox.service.v1.dialect import Dialect
-from sandbox.service.v1.faults import Faults
+from sandbox.service.v1.faults import Fault
 from sandbox.service.v1.rate_limits import WINDOW, Limiter
 from sandbox.service.v1.running_totals import Totals
 
@@ -67,7 +68,7 @@ class ApiState:
         self.totals = Totals()
         self.keys: dict[str, int] = {}
         self.limiter = Limiter(storage)
-        self.faults = Faults()
+        self.faults = Faults[Fault]()
         self.request_counts = RequestCounts()
         self.dialect = Dialect()
 
