@@ -101,7 +101,7 @@ lint-pages: $(DEV)
 		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are stale: run 'make docs'." >&2; exit 1; }
 
 lint-tree: $(DEV)  ## words, documents, architecture, deployment files, packages: each in one pass
-	@$(BIN)/python -m pytest -q -m lint -p no:schemathesis tests/test_*.py $(ARGS)
+	@$(BIN)/python -m pytest -q -m lint -p no:schemathesis -o timeout=600 tests/test_*.py $(ARGS)
 
 check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
 	@deploy/check ../$(BIN)

@@ -7,9 +7,15 @@ import os
 import sys
 from pathlib import Path
 
-from tests.pictures.dashboard import pictures
+from tests.pictures.dashboard import DRAWN, filled_history, pictures
+
+
+async def main(folder: Path) -> None:
+    async with filled_history() as history:
+        for file, picture in (await pictures(history, DRAWN)).items():
+            (folder / file).write_text(picture, encoding="utf-8")
+
 
 if __name__ == "__main__":
     os.environ["TZ"] = "UTC"
-    for name, picture in asyncio.run(pictures()).items():
-        (Path(sys.argv[1]) / name).write_text(picture, encoding="utf-8")
+    asyncio.run(main(Path(sys.argv[1])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -175,17 +175,19 @@ async def stage(
         yield Stage(app, pilot, clock)
 
 
-async def pictures() -> dict[str, str]:
-    """All of them, by the names of their files."""
+@asynccontextmanager
+async def filled_history() -> AsyncIterator[History]:
+    """The account's history, from its first hour to its last."""
     with tempfile.TemporaryDirectory() as folder:
         async with History(parse_url(f"sqlite:///{folder}/history.db")) as history:
             for number in range(int(OVER / STEP) + 1):
                 await history.add(account(number * STEP), now=at(number * STEP))
-            found = {
-                f"dashboard-{name}" if name else "dashboard": await draw(history)
-                for name, draw in DRAWN.items()
-            }
-    return {f"{name}.svg": small(picture) for name, picture in found.items()}
+            yield history
+
+
+async def pictures(history: History, names: Iterable[str]) -> dict[str, str]:
+    """Those of the names, by their files."""
+    return {f"{name}.svg": small(await DRAWN[name](history)) for name in names}
 
 
 def board(*moments: float, size: tuple[int, int] = LARGE, theme: str = "night", wall: bool = False,
@@ -220,17 +222,18 @@ async def recorded(history: History) -> str:
 
 
 DRAWN: dict[str, Callable[[History], Awaitable[str]]] = {
-    "": board(CALM),
-    "day": board(CALM, theme="day", size=(120, 36)),
-    "trouble": board(CALM, 3, FIRST, 7, WORST),
-    "wall": board(CALM, 3, FIRST, 7, WORST, wall=True),
-    "all": board(CALM, 3, FIRST, 7, WORST, wall=True, others=("globex",), size=(120, 36)),
-    "replay": board(OVER, size=(120, 36), keys=("@", *"18 Nov 15:00", "enter")),
-    "heatmap": board(CALM, 3, FIRST, 7, WORST, size=(120, 18), keys=("H",)),
-    "incident": board(CALM, 3, FIRST, 7, WORST, size=(140, 36), keys=("i",)),
-    "replies": board(CALM, 3, FIRST, 7, WORST, size=(120, 28), keys=("5",)),
-    "crisis": recorded,
+    "dashboard": board(CALM),
+    "dashboard-day": board(CALM, theme="day", size=(120, 36)),
+    "dashboard-trouble": board(CALM, 3, FIRST, 7, WORST),
+    "dashboard-wall": board(CALM, 3, FIRST, 7, WORST, wall=True),
+    "dashboard-all": board(CALM, 3, FIRST, 7, WORST, wall=True, others=("globex",), size=(120, 36)),
+    "dashboard-replay": board(OVER, size=(120, 36), keys=("@", *"18 Nov 15:00", "enter")),
+    "dashboard-heatmap": board(CALM, 3, FIRST, 7, WORST, size=(120, 18), keys=("H",)),
+    "dashboard-incident": board(CALM, 3, FIRST, 7, WORST, size=(140, 36), keys=("i",)),
+    "dashboard-replies": board(CALM, 3, FIRST, 7, WORST, size=(120, 28), keys=("5",)),
+    "dashboard-crisis": recorded,
 }
+"""By the names of their files."""
 
 
 def recording(frames: Sequence[str]) -> str:
