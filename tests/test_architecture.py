@@ -102,3 +102,10 @@ def test_help_names_every_command_of_the_contract() -> None:
         "stats",
     ):
         assert re.search(rf"\b{word}\b", help_text), word
+
+
+@pytest.mark.parametrize("room", ["tui"])
+def test_a_folder_has_at_most_18_modules(room: str) -> None:
+    folders = [ROOT / room, *(path for path in (ROOT / room).rglob("*") if path.is_dir())]
+    modules = {str(one.relative_to(ROOT)): len(list(one.glob("*.py"))) for one in folders}
+    assert {name: count for name, count in modules.items() if count > 18 + 1} == {}  # and `__init__.py`

@@ -24,7 +24,7 @@ from shared.settings import load
 from tests.docs_blocks import blocks, other_shell_lines, shell_lines, slack_lines
 from tests.findings import Findings
 from tui.feed.views_file import VIEWS_FILE
-from tui.model.views import read_views
+from tui.model.lists.views import read_views
 
 pytestmark = pytest.mark.lint
 ROOT = Path(__file__).parents[1]

@@ -49,7 +49,7 @@ from tests.tui.accounts import account, acme
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
-from tui.model.board import compose
+from tui.model.workspace.board import compose
 
 SEQUENCES, INBOXES, WORKSPACES, TEAMS, RULES, CHANNELS = 5_000, 50_000, 50, 50, 200, 500
 WAIT = 2.0

@@ -25,9 +25,9 @@ from tests.tui.accounts import account
 from tui.app.dashboard import DashboardApp
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.board import Board, compose
-from tui.model.changes import between
-from tui.model.lines import ChangeLine
+from tui.model.lists.lines import ChangeLine
+from tui.model.workspace.board import Board, compose
+from tui.model.workspace.changes import between
 from tui.system.process import tuned_gc
 
 Row = tuple[str, float, str, str, bool]

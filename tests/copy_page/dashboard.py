@@ -8,8 +8,9 @@ from datetime import timedelta
 from shared.domain.card import Card
 from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import NOW, account, board_of, failing
-from tui.model import alarms, keys
-from tui.model.board import unread
+from tui.model.input import keys
+from tui.model.news import alarms
+from tui.model.workspace.board import unread
 from tui.screens import text_report
 from tui.screens.alarms import alarm_card
 from tui.theme.palette import glyphs_for

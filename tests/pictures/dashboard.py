@@ -36,7 +36,7 @@ from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.board import compose
+from tui.model.workspace.board import compose
 from tui.theme.marks import Mark, MarkKind
 
 LARGE, SMALL = (150, 44), (110, 32)

@@ -18,8 +18,8 @@ from shared.domain.snapshot import Reading, Snapshot
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.board import Board, compose
-from tui.model.lines import ChangeLine
+from tui.model.lists.lines import ChangeLine
+from tui.model.workspace.board import Board, compose
 from tui.theme.marks import Mark
 
 NOW = datetime(2026, 3, 2, 14, 32, 7, tzinfo=UTC)

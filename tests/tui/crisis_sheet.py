@@ -24,8 +24,8 @@ from tests.tui.accounts import NOW, Clock
 from tui.app.dashboard import DashboardApp
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.board import compose
-from tui.model.changes import between
+from tui.model.workspace.board import compose
+from tui.model.workspace.changes import between
 
 ACCOUNT = "acme"
 STEP_HOURS = 2

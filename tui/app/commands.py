@@ -19,8 +19,8 @@ from tui.app.replay_control import ReplayControl
 from tui.app.views import ViewCommands
 from tui.feed.pending_changes import StatusChange, status_changes_for
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.lines import SequenceLine
-from tui.model.palette_offers import COLUMNS, VIEW, Offer, offers
+from tui.model.input.palette_offers import COLUMNS, VIEW, Offer, offers
+from tui.model.lists.lines import SequenceLine
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of

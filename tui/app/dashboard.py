@@ -31,8 +31,7 @@ from tui.app.views import ViewCommands
 from tui.feed.poller import Tick
 from tui.feed.views_file import ViewsFile
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model.alarms import to_plain
-from tui.model.keys import (
+from tui.model.input.keys import (
     ALARMS,
     COMPARISON,
     GUARDRAILS,
@@ -45,8 +44,9 @@ from tui.model.keys import (
     panel_help,
     unknown_key_warnings,
 )
-from tui.model.lines import PageRef
-from tui.model.page_content import card_of, page, page_ref_of
+from tui.model.lists.lines import PageRef
+from tui.model.news.alarms import to_plain
+from tui.model.pages.page_content import card_of, page, page_ref_of
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen

@@ -14,9 +14,9 @@ from shared.domain.workspace_verdict import DOMAIN_KINDS
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.workspace_state import Feed, WorkspaceState
-from tui.model.day_plots import plot_of_days, with_today
-from tui.model.lines import LeadLine, PageRef
-from tui.model.page_content import TODAY, Metric, limit_facts, reply_parts
+from tui.model.lists.lines import LeadLine, PageRef
+from tui.model.pages.day_plots import plot_of_days, with_today
+from tui.model.pages.page_content import TODAY, Metric, limit_facts, reply_parts
 from tui.screens.detail_page import DetailScreen
 from tui.theme.marks import Mark
 from tui.theme.plotting import RANGES, Plot
@@ -115,8 +115,8 @@ class Navigation:
         self.ui.run_worker(partial(self._read_incident, screen), group="incident")
 
     async def _read_incident(self, screen: IncidentScreen) -> None:
-        from tui.model.incident import with_marks
-        from tui.model.marks import together
+        from tui.model.plots.incident import with_marks
+        from tui.model.plots.marks import together
 
         state, end = self.ui.workspaces.current, self._time
         board = self.ui.board.board
@@ -169,7 +169,7 @@ class Navigation:
         self, ref: PageRef, keys: Sequence[str], *, start: datetime, end: datetime, state: WorkspaceState
     ) -> tuple[Mark, ...]:
         """What happened to the subject of a page, as polls noticed and as the bot recorded it."""
-        from tui.model.marks import concerns, together  # late: the first paint does without
+        from tui.model.plots.marks import concerns, together  # late: the first paint does without
 
         if state.history is None:
             return ()

@@ -19,12 +19,12 @@ from tui.app.own_errors import OwnError
 from tui.feed.pending_changes import Confirmation
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
-from tui.model.alarms import Alarm, AlarmNotice, notice_then, trouble_since
-from tui.model.all_workspaces import workspace_line
-from tui.model.board import unread
-from tui.model.changes import news
-from tui.model.page_status import PageStatus
-from tui.model.reply_news import ReplyNews
+from tui.model.news.alarms import Alarm, AlarmNotice, notice_then, trouble_since
+from tui.model.news.reply_news import ReplyNews
+from tui.model.pages.page_status import PageStatus
+from tui.model.workspace.all_workspaces import workspace_line
+from tui.model.workspace.board import unread
+from tui.model.workspace.changes import news
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen

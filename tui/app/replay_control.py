@@ -19,9 +19,9 @@ from shared.text.formats import show_span
 from tui.app.presenter import Presenter, Ui
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
-from tui.model import changes
-from tui.model.board import Board, compose
-from tui.model.lines import ChangeLine
+from tui.model.lists.lines import ChangeLine
+from tui.model.workspace import changes
+from tui.model.workspace.board import Board, compose
 from tui.screens.dialogs import CardDialog
 from tui.screens.prompt import Prompt
 from tui.theme import formatting

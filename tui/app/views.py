@@ -9,8 +9,8 @@ from shared.text.sanitize import visible
 from shared.text.tokenize import quote
 from tui.app.presenter import Ui
 from tui.feed.views_file import ViewsFile
-from tui.model.palette_offers import COLUMNS, VIEW, Offer
-from tui.model.views import MOST, View, Views, ViewsBroken, columns_of, name_problem, named_columns
+from tui.model.input.palette_offers import COLUMNS, VIEW, Offer
+from tui.model.lists.views import MOST, View, Views, ViewsBroken, columns_of, name_problem, named_columns
 
 USAGE = "`view NAME` shows one, `view save NAME` saves what this panel shows, `view delete NAME` deletes one."
 ALL = "all"

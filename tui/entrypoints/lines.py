@@ -20,7 +20,7 @@ from tui.app.run import start_settings_of
 from tui.feed.poller import Tick
 from tui.feed.startup import OpenRecords, ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.line_report import LineReport
+from tui.model.news.line_report import LineReport
 from tui.system.process import logging_to, tuned_gc
 from tui.system.terminal import is_hung_up, output_encoding, writable
 

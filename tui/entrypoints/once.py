@@ -26,11 +26,11 @@ from tui.feed.poller import Tick, intervals
 from tui.feed.recorded_marks import read_marks
 from tui.feed.startup import OpenRecords, has_bot_database
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.alarms import update
-from tui.model.board import Board, compose
-from tui.model.incident import Incident, with_marks
-from tui.model.lines import ChangeLine, PageRef
-from tui.model.marks import together
+from tui.model.lists.lines import ChangeLine, PageRef
+from tui.model.news.alarms import update
+from tui.model.plots.incident import Incident, with_marks
+from tui.model.plots.marks import together
+from tui.model.workspace.board import Board, compose
 from tui.screens import text_report
 from tui.system.terminal import output_encoding, writable
 from tui.theme.marks import Mark

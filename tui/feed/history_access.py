@@ -19,15 +19,15 @@ from shared.domain.health import Thresholds
 from shared.domain.records import ProblemStart
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.text.formats import show_number
-from tui.model.changes import becomes_by, together, tone_of_change
-from tui.model.lines import ChangeLine, PageRef
-from tui.model.page_content import Metric
+from tui.model.lists.lines import ChangeLine, PageRef
+from tui.model.pages.page_content import Metric
+from tui.model.workspace.changes import becomes_by, together, tone_of_change
 from tui.theme.marks import Mark
 from tui.theme.plotting import LEAST_SPAN, Plot, Range, axis, known_from, share_of, spread_out, times_of
 
 if TYPE_CHECKING:
     from shared.history import About, History, HistoryUnavailable, Sample, Transition
-    from tui.model.incident import Incident
+    from tui.model.plots.incident import Incident
 
 logger = logging.getLogger(__name__)
 
@@ -162,7 +162,7 @@ class HistoryAccess:
 
     async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
         """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, all sequences, or of everything."""
-        from tui.model.marks import of_transitions  # late: the first paint does without
+        from tui.model.plots.marks import of_transitions  # late: the first paint does without
 
         which = _about(about)
         if which is None:
@@ -179,7 +179,7 @@ class HistoryAccess:
 
         Not `fresh`: they were read long before.
         """
-        from tui.model.incident import Incident, lanes_of  # late: the first paint does without
+        from tui.model.plots.incident import Incident, lanes_of  # late: the first paint does without
 
         changes = await self._or(self._changes(start, end), ())
         covered = await self._or(self._history.covered(self._workspace, end=end), ())

@@ -18,7 +18,7 @@ from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
-from tui.model.board import Board
+from tui.model.workspace.board import Board
 
 if TYPE_CHECKING:
     from shared.operations.context import CommandContext

@@ -33,10 +33,10 @@ from shared.domain.snapshot import (
 )
 from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
 from tui.feed.history_access import HistoryAccess, RecalledState
-from tui.model import changes
-from tui.model.alarms import start_of
-from tui.model.board import Board, compose, with_starts
-from tui.model.lines import ChangeLine
+from tui.model.lists.lines import ChangeLine
+from tui.model.news.alarms import start_of
+from tui.model.workspace import changes
+from tui.model.workspace.board import Board, compose, with_starts
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient

@@ -9,7 +9,7 @@ from datetime import datetime
 from shared.domain.dns_facts import in_dns
 from shared.domain.records import Records, RecordsUnavailable
 from shared.domain.snapshot import Snapshot
-from tui.model import marks
+from tui.model.plots import marks
 from tui.theme.marks import Mark
 
 logger = logging.getLogger(__name__)

@@ -33,7 +33,7 @@ from tui.feed.interested_counter import InterestedCounter
 from tui.feed.pending_changes import run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.feed.recent_counts import RecentCounts
-from tui.model.board import compose
+from tui.model.workspace.board import compose
 from tui.system.fast_start import StartSettings
 from tui.theme.marks import Mark
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.storage.private_file import make_private_folder
-from tui.model.views import View, Views, ViewsBroken, read_views
+from tui.model.lists.views import View, Views, ViewsBroken, read_views
 
 VIEWS_FILE = "dashboard-views.toml"
 MOST_BYTES = 256 * 1024

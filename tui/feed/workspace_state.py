@@ -21,9 +21,9 @@ from shared.domain.reply_queue import ReplyQueue
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
-from tui.model.alarms import Alarm, acknowledge, acknowledge_all, from_plain, update
-from tui.model.board import Board
-from tui.model.lines import ChangeLine
+from tui.model.lists.lines import ChangeLine
+from tui.model.news.alarms import Alarm, acknowledge, acknowledge_all, from_plain, update
+from tui.model.workspace.board import Board
 from tui.theme.marks import Mark
 
 OpenQueue = Callable[[], AbstractAsyncContextManager[ReplyQueue]]

@@ -20,12 +20,12 @@ from shared.domain.workspace_verdict import DOMAIN_KINDS
 from shared.text.formats import show_count, show_exact_span
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import Feed, WorkspaceState
-from tui.model.alarms import Alarm
-from tui.model.columns import Column
-from tui.model.keys import ALARMS, bindings, common, foot_of
-from tui.model.lines import PageRef, Stamp
-from tui.model.page_status import PageStatus
-from tui.model.remedies import Act, remedy_of
+from tui.model.input.keys import ALARMS, bindings, common, foot_of
+from tui.model.lists.columns import Column
+from tui.model.lists.lines import PageRef, Stamp
+from tui.model.news.alarms import Alarm
+from tui.model.news.remedies import Act, remedy_of
+from tui.model.pages.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
 from tui.theme import formatting
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece

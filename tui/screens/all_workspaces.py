@@ -15,7 +15,10 @@ from textual.message import Message
 
 from shared.domain.card import Tone
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.all_workspaces import (
+from tui.model.input.keys import EVERYTHING, bindings, common, foot_of
+from tui.model.lists.lines import PageRef, Stamp
+from tui.model.pages.page_status import PageStatus
+from tui.model.workspace.all_workspaces import (
     EVERYWHERE,
     WORKSPACES,
     EverywhereLine,
@@ -24,9 +27,6 @@ from tui.model.all_workspaces import (
     workspace_line,
     worst,
 )
-from tui.model.keys import EVERYTHING, bindings, common, foot_of
-from tui.model.lines import PageRef, Stamp
-from tui.model.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
 from tui.screens.wall import burn_in_shift
 from tui.theme.error_boundary import ErrorBoundary

@@ -15,13 +15,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from shared.api.models import GROUPINGS
-from tui.model import layout
-from tui.model.board import Board, Figure
-from tui.model.columns import INTERESTED, LISTS, RECORDED, STATS_BY
-from tui.model.filter_sort import Arrangement
-from tui.model.keys import BOARD, REPLAY, Key, bindings, foot_of, keys_of
-from tui.model.lines import ChangeLine
-from tui.model.page_status import PageStatus
+from tui.model.input.keys import BOARD, REPLAY, Key, bindings, foot_of, keys_of
+from tui.model.lists import layout
+from tui.model.lists.columns import INTERESTED, LISTS, RECORDED, STATS_BY
+from tui.model.lists.filter_sort import Arrangement
+from tui.model.lists.lines import ChangeLine
+from tui.model.pages.page_status import PageStatus
+from tui.model.workspace.board import Board, Figure
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs
 from tui.widgets.figures import KeyFigures

@@ -12,12 +12,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from shared.domain.evidence import Rate
-from tui.model import comparison
-from tui.model.board import Board
-from tui.model.comparison import GROUPINGS, RATES, ComparedRow
-from tui.model.keys import COMPARISON, bindings, common, foot_of
-from tui.model.lines import PageRef
-from tui.model.page_status import PageStatus
+from tui.model.input.keys import COMPARISON, bindings, common, foot_of
+from tui.model.lists.lines import PageRef
+from tui.model.pages.page_status import PageStatus
+from tui.model.plots import comparison
+from tui.model.plots.comparison import GROUPINGS, RATES, ComparedRow
+from tui.model.workspace.board import Board
 from tui.screens.headed import HeadedScreen
 from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary

@@ -22,13 +22,14 @@ from textual.widgets import Static
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.local_zone import local
 from shared.text.sanitize import visible
-from tui.model import layout, rich_card
-from tui.model.board import Board
-from tui.model.columns import INBOXES
-from tui.model.keys import PAGE, Key, bindings, common, foot_of, keys_of_page
-from tui.model.lines import ChangeLine, Freshness, PageRef
-from tui.model.page_content import Metric, Page, above, name_of, page, page_ref_of, way
-from tui.model.page_status import PageStatus
+from tui.model.input.keys import PAGE, Key, bindings, common, foot_of, keys_of_page
+from tui.model.lists import layout
+from tui.model.lists.columns import INBOXES
+from tui.model.lists.lines import ChangeLine, Freshness, PageRef
+from tui.model.pages import rich_card
+from tui.model.pages.page_content import Metric, Page, above, name_of, page, page_ref_of, way
+from tui.model.pages.page_status import PageStatus
+from tui.model.workspace.board import Board
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece, faded
 from tui.theme.plotting import RANGES, Plot, Range, words_of

@@ -22,7 +22,7 @@ from shared.domain.card import Button as CardButton
 from shared.domain.card import Card
 from shared.text.formats import show_span
 from shared.text.sanitize import visible
-from tui.model import rich_card
+from tui.model.pages import rich_card
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import PALETTES, Glyphs
 

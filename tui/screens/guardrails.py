@@ -14,10 +14,10 @@ from shared.commands import Invocation, invocation
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.text.sanitize import visible
-from tui.model.guardrails import COLUMNS, GuardrailLine, detail, lines_of
-from tui.model.keys import GUARDRAILS, bindings, common, foot_of
-from tui.model.lines import Stamp
-from tui.model.page_status import PageStatus
+from tui.model.input.keys import GUARDRAILS, bindings, common, foot_of
+from tui.model.lists.guardrails import COLUMNS, GuardrailLine, detail, lines_of
+from tui.model.lists.lines import Stamp
+from tui.model.pages.page_status import PageStatus
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import Glyphs, Ink
 from tui.widgets.line_table import LineTable

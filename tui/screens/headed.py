@@ -9,9 +9,9 @@ from typing import ClassVar
 from textual.message import Message
 from textual.screen import ScreenResultType
 
-from tui.model.keys import Key, common
-from tui.model.lines import PageRef
-from tui.model.page_status import PageStatus
+from tui.model.input.keys import Key, common
+from tui.model.lists.lines import PageRef
+from tui.model.pages.page_status import PageStatus
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs
 from tui.widgets.status_lines import StatusHead

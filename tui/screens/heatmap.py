@@ -10,10 +10,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from shared.text.sanitize import visible
-from tui.model import heatmap
-from tui.model.keys import HEATMAP, bindings, common, foot_of
-from tui.model.lines import PageRef
-from tui.model.page_status import PageStatus
+from tui.model.input.keys import HEATMAP, bindings, common, foot_of
+from tui.model.lists.lines import PageRef
+from tui.model.pages.page_status import PageStatus
+from tui.model.plots import heatmap
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 from tui.widgets.heatmap import HeatArea

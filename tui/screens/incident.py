@@ -11,10 +11,10 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from tui.model.incident import Incident
-from tui.model.keys import INCIDENT, bindings, common, foot_of
-from tui.model.lines import PageRef
-from tui.model.page_status import PageStatus
+from tui.model.input.keys import INCIDENT, bindings, common, foot_of
+from tui.model.lists.lines import PageRef
+from tui.model.pages.page_status import PageStatus
+from tui.model.plots.incident import Incident
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.lanes import LaneArea

@@ -15,7 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from shared.text.sanitize import visible
-from tui.model.palette_offers import Offer, is_line
+from tui.model.input.palette_offers import Offer, is_line
 from tui.screens.prompt import BESIDE
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import PALETTES

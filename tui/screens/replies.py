@@ -22,11 +22,12 @@ from shared.domain.records import RecordsUnavailable
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, ReplyQueue, Verb
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import OpenQueue
-from tui.model import layout, rich_card
-from tui.model.keys import REPLIES, bindings, common, foot_of
-from tui.model.lines import Stamp
-from tui.model.page_status import PageStatus
-from tui.model.replies import COLUMNS, ReplyLine, card_of, lines_of
+from tui.model.input.keys import REPLIES, bindings, common, foot_of
+from tui.model.lists import layout
+from tui.model.lists.lines import Stamp
+from tui.model.lists.replies import COLUMNS, ReplyLine, card_of, lines_of
+from tui.model.pages import rich_card
+from tui.model.pages.page_status import PageStatus
 from tui.screens.dialogs import CardDialog, ChoiceDialog
 from tui.screens.headed import HeadedScreen
 from tui.screens.prompt import Prompt

@@ -18,9 +18,9 @@ from shared.storage.private_file import make_private_folder
 from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible
-from tui.model.board import Board
-from tui.model.columns import LISTS, STATS_BY, Column, line_pieces, place, side_by_side
-from tui.model.lines import Freshness, Line, Stamp
+from tui.model.lists.columns import LISTS, STATS_BY, Column, line_pieces, place, side_by_side
+from tui.model.lists.lines import Freshness, Line, Stamp
+from tui.model.workspace.board import Board
 from tui.theme import drawing, formatting
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Palette, Piece
 from tui.widgets.status_lines import spread

@@ -17,11 +17,11 @@ from textual.containers import Vertical
 
 from shared.domain.card import Tone
 from shared.text.sanitize import visible
-from tui.model import layout
-from tui.model.board import Board
-from tui.model.columns import INTERESTED, LISTS, RECORDED
-from tui.model.lines import ChangeLine, Line
-from tui.model.page_status import PageStatus
+from tui.model.lists import layout
+from tui.model.lists.columns import INTERESTED, LISTS, RECORDED
+from tui.model.lists.lines import ChangeLine, Line
+from tui.model.pages.page_status import PageStatus
+from tui.model.workspace.board import Board
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.figures import HealthCounts, KeyFigures

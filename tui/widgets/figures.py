@@ -14,8 +14,8 @@ from shared.domain import evidence
 from shared.domain.local_zone import local
 from shared.domain.workspace_verdict import InboxCounts
 from shared.text.formats import show_count
-from tui.model.board import Figure
-from tui.model.lines import Freshness
+from tui.model.lists.lines import Freshness
+from tui.model.workspace.board import Figure
 from tui.theme import drawing, formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece

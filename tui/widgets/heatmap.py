@@ -7,10 +7,10 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.model import heatmap
-from tui.model.board import Board
-from tui.model.heatmap import Group, HeatLayout
-from tui.model.lines import InboxLine
+from tui.model.lists.lines import InboxLine
+from tui.model.plots import heatmap
+from tui.model.plots.heatmap import Group, HeatLayout
+from tui.model.workspace.board import Board
 from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece

@@ -9,9 +9,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.model import lane_drawing
-from tui.model.incident import Incident, Lane
-from tui.model.lane_drawing import Widths
+from tui.model.plots import lane_drawing
+from tui.model.plots.incident import Incident, Lane
+from tui.model.plots.lane_drawing import Widths
 from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece

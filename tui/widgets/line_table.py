@@ -18,9 +18,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.model.columns import GAP, Column, Placed, line_pieces, place, side_by_side
-from tui.model.filter_sort import Arrangement, arranged, next_order
-from tui.model.lines import Freshness, Line
+from tui.model.lists.columns import GAP, Column, Placed, line_pieces, place, side_by_side
+from tui.model.lists.filter_sort import Arrangement, arranged, next_order
+from tui.model.lists.lines import Freshness, Line
 from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Palette, Piece

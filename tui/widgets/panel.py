@@ -16,8 +16,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui.model.columns import Column
-from tui.model.lines import Freshness, Line, Stamp
+from tui.model.lists.columns import Column
+from tui.model.lists.lines import Freshness, Line, Stamp
 from tui.theme import drawing
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Static
 
 from shared.text.sanitize import visible
-from tui.model.remedies import Act, Remedy
+from tui.model.news.remedies import Act, Remedy
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, TONE_INK, Ink, Palette
 from tui.widgets.panel import TextLine, WrappedText

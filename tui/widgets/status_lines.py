@@ -16,10 +16,10 @@ from shared.domain.local_zone import local
 from shared.domain.workspace_verdict import InboxCounts, WorkspaceVerdict
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
-from tui.model.alarms import AlarmNotice
-from tui.model.board import Board, Trouble
-from tui.model.keys import FootKey
-from tui.model.page_status import PageStatus
+from tui.model.input.keys import FootKey
+from tui.model.news.alarms import AlarmNotice
+from tui.model.pages.page_status import PageStatus
+from tui.model.workspace.board import Board, Trouble
 from tui.theme import formatting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece

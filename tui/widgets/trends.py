@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.model.board import Figure
+from tui.model.workspace.board import Figure
 from tui.theme import drawing, plotting
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, Glyphs, Ink, Piece

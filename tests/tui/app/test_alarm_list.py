@@ -10,8 +10,8 @@ from tests.tui.accounts import NOW, Clock, FakeFeed, account, acme, failing, tic
 from tests.tui.app.app_driver import RecordedLines
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
-from tui.model.alarms import Alarm
-from tui.model.columns import place
+from tui.model.lists.columns import place
+from tui.model.news.alarms import Alarm
 from tui.screens.alarms import COLUMNS, AlarmLine, AlarmsScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog

@@ -19,8 +19,8 @@ from tests.tui.accounts import NOW, Clock, FakeFeed, account, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.alarms import Alarm
-from tui.model.guardrails import GuardrailLine
+from tui.model.lists.guardrails import GuardrailLine
+from tui.model.news.alarms import Alarm
 from tui.screens.alarms import AlarmLine, AlarmsScreen
 from tui.screens.dialogs import CardDialog
 from tui.screens.guardrails import GuardrailsScreen

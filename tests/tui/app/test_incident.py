@@ -17,7 +17,7 @@ from tests.tui.app.app_driver import open_app, press, see
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.incident import Incident, LaneState
+from tui.model.plots.incident import Incident, LaneState
 from tui.screens.detail_page import DetailScreen
 from tui.screens.incident import RANGES, IncidentScreen, range_for
 from tui.theme.marks import Mark, MarkKind

@@ -14,9 +14,9 @@ from shared.domain.snapshot import Reading
 from tests.tui.accounts import NAMES, NOW, Clock, FakeFeed, account, board_of, tick_of
 from tests.tui.app.app_driver import open_app, path_of, press, see, state
 from tui.feed.history_access import HistoryAccess
-from tui.model.changes import between
-from tui.model.lines import ChangeLine, PageRef
-from tui.model.page_content import page, way
+from tui.model.lists.lines import ChangeLine, PageRef
+from tui.model.pages.page_content import page, way
+from tui.model.workspace.changes import between
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog
 

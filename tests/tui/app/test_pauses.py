@@ -11,7 +11,7 @@ from shared.domain.records import PauseEnd
 from shared.domain.snapshot import Reading, Snapshot, from_json, to_json
 from tests.tui.accounts import NAMES, NOW, Clock, account
 from tests.tui.app.dashboard_harness import staged
-from tui.model.changes import between
+from tui.model.workspace.changes import between
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import ConfirmDialog, HoursDialog
 

@@ -14,8 +14,8 @@ from shared.domain.snapshot import DailyCounts, Snapshot
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.tui.app.app_driver import state
 from tui.app.dashboard import DashboardApp
-from tui.model.layout import HEAD, LAST, LEFT, MIDDLE, TRENDS
-from tui.model.lines import ChangeLine
+from tui.model.lists.layout import HEAD, LAST, LEFT, MIDDLE, TRENDS
+from tui.model.lists.lines import ChangeLine
 from tui.screens.board import BoardScreen
 from tui.theme.palette import ASCII, UNICODE
 

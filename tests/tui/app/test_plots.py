@@ -17,7 +17,7 @@ from tests.tui.accounts import NOW, Clock, FakeFeed, account
 from tests.tui.app.app_driver import open_app, press, see
 from tui.feed.history_access import HistoryAccess
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.lines import PageRef
+from tui.model.lists.lines import PageRef
 from tui.screens.detail_page import DetailScreen
 from tui.theme.marks import Mark, MarkKind
 from tui.theme.plotting import Plot

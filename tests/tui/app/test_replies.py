@@ -22,7 +22,7 @@ from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.startup import opened_replies
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.replies import ReplyLine
+from tui.model.lists.replies import ReplyLine
 from tui.screens import replies
 from tui.screens.dialogs import CardDialog, ChoiceDialog
 from tui.screens.replies import RepliesScreen

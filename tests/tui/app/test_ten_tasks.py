@@ -24,8 +24,8 @@ from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.alarms import Alarm
-from tui.model.palette_offers import offers
+from tui.model.input.palette_offers import offers
+from tui.model.news.alarms import Alarm
 from tui.screens.board import BoardScreen
 from tui.screens.headed import HeadedScreen
 from tui.screens.palette import Palette

@@ -23,7 +23,7 @@ from tests.tui.accounts import account
 from tui.app.replay_control import Replay
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, PollIntervals, Tick, intervals
-from tui.model.lines import ChangeLine
+from tui.model.lists.lines import ChangeLine
 
 
 class Service:

@@ -20,7 +20,7 @@ from tui.entrypoints.once import as_data
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.alarms import trouble_since
+from tui.model.news.alarms import trouble_since
 from tui.screens import text_report
 from tui.theme.palette import UNICODE
 

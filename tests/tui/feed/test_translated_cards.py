@@ -13,7 +13,7 @@ from tests.clock import moment
 from tests.shared.doubles import open_harness
 from tests.translated import translate
 from tui.feed.pending_changes import PendingChanges, StatusChange, run_command
-from tui.model.guardrails import lines_of
+from tui.model.lists.guardrails import lines_of
 
 
 async def test_a_change_is_pending_where_it_was_made_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.feed.views_file import MOST_BYTES, ViewsFile
-from tui.model import layout
-from tui.model.views import View, ViewsBroken, columns_of, name_problem, read_views
+from tui.model.lists import layout
+from tui.model.lists.views import View, ViewsBroken, columns_of, name_problem, read_views
 
 PROBLEMS = View(panel="inboxes", columns=("Inbox", "Health"), filter="acme", problems=True, sort="Health")
 WRITTEN = """\

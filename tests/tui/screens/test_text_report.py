@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from shared.api.models import Inbox
 from shared.domain.health import verdict
 from tests.tui.accounts import NOW, account, board_of, failing
-from tui.model.columns import LISTS
-from tui.model.lines import InboxLine
+from tui.model.lists.columns import LISTS
+from tui.model.lists.lines import InboxLine
 from tui.screens import text_report
 from tui.theme.palette import ASCII, UNICODE
 

@@ -118,5 +118,10 @@ def test_the_first_paint_waits_for_no_page_that_a_key_opens() -> None:
     names = ("alarms", "comparison", "guardrails", "heatmap", "incident", "palette", "replies", "text_report")
     pages = {f"tui.screens.{name}" for name in names}
     assert all(find_spec(page) for page in pages)
-    behind = {"shared.domain.dns_facts", "shared.domain_health", "shared.guardrails", "tui.model.incident"}
+    behind = {
+        "shared.domain.dns_facts",
+        "shared.domain_health",
+        "shared.guardrails",
+        "tui.model.plots.incident",
+    }
     assert not (pages | behind) & loaded_before_the_first_paint()

@@ -23,7 +23,7 @@ from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.tui.system.conftest import Terminals
 from tests.waiting import until
 from tui.app.dashboard import DashboardApp
-from tui.model.alarms import Alarm, to_plain
+from tui.model.news.alarms import Alarm, to_plain
 from tui.system import self_restart
 from tui.system.alarm_command import AlarmCommand
 from tui.system.self_restart import RestartState, is_due, parse_time

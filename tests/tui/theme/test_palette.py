@@ -11,8 +11,8 @@ from rich.color import Color, ColorSystem
 from rich.terminal_theme import TerminalTheme
 
 from tests.tui.accounts import account, board_of
-from tui.model.columns import DOMAINS, INBOXES
-from tui.model.lines import DomainLine
+from tui.model.lists.columns import DOMAINS, INBOXES
+from tui.model.lists.lines import DomainLine
 from tui.theme import drawing
 from tui.theme.palette import ASCII, PALETTES, UNICODE, Ink
 

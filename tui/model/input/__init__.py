@@ -1,0 +1,1 @@
+"""What people press and type: keys, and what the palette offers. Pure."""

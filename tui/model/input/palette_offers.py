@@ -1,0 +1,108 @@
+"""What the palette offers while somebody types: commands, the actions of the screen, and sequences as arguments. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.fuzzy import FuzzySearch
+
+from shared.commands import COMMANDS, Face, find_command
+from shared.text.tokenize import quote
+from tui.model.input.keys import Key
+
+VIEW, COLUMNS = "view", "columns"
+"""What only the dashboard understands."""
+MOST = 36
+MOST_SEQUENCES = 12
+LONGEST = 24
+"""Letters of what is typed up to which they may be spread over a name: the search tries every way to spread them."""
+_EXACT, _BEGINS = 1000.0, 500.0
+_IN_SUMMARY = 0.5
+"""Above nothing, below every name that fits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A line that may be completed and run, or an action of the screen."""
+
+    line: str
+    about: str = ""
+    key: str = ""
+    """Of an action: its key, as people see it."""
+    action: str = ""
+    """What the screen runs; empty for a line."""
+    names: tuple[str, ...] = ()
+    """What it is found by, also names of before; empty: by its line."""
+    beginning: str = ""
+    """What is put into the line to be typed on; empty where the offer runs as it is."""
+
+    @property
+    def words(self) -> str:
+        """What the list says beside the name."""
+        return f"{self.key}  {self.about}" if self.key else self.about
+
+
+def is_line(typed: str) -> bool:
+    """Whether it begins with a command, and runs as it is."""
+    word = typed.strip().split(" ")[0]
+    return word.casefold() in {VIEW, COLUMNS} or (bool(word) and find_command(word) is not None)
+
+
+def offers(
+    typed: str, *, sequences: Sequence[str] = (), keys: Sequence[Key] = (), lines: Sequence[Offer] = ()
+) -> list[Offer]:
+    """The best first. `keys`: the actions of the screen; `lines`: what only this dashboard has."""
+    word, _, rest = typed.strip().partition(" ")
+    command = find_command(word)
+    if command and (rest or typed.endswith(" ")) and "SEQUENCE" in command.usage:
+        wanted = rest.strip().strip('"').casefold()
+        fitting = [name for name in sequences if wanted in name.casefold()]
+        if fitting:
+            begun = [f"{command.name} {quote(name)}" for name in fitting[:MOST_SEQUENCES]]
+            return [Offer(line=line, beginning=f"{line} ") for line in begun]
+    if word.casefold() == VIEW and (rest or typed.endswith(" ")):
+        return [one for one in lines if one.line.casefold().startswith(f"{VIEW} {rest.strip().casefold()}")]
+    known = [*_commands(), *lines, *_actions(keys)]
+    asked = typed.strip().casefold()
+    if not asked:
+        return known[:MOST]
+    # As the framework's own palette does (https://textual.textualize.io/api/fuzzy_matcher), which takes no arguments.
+    search = FuzzySearch()
+    ranked = [(_score(asked, offer.names or (offer.line,), offer.about, search), offer) for offer in known]
+    return [offer for score, offer in sorted(ranked, key=lambda pair: -pair[0]) if score > 0][:MOST]
+
+
+def _commands() -> list[Offer]:
+    return [
+        Offer(
+            line=command.synopsis,
+            names=(command.name, *command.aliases),
+            about=command.summary,
+            beginning=f"{command.name} " if command.usage else "",
+        )
+        for command in COMMANDS.values()
+        if Face.DASHBOARD in command.faces
+    ]
+
+
+def _actions(keys: Sequence[Key]) -> list[Offer]:
+    return [
+        Offer(line=key.word, about=key.summary, key=key.shown, action=key.action)
+        for key in keys
+        if key.action
+    ]
+
+
+def _score(asked: str, names: Sequence[str], about: str, search: FuzzySearch) -> float:
+    return max(_of_name(asked, name.casefold(), search) for name in names) or (
+        _IN_SUMMARY if asked in about.casefold() else 0.0
+    )
+
+
+def _of_name(asked: str, name: str, search: FuzzySearch) -> float:
+    if asked == name:
+        return _EXACT
+    if name.startswith(asked):
+        return _BEGINS - len(name)
+    return search.match(asked, name)[0] if len(asked) <= LONGEST else 0.0

@@ -1,0 +1,1 @@
+"""One workspace, or all, as snapshots show it: the board, and what changed. Pure."""
