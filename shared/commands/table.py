@@ -55,6 +55,8 @@ class Command:
     faces: frozenset[Face] = frozenset(Face)
     aliases: tuple[str, ...] = ()
     """Other names, which mean exactly the same."""
+    own_fields: frozenset[str] = frozenset()
+    """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
 
     @property
     def name(self) -> str:
@@ -107,18 +109,21 @@ _TABLE = (
     Command(
         arguments=arguments.Status,
         summary="Show an overview of the workspace on one page",
+        own_fields=frozenset({"workspace", "last_delivery_at"}),
         examples=("status",),
     ),
     Command(
         arguments=arguments.Sequences,
         usage="[active|paused]",
         summary="List sequences with status and steps",
+        own_fields=frozenset({"id", "status", "paused_until"}),
         examples=("sequences", "sequences paused"),
     ),
     Command(
         arguments=Pause,
         usage="SEQUENCE [for 2h] [reason …]",
         summary="Pause a sequence, or all of them, until you resume it or for a set time",
+        own_fields=frozenset({"id", "status"}),
         changes=True,
         role=Role.OPERATOR,
         examples=(
@@ -133,6 +138,7 @@ _TABLE = (
         arguments=arguments.Resume,
         usage="SEQUENCE",
         summary="Resume a paused sequence",
+        own_fields=frozenset({"id", "status"}),
         changes=True,
         role=Role.OPERATOR,
         examples=("resume sq_1", 'resume "Q3 founders"', "resume all"),
@@ -141,18 +147,21 @@ _TABLE = (
         arguments=arguments.Inboxes,
         usage="[DOMAIN|unhealthy]",
         summary="List inboxes by domain, with health score, daily limit and status",
+        own_fields=frozenset({"status"}),
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
     ),
     Command(
         arguments=arguments.Domain,
         usage="DOMAIN",
         summary="Show why a domain is as it is: health, sends, bounces, DNS, last changes, advice",
+        own_fields=frozenset({"at", "kind"}),
         examples=("domain mail.acme.com",),
     ),
     Command(
         arguments=Stats,
         usage="[by sequence|step|variant|inbox|person] [7d|last week|FROM..TO]",
         summary="Show sends, replies, positive replies, meetings and rates, or times to claim by person",
+        own_fields=frozenset({"id"}),
         examples=(
             "stats",
             "stats by step 7d",
@@ -165,6 +174,7 @@ _TABLE = (
         arguments=arguments.Leads,
         usage="[SEQUENCE] [STATUS]",
         summary="List the newest leads, filtered by sequence or status",
+        own_fields=frozenset({"id", "status"}),
         newest_only=True,
         examples=("leads interested", "leads sq_1 replied"),
     ),
@@ -172,6 +182,7 @@ _TABLE = (
         arguments=arguments.Lead,
         usage="EMAIL|NAME|ld_… [STATUS]",
         summary="Show a lead and its last reply, by email, name or id",
+        own_fields=frozenset({"id", "status"}),
         examples=("lead ann@acme.com", "lead Ada Lovelace", "lead ld_1"),
     ),
     Command(
@@ -186,6 +197,7 @@ _TABLE = (
         arguments=arguments.Remove,
         usage="EMAIL|ld_… [STATUS]",
         summary="Remove a lead from all sequences, after confirmation",
+        own_fields=frozenset({"id"}),
         changes=True,
         role=Role.OPERATOR,
         examples=("remove ann@acme.com", "remove ld_1"),
@@ -195,6 +207,7 @@ _TABLE = (
         aliases=("open",),
         usage="[mine|today|7d|last week|FROM..TO|PAGE]",
         summary="List unclaimed interested replies, those that you have claimed, or who replied in a period",
+        own_fields=frozenset({"alert_id", "received_at", "event"}),
         examples=("replies", "replies mine", "replies today", "replies 2"),
     ),
     Command(
@@ -243,6 +256,7 @@ _TABLE = (
         aliases=("guard",),
         usage="[list|add RULE [as NAME]|test RULE|test NAME|remove NAME|snooze NAME [for 24h]|off [NAME]|on [NAME]]",
         summary="Manage rules that notify you or pause sequences when bounces, replies or health get worse",
+        own_fields=frozenset({"at", "last_fired", "state"}),
         changes=True,
         role=Role.OPERATOR,
         reads=True,
@@ -259,6 +273,7 @@ _TABLE = (
         arguments=Report,
         usage="[last week|last month|7d|FROM..TO]",
         summary="Show a client report for a period: sends, replies, meetings, health, incidents",
+        own_fields=frozenset({"workspace", "from", "to", "made_at", "at"}),
         examples=("report", "report last month", "report 2026-03-01..2026-03-31"),
         # In a shell it is its own program, which writes the page.
         faces=frozenset({Face.SLACK, Face.DASHBOARD}),
@@ -290,6 +305,7 @@ _TABLE = (
     Command(
         arguments=arguments.Audit,
         summary="List recent changes: who, what, when and where",
+        own_fields=frozenset({"at", "workspace"}),
         newest_only=True,
         examples=("audit",),
     ),
@@ -305,7 +321,12 @@ _TABLE = (
         ),
         faces=frozenset({Face.SLACK}),  # they are about messages in Slack
     ),
-    Command(arguments=arguments.Whoami, summary="Show your role and permissions", examples=("whoami",)),
+    Command(
+        arguments=arguments.Whoami,
+        summary="Show your role and permissions",
+        examples=("whoami",),
+        own_fields=frozenset({"role", "workspace", "may"}),
+    ),
     Command(
         arguments=arguments.Doctor,
         summary="Check the connection to the service, Slack, the channels and the database",
