@@ -156,14 +156,14 @@ def _unseen(team: SlackTeam, settings: Settings) -> Iterator[Finding]:
 
 def scopes(granted: str | None) -> Finding:
     """Whether the token has all scopes of the manifest."""
-    from bot.slack.manifest import SCOPES, SPARE
+    from bot.slack.manifest import ASSISTANT_SCOPES, SCOPES, SPARE
 
     if granted is None:
         return doubtful(
             "Slack scopes", "Slack didn't list them", fix="Compare the app's scopes with manifest.yml."
         )
     held = {scope.strip() for scope in granted.split(",")} - {""}
-    missing, unused = sorted(set(SCOPES) - held), sorted(held - set(SCOPES))
+    missing, unused = sorted(set(SCOPES) - held), sorted(held - {*SCOPES, *ASSISTANT_SCOPES})
     if not missing:
         spare = f"; unused: {visible(', '.join(unused))}" if unused else ""
         return good("Slack scopes", f"all {len(SCOPES)} granted{spare}")

@@ -332,6 +332,9 @@ def manifest(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--socket-mode", action="store_true", help="for Socket Mode, without a public address"
     )
+    parser.add_argument(
+        "--mcp", action="store_true", help="let Slack's assistant use the bot (with `[mcp] enabled = true`)"
+    )
 
 
 def version(parser: ArgumentParser) -> None:

@@ -120,8 +120,12 @@ _ALL = (
         summary="Print the Slack app manifest, ready to paste",
         entry="cli.commands.manifest:run",
         options=program_options.manifest,
-        examples=("manifest --url https://bot.example.com", "manifest --socket-mode"),
-        usage="--url URL | --socket-mode",
+        examples=(
+            "manifest --url https://bot.example.com",
+            "manifest --url https://bot.example.com --mcp",
+            "manifest --socket-mode",
+        ),
+        usage="--url URL [--mcp] | --socket-mode",
     ),
     Program(
         name="webhooks",

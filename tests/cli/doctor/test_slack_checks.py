@@ -152,6 +152,10 @@ def test_scopes_that_nothing_uses_are_named() -> None:
     assert "unused: files:write" in found.found
 
 
+def test_the_scope_of_slacks_assistant_is_not_called_unused() -> None:
+    assert "unused" not in scopes(",".join([*SCOPES, "mcp:connect"])).found
+
+
 def test_every_method_that_the_bot_calls_is_covered_by_a_scope_of_the_manifest() -> None:
     source = "".join(file.read_text() for file in (ROOT / "bot").rglob("*.py"))
     called = {name for name in METHODS if f'"{name}"' in source}
