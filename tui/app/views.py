@@ -143,9 +143,9 @@ class ViewCommands:
     def _columns(self, given: str) -> Card | None:
         """Choose and order the columns of the active panel; without any, list them."""
         board = self.ui.board
-        known = [column.title for column in columns_of(board.active)]
+        known = dict.fromkeys(column.title for column in columns_of(board.active))
         if not given:
-            shown = ", ".join(board.grid.chosen_columns or known)
+            shown = ", ".join(column.title for column in board.grid.columns if column.title)
             return Card(
                 title=f"Columns of {board.active}",
                 text=("`columns Inbox, Health` chooses and orders them, `columns all` shows all again.",),
@@ -154,12 +154,12 @@ class ViewCommands:
         if given.casefold() == ALL:
             board.grid.choose(())
             return None
-        titles, problems = named_columns(board.active, given.split(","))
+        ids, problems = named_columns(board.active, given.split(","))
         if problems:
             return Card(
                 title="Columns not changed", tone=Tone.WARN, text=(*problems, f"Columns: {', '.join(known)}.")
             )
-        board.grid.choose(titles)
+        board.grid.choose(ids)
         return None
 
     def _broken(self, error: ViewsBroken) -> Card:

@@ -21,7 +21,7 @@ from shared.text.formats import show_count, show_exact_span
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.input.keys import ALARMS, bindings, common, foot_of
-from tui.model.lists.columns import Column
+from tui.model.lists.columns import SIGN, Column
 from tui.model.lists.lines import PageRef, Stamp
 from tui.model.news.alarms import Alarm
 from tui.model.news.remedies import Act, remedy_of
@@ -93,13 +93,15 @@ def _acknowledged(line: AlarmLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 COLUMNS = (
-    Column("", 1, _sign),
-    Column("State", 15, _state, rank=3, sort=lambda x: x.alarm.is_on),
-    Column("Workspace", 14, lambda x, _, __: ((visible(x.state.workspace), Ink.ACCENT),), rank=1),
-    Column("Where", 22, _where, least=14, sort=lambda x: x.alarm.where),
-    Column("What", 30, _what, least=24, grow=1),
-    Column("Since", 20, _since, least=12, sort=lambda x: x.alarm.text_since),
-    Column("Acknowledged", 12, _acknowledged, rank=2, sort=lambda x: x.alarm.is_new),
+    Column(SIGN, "", 1, _sign),
+    Column("state", "State", 15, _state, rank=3, sort=lambda x: x.alarm.is_on),
+    Column(
+        "workspace", "Workspace", 14, lambda x, _, __: ((visible(x.state.workspace), Ink.ACCENT),), rank=1
+    ),
+    Column("where", "Where", 22, _where, least=14, sort=lambda x: x.alarm.where),
+    Column("what", "What", 30, _what, least=24, grow=1),
+    Column("since", "Since", 20, _since, least=12, sort=lambda x: x.alarm.text_since),
+    Column("acknowledged", "Acknowledged", 12, _acknowledged, rank=2, sort=lambda x: x.alarm.is_new),
 )
 """The sign tells what still is so, and its time when it ended: the state is left out first."""
 

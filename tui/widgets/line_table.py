@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.model.lists.columns import GAP, Column, Placed, line_pieces, place, side_by_side
+from tui.model.lists.columns import GAP, SIGN, Column, Placed, line_pieces, place, side_by_side
 from tui.model.lists.filter_sort import Arrangement, arranged, next_order
 from tui.model.lists.lines import Freshness, Line
 from tui.theme import drawing
@@ -80,7 +80,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._marked: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
         self.chosen_columns: tuple[str, ...] = ()
-        """Titles of the columns that a person wants, in this order; empty: all."""
+        """Ids of the columns that a person wants, in this order; empty: all."""
         self.view = ""
         self.freshness = Freshness.NEVER
         self.waiting = WAITING
@@ -98,10 +98,10 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
         Of chosen columns the last leaves first where the room is short.
         """
-        by_title = {column.title: column for column in self._columns}
-        known = [by_title[title] for title in self.chosen_columns if title in by_title]
+        by_id = {column.id: column for column in self._columns}
+        known = [by_id[one] for one in self.chosen_columns if one in by_id]
         chosen = [replace(column, rank=number) for number, column in enumerate(known)]
-        signs = [column for column in self._columns[:1] if not column.title]
+        signs = [column for column in self._columns[:1] if column.id == SIGN]
         return [*signs, *chosen] if chosen else self._columns
 
     @property
@@ -149,9 +149,9 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             self.freshness, self.waiting = freshness, waiting
             self.refresh()
 
-    def choose(self, titles: Sequence[str], *, name: str = "") -> None:
+    def choose(self, ids: Sequence[str], *, name: str = "") -> None:
         """Show only these columns, in this order; all where none is named. `name`: of the view that they are of."""
-        self.chosen_columns, self.view = tuple(titles), name
+        self.chosen_columns, self.view = tuple(ids), name
         self._placed = place(self.columns, self._room)
         self.refresh()
         self.post_message(self.Arranged(self))
@@ -274,9 +274,9 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         edge = MARGIN
         for placed in self._placed:
             if edge <= x < edge + placed.width and placed.column.sort:
-                now, title = self.arrangement, placed.column.title
+                now, order = self.arrangement, placed.column.id
                 self.set_arrangement(
-                    replace(now, order=title, descending=now.order == title and not now.descending)
+                    replace(now, order=order, descending=now.order == order and not now.descending)
                 )
             edge += placed.width + GAP
 
@@ -318,8 +318,8 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         arrow = self._glyphs.down if self.arrangement.descending else self._glyphs.up
 
         def title(placed: Placed) -> Sequence[Piece]:
-            text = placed.column.title
-            return [(text + arrow, Ink.ACCENT) if text and text == order else (text, Ink.MUTED)]
+            column = placed.column
+            return [(column.title + arrow, Ink.ACCENT) if column.id == order else (column.title, Ink.MUTED)]
 
         pieces = [(" " * MARGIN, Ink.MUTED), *side_by_side(self._placed, title)]
         return drawing.line(pieces, palette=palette, ground=palette.panel, width=width)

@@ -129,7 +129,7 @@ async def test_filter_faults_sort_and_back(clock: Clock) -> None:
         assert grid.shown
         assert all(line.tone is not Tone.GOOD for line in grid.shown)
         await harness.press("escape", "s", "s")
-        assert "Health" in grid.arrangement.order
+        assert "health" in grid.arrangement.order
         assert len(grid.shown) == 24
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
-from tests.tui.accounts import Clock, account, tick_of
+from tests.tui.accounts import Clock, account, board_of, tick_of
 from tests.tui.app.app_driver import state
 from tui.app.dashboard import DashboardApp
+from tui.model.lists.columns import INBOXES, LISTS
+from tui.model.lists.filter_sort import arranged
 from tui.screens.alarms import AlarmsScreen
 from tui.screens.dialogs import CardDialog
 from tui.screens.palette import Palette
@@ -52,10 +55,37 @@ async def test_columns_are_chosen_and_ordered_in_any_case(tmp_path: Path) -> Non
     async with opened(tmp_path / "views.toml") as (app, pilot):
         await say(app, pilot, "columns status, HEALTH, Inbox")
         assert titles(app) == ["Status", "Health", "Inbox"]
+        await say(app, pilot, "columns reply-rate, inbox")
+        assert titles(app) == ["Reply", "rate", "Inbox"]
         await say(app, pilot, "columns all")
         assert titles(app)[0] == "Inbox"
         await say(app, pilot, "columns helth")
         assert "did you mean Health?" in card(app)
+
+
+async def test_a_renamed_column_breaks_no_view_filter_or_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    renamed = tuple(replace(one, title="Score") if one.id == "health" else one for one in INBOXES)
+    monkeypatch.setitem(LISTS, "inboxes", renamed)
+    path = tmp_path / "views.toml"
+    path.write_text('[acme.mine]\npanel = "inboxes"\ncolumns = ["inbox", "health"]\nsort = "health"\n')
+    async with opened(path) as (app, pilot):
+        await say(app, pilot, "view mine")
+        assert app.board_screen.grid.render_line(0).text.split() == ["Inbox", "Score▲"]
+        arrangement = replace(app.board_screen.grid.arrangement, find="health:57")
+        assert len(arranged(board_of(account()).inboxes, arrangement, columns=renamed)) == 3
+
+
+async def test_a_chosen_group_stays_with_another_grouping(tmp_path: Path) -> None:
+    async with opened(tmp_path / "views.toml") as (app, pilot):
+        app.board_screen.action_panel("stats")
+        await say(app, pilot, "columns Step, Sent")
+        before = titles(app)
+        await pilot.press("g")
+        await pilot.pause()
+        assert len(before) == len(titles(app)) == 2
+        assert before[0] != titles(app)[0]
 
 
 async def test_a_view_is_saved_and_shown_again_from_any_page(tmp_path: Path) -> None:
@@ -89,7 +119,7 @@ async def test_a_view_of_another_panel_goes_there(tmp_path: Path) -> None:
         await pilot.press(*"slow", "enter")
         await pilot.pause(0.1)
         assert app.board_screen.active == "sequences"
-        assert app.board_screen.grid.arrangement.order == "Sent"
+        assert app.board_screen.grid.arrangement.order == "sent"
         assert app.board_screen.grid.arrangement.descending
 
 

@@ -13,7 +13,7 @@ from tui.feed.views_file import MOST_BYTES, ViewsFile
 from tui.model.lists import layout
 from tui.model.lists.views import View, ViewsBroken, columns_of, name_problem, read_views
 
-PROBLEMS = View(panel="inboxes", columns=("Inbox", "Health"), filter="acme", problems=True, sort="Health")
+PROBLEMS = View(panel="inboxes", columns=("inbox", "health"), filter="acme", problems=True, sort="health")
 WRITTEN = """\
 # mine
 [acme.problems]   # at the top of the day
@@ -31,14 +31,14 @@ filter = "Q3"
 
 def views() -> st.SearchStrategy[View]:
     def of(panel: str) -> st.SearchStrategy[View]:
-        titles = st.sampled_from([column.title for column in columns_of(panel)])
+        ids = st.sampled_from([column.id for column in columns_of(panel)])
         return st.builds(
             View,
             panel=st.just(panel),
-            columns=st.lists(titles, unique=True, max_size=5).map(tuple),
+            columns=st.lists(ids, unique=True, max_size=5).map(tuple),
             filter=st.text(max_size=20),
             problems=st.booleans(),
-            sort=st.just("") | titles,
+            sort=st.just("") | ids,
             descending=st.booleans(),
         )
 
@@ -51,6 +51,27 @@ def test_what_people_write_is_read_in_any_case(tmp_path: Path) -> None:
     assert problems == []
     assert found["acme"]["problems"] == PROBLEMS
     assert found["beta"]["Q3 only"] == View(panel="sequences", filter="Q3")
+
+
+def test_columns_are_written_by_id_and_files_that_name_titles_are_still_read(tmp_path: Path) -> None:
+    path = tmp_path / "views.toml"
+    path.write_text(
+        '[acme.old]\npanel = "stats"\ncolumns = ["Variant", "Reply rate", "sent"]\nsort = "Reply rate"\n'
+    )
+    (found, problems) = ViewsFile(path).read()
+    assert problems == []
+    view = found["acme"]["old"]
+    assert view == View(panel="stats", columns=("group", "reply-rate", "sent"), sort="reply-rate")
+    assert view.words == "stats, by Reply rate, columns group, Reply rate, Sent"
+    ViewsFile(path).save("acme", "old", view)
+    assert tomllib.loads(path.read_text())["acme"]["old"]["columns"] == ["group", "reply-rate", "sent"]
+
+
+@pytest.mark.parametrize("panel", layout.PANELS)
+def test_no_title_of_a_column_is_another_ones_id(panel: str) -> None:
+    columns = columns_of(panel)
+    assert {(one.id, other.id) for one in columns for other in columns
+            if one.title.casefold() == other.id and one.id != other.id} == set()  # fmt: skip
 
 
 def test_a_missing_file_has_no_views_and_is_made_with_the_first(tmp_path: Path) -> None:
@@ -135,7 +156,7 @@ def test_a_broken_file_is_named_with_its_line_and_never_written_over(
         ),
         (
             '[acme.a]\npanel = "inboxes"\ncolumns = "Inbox"\n',
-            "line 3: view “a”: columns must be a list of titles.",
+            "line 3: view “a”: columns must be a list of columns.",
         ),
         ("\nacme = 3\n", "line 2: “acme” isn't a table of views."),
         ("[acme]\na = 3\n", "line 2: view “a”: it isn't a table."),

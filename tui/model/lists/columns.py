@@ -28,6 +28,8 @@ CellRenderer = Callable[[Any, int, Glyphs], Sequence[Piece]]
 class Column:
     """One column: `width` in cells, `grow` for the ones that share what is left, `rank` for who leaves first."""
 
+    id: str
+    """What saved views, filters and orders name it by, whatever its title says; the same in every list."""
     title: str
     width: int
     render: CellRenderer
@@ -51,6 +53,8 @@ class Placed:
     width: int
 
 
+SIGN = "sign"
+"""The id of the column of signs, which always stands first."""
 GAP = 2
 
 
@@ -174,7 +178,7 @@ MARGIN = 6
 """Cells of ` ±12.3`."""
 
 
-def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
+def _rate(column: str, title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
     """A count of the stats as a share of the sends, with its margin; a wide margin stays in a narrow column too."""
 
     def of(line: InboxLine | SequenceLine | StatsLine) -> float | None:
@@ -201,25 +205,33 @@ def _rate(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
         return ((next((form for form in forms if len(form) <= room), forms[-1]), Ink.MUTED),)
 
     wide = max(width, RATE + MARGIN)
-    return Column(title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank, wide=wide)
+    return Column(
+        column, title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank, wide=wide
+    )
 
 
-def _count(title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
+def _count(column: str, title: str, name: str, *, width: int = 7, rank: int = 0) -> Column:
     """A count of the stats."""
 
     def of(line: InboxLine | SequenceLine | StatsLine) -> int | None:
         return getattr(line.stats, name) if line.stats else None
 
-    return _number(title, of, width=width, rank=rank, missing=Ink.MUTED)
+    return _number(column, title, of, width=width, rank=rank, missing=Ink.MUTED)
 
 
 def _number(
-    title: str, of: Callable[[Any], int | None], *, width: int = 5, rank: int = 0, missing: Ink = Ink.UNKNOWN
+    column: str,
+    title: str,
+    of: Callable[[Any], int | None],
+    *,
+    width: int = 5,
+    rank: int = 0,
+    missing: Ink = Ink.UNKNOWN,
 ) -> Column:
     def render(line: Any, _: int, __: Glyphs) -> Sequence[Piece]:
         return ((show_count(of(line)), missing if of(line) is None else Ink.TEXT),)
 
-    return Column(title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank)
+    return Column(column, title, width, render, sort=lambda line: known(of(line)), right=True, rank=rank)
 
 
 def _domain_key(line: InboxLine) -> tuple[str, str]:
@@ -227,15 +239,15 @@ def _domain_key(line: InboxLine) -> tuple[str, str]:
 
 
 INBOXES = (
-    Column("", 1, _sign),
-    Column("Inbox", 24, _address, least=12, sort=_domain_key, grow=2),
-    Column("Health", 11, _health, sort=lambda x: known(x.inbox.health_score), right=True),
-    Column("Trend", 6, _trend, rank=4),
-    Column("Status", 9, _inbox_status, sort=lambda x: x.inbox.status or ""),
-    _number("Limit", lambda x: x.inbox.daily_limit, rank=1),
-    _count("Sent", "sends", rank=5),
-    _rate("Reply rate", "replies", width=10, rank=3),
-    Column("Why", 24, _reason, rank=6, grow=1),
+    Column(SIGN, "", 1, _sign),
+    Column("inbox", "Inbox", 24, _address, least=12, sort=_domain_key, grow=2),
+    Column("health", "Health", 11, _health, sort=lambda x: known(x.inbox.health_score), right=True),
+    Column("trend", "Trend", 6, _trend, rank=4),
+    Column("status", "Status", 9, _inbox_status, sort=lambda x: x.inbox.status or ""),
+    _number("limit", "Limit", lambda x: x.inbox.daily_limit, rank=1),
+    _count("sent", "Sent", "sends", rank=5),
+    _rate("reply-rate", "Reply rate", "replies", width=10, rank=3),
+    Column("why", "Why", 24, _reason, rank=6, grow=1),
 )
 
 
@@ -255,13 +267,21 @@ def _sequence_name(line: SequenceLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 SEQUENCES = (
-    Column("Status", 10, _sequence_status, sort=lambda x: x.sequence.status or ""),
-    Column("Sequence", 26, _sequence_name, least=12, sort=lambda x: x.sequence.label.casefold(), grow=1),
-    _number("Steps", lambda x: x.sequence.steps, rank=4),
-    _count("Sent", "sends"),
-    _rate("Reply rate", "replies", width=10, rank=2),
-    _rate("Positive rate", "positive_replies", width=13, rank=3),
-    _count("Meetings", "meetings", width=8, rank=5),
+    Column("status", "Status", 10, _sequence_status, sort=lambda x: x.sequence.status or ""),
+    Column(
+        "sequence",
+        "Sequence",
+        26,
+        _sequence_name,
+        least=12,
+        sort=lambda x: x.sequence.label.casefold(),
+        grow=1,
+    ),
+    _number("steps", "Steps", lambda x: x.sequence.steps, rank=4),
+    _count("sent", "Sent", "sends"),
+    _rate("reply-rate", "Reply rate", "replies", width=10, rank=2),
+    _rate("positive-rate", "Positive rate", "positive_replies", width=13, rank=3),
+    _count("meetings", "Meetings", "meetings", width=8, rank=5),
 )
 
 
@@ -273,6 +293,7 @@ def _reply_bar(line: StatsLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
 STATS_BY: Mapping[str, Sequence[Column]] = {
     grouping: (
         Column(
+            "group",
             grouping.capitalize(),
             16,
             _text(lambda x: x.name),
@@ -280,28 +301,30 @@ STATS_BY: Mapping[str, Sequence[Column]] = {
             sort=lambda x: x.name.casefold(),
             grow=1,
         ),
-        _count("Sent", "sends"),
-        _count("Replies", "replies", rank=6),
-        Column("", 8, _reply_bar, rank=5),
-        _rate("Reply rate", "replies", width=10),
-        _rate("Positive rate", "positive_replies", width=13, rank=1),
-        _count("Meetings", "meetings", width=8, rank=3),
-        _rate("Meeting rate", "meetings", width=12, rank=4),
+        _count("sent", "Sent", "sends"),
+        _count("replies", "Replies", "replies", rank=6),
+        Column("reply-bar", "", 8, _reply_bar, rank=5),
+        _rate("reply-rate", "Reply rate", "replies", width=10),
+        _rate("positive-rate", "Positive rate", "positive_replies", width=13, rank=1),
+        _count("meetings", "Meetings", "meetings", width=8, rank=3),
+        _rate("meeting-rate", "Meeting rate", "meetings", width=12, rank=4),
     )
     for grouping in GROUPINGS
 }
 """The columns of counts, by what they are grouped by."""
 
 
-def _lead_text(title: str, width: int, of: Callable[[Lead], str | None], *, rank: int = 0) -> Column:
+def _lead_text(
+    column: str, title: str, width: int, of: Callable[[Lead], str | None], *, rank: int = 0
+) -> Column:
     render = _text(lambda x: of(x.lead), Ink.MUTED)
-    return Column(title, width, render, sort=lambda x: of(x.lead) or "", grow=1, rank=rank)
+    return Column(column, title, width, render, sort=lambda x: of(x.lead) or "", grow=1, rank=rank)
 
 
 INTERESTED = (
-    Column("Lead", 16, _text(lambda x: x.name), sort=lambda x: x.name.casefold(), grow=1),
-    _lead_text("Company", 14, lambda lead: lead.company),
-    _lead_text("Address", 24, lambda lead: lead.email, rank=1),
+    Column("lead", "Lead", 16, _text(lambda x: x.name), sort=lambda x: x.name.casefold(), grow=1),
+    _lead_text("company", "Company", 14, lambda lead: lead.company),
+    _lead_text("address", "Address", 24, lambda lead: lead.email, rank=1),
 )
 
 
@@ -319,10 +342,20 @@ def _claimed(line: LeadLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 RECORDED = (
-    Column("Replied", 12, _replied, sort=lambda x: x.reply.received_at.timestamp() if x.reply else 0.0),
-    INTERESTED[0],
-    Column("Claimed by", 12, _claimed, least=9, sort=lambda x: x.reply.claimed_by if x.reply else ""),
     Column(
+        "replied", "Replied", 12, _replied, sort=lambda x: x.reply.received_at.timestamp() if x.reply else 0.0
+    ),
+    INTERESTED[0],
+    Column(
+        "claimed-by",
+        "Claimed by",
+        12,
+        _claimed,
+        least=9,
+        sort=lambda x: x.reply.claimed_by if x.reply else "",
+    ),
+    Column(
+        "sequence",
         "Sequence",
         16,
         _text(lambda x: x.reply.sequence if x.reply else "", Ink.MUTED),
@@ -349,9 +382,9 @@ def _what(line: ChangeLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 
 CHANGES = (
-    Column("", 1, _sign),
-    Column("At", 9, _when),
-    Column("What", 30, _what, grow=1),
+    Column(SIGN, "", 1, _sign),
+    Column("at", "At", 9, _when),
+    Column("what", "What", 30, _what, grow=1),
 )
 
 
@@ -360,24 +393,24 @@ def _lowest(line: DomainLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
     return _score_bar(line.domain.lowest, width, glyphs, ink=TONE_INK[tone], number=Ink.STRONG)
 
 
-def _inboxes(title: str, name: str, ink: Ink, *, width: int = 7, rank: int = 0) -> Column:
+def _inboxes(column: str, title: str, name: str, ink: Ink, *, width: int = 7, rank: int = 0) -> Column:
     def render(line: DomainLine, _: int, __: Glyphs) -> Sequence[Piece]:
         number = getattr(line.domain, name)
         return ((f"{number:,}" if number else "·", ink if number else Ink.FAINT),)
 
-    return Column(title, width, render, right=True, rank=rank)
+    return Column(column, title, width, render, right=True, rank=rank)
 
 
 DOMAINS = (
-    Column("", 1, _sign),
-    Column("Domain", 18, _text(lambda x: x.domain.domain, Ink.STRONG), least=14, grow=2),
-    Column("Lowest", 8, _lowest, least=8, right=True, grow=1),
-    _inboxes("Healthy", "healthy", Ink.GOOD, rank=2),
-    _inboxes("At risk", "at_risk", Ink.WARN, rank=1),
-    _inboxes("Bad", "bad", Ink.BAD, width=4),
-    _inboxes("Resting", "resting", Ink.STOPPED),
-    _inboxes("Unknown", "unknown", Ink.UNKNOWN, rank=3),
-    Column("Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=4, grow=2),
+    Column(SIGN, "", 1, _sign),
+    Column("domain", "Domain", 18, _text(lambda x: x.domain.domain, Ink.STRONG), least=14, grow=2),
+    Column("lowest", "Lowest", 8, _lowest, least=8, right=True, grow=1),
+    _inboxes("healthy", "Healthy", "healthy", Ink.GOOD, rank=2),
+    _inboxes("at-risk", "At risk", "at_risk", Ink.WARN, rank=1),
+    _inboxes("bad", "Bad", "bad", Ink.BAD, width=4),
+    _inboxes("resting", "Resting", "resting", Ink.STOPPED),
+    _inboxes("unknown", "Unknown", "unknown", Ink.UNKNOWN, rank=3),
+    Column("why", "Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=4, grow=2),
 )
 LISTS: Mapping[str, Sequence[Column]] = {
     "inboxes": INBOXES,

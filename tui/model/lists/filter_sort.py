@@ -18,7 +18,7 @@ WIDE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrangement:
-    """What a person asked of a list; `order` is a column's title, and none is the list's own order."""
+    """What a person asked of a list; `order` is a column's id, and none is the list's own order."""
 
     find: str = ""
     """Words that must all occur; `!word` must not, and `status:resting` must in that column. Case is ignored."""
@@ -41,7 +41,7 @@ def arranged(lines: Sequence[T], arrangement: Arrangement, *, columns: Sequence[
     if arrangement.find.strip():
         tests = [_test(word, columns) for word in arrangement.find.casefold().split()]
         shown = [line for line in shown if all(test(line) for test in tests)]
-    order = {column.title: column.sort for column in columns}.get(arrangement.order)
+    order = {column.id: column.sort for column in columns}.get(arrangement.order)
     if order:
         shown = sorted(shown, key=order, reverse=arrangement.descending)
     return shown
@@ -53,10 +53,8 @@ def _test(word: str, columns: Sequence[Column]) -> Callable[[Line], bool]:
         excluded = _test(word[1:], columns)
         return lambda line: not excluded(line)
     name, colon, value = word.partition(":")
-    column = next(
-        (c for c in columns if colon and value and c.title.casefold().replace(" ", "-") == name), None
-    )
-    if column is not None:
+    column = next((c for c in columns if name in {c.id, c.title.casefold().replace(" ", "-")}), None)
+    if column is not None and colon and value:
         render = column.render
         return lambda line: value in _shown(render, line)
     if name == "domain" and value:
@@ -69,6 +67,6 @@ def _shown(render: CellRenderer, line: Line) -> str:
 
 
 def next_order(arrangement: Arrangement, *, columns: Sequence[Column]) -> str:
-    titles = ["", *(column.title for column in columns if column.sort)]
-    at = titles.index(arrangement.order) if arrangement.order in titles else 0
-    return titles[(at + 1) % len(titles)]
+    ids = ["", *(column.id for column in columns if column.sort)]
+    at = ids.index(arrangement.order) if arrangement.order in ids else 0
+    return ids[(at + 1) % len(ids)]

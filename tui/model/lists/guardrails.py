@@ -9,7 +9,7 @@ from shared.commands.result import Result
 from shared.domain.card import Tone
 from shared.text.formats import UNKNOWN
 from shared.text.sanitize import visible
-from tui.model.lists.columns import Column
+from tui.model.lists.columns import SIGN, Column
 from tui.theme import drawing
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 
@@ -103,12 +103,24 @@ def _near(line: GuardrailLine, width: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 
 COLUMNS = (
-    Column("", 1, _sign),
+    Column(SIGN, "", 1, _sign),
     Column(
-        "Guardrail", 20, lambda x, _, __: ((visible(x.name), Ink.STRONG),), least=17, sort=lambda x: x.name
+        "guardrail",
+        "Guardrail",
+        20,
+        lambda x, _, __: ((visible(x.name), Ink.STRONG),),
+        least=17,
+        sort=lambda x: x.name,
     ),
-    Column("State", 9, _state, sort=lambda x: x.state),
-    Column("To threshold", 24, _near, least=14, sort=lambda x: -(x.nearness or 0.0)),
-    Column("Closest", 40, lambda x, _, __: ((visible(x.closest), Ink.TEXT),), least=16, grow=1),
-    Column("Last fired", 16, lambda x, _, __: ((visible(x.last_fired), Ink.MUTED),), least=9, rank=1),
+    Column("state", "State", 9, _state, sort=lambda x: x.state),
+    Column("to-threshold", "To threshold", 24, _near, least=14, sort=lambda x: -(x.nearness or 0.0)),
+    Column("closest", "Closest", 40, lambda x, _, __: ((visible(x.closest), Ink.TEXT),), least=16, grow=1),
+    Column(
+        "last-fired",
+        "Last fired",
+        16,
+        lambda x, _, __: ((visible(x.last_fired), Ink.MUTED),),
+        least=9,
+        rank=1,
+    ),
 )

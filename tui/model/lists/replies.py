@@ -10,7 +10,7 @@ from shared.domain.card import Card, Fact, Tone
 from shared.domain.reply_queue import QueuedReplies, QueuedReply
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
-from tui.model.lists.columns import Column
+from tui.model.lists.columns import SIGN, Column
 from tui.theme import formatting
 from tui.theme.palette import TONE_INK, Glyphs, Ink, Piece
 
@@ -102,13 +102,13 @@ def _words(line: ReplyLine, _: int, __: Glyphs) -> Sequence[Piece]:
 
 
 COLUMNS = (
-    Column("", 1, _sign),
-    Column("Waiting", 11, _waiting, right=True, least=9, sort=lambda x: x.reply.received_at),
-    Column("Lead", 22, lambda x, _, __: ((visible(x.who), Ink.STRONG),), least=14, sort=lambda x: x.who.casefold()),
-    Column("Company", 18, lambda x, _, __: ((visible(x.reply.company), Ink.TEXT),), least=10, rank=2,
+    Column(SIGN, "", 1, _sign),
+    Column("waiting", "Waiting", 11, _waiting, right=True, least=9, sort=lambda x: x.reply.received_at),
+    Column("lead", "Lead", 22, lambda x, _, __: ((visible(x.who), Ink.STRONG),), least=14, sort=lambda x: x.who.casefold()),
+    Column("company", "Company", 18, lambda x, _, __: ((visible(x.reply.company), Ink.TEXT),), least=10, rank=2,
            sort=lambda x: x.reply.company.casefold()),
-    Column("State", 22, _state, least=15, sort=lambda x: x.state),
-    Column("Reply", 24, _words, least=16, grow=2),
-    Column("Sequence", 20, lambda x, _, __: ((visible(x.reply.sequence), Ink.MUTED),), least=12, rank=3, grow=1,
+    Column("state", "State", 22, _state, least=15, sort=lambda x: x.state),
+    Column("reply", "Reply", 24, _words, least=16, grow=2),
+    Column("sequence", "Sequence", 20, lambda x, _, __: ((visible(x.reply.sequence), Ink.MUTED),), least=12, rank=3, grow=1,
            sort=lambda x: x.reply.sequence.casefold()),
 )  # fmt: skip

@@ -18,12 +18,12 @@ MOST = 100
 """Views of a workspace."""
 RESERVED = frozenset({"save", "delete"})
 """Words of the command, which no view can have as its name."""
-_TYPES: Mapping[str, str] = {"str": "a text", "bool": "true or false", "tuple[str, ...]": "a list of titles"}
+_TYPES: Mapping[str, str] = {"str": "a text", "bool": "true or false", "tuple[str, ...]": "a list of columns"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What a person wants to see of a panel; no columns means all of them."""
+    """What a person wants to see of a panel; `columns` and `sort` are ids, and no columns means all of them."""
 
     panel: str
     columns: tuple[str, ...] = ()
@@ -52,9 +52,10 @@ class View:
     @property
     def words(self) -> str:
         """`inboxes, problems only, /acme, by Health`."""
-        order = f"by {self.sort}{', descending' if self.descending else ''}" if self.sort else ""
+        titles = _titles(self.panel)
+        order = f"by {titles[self.sort]}{', descending' if self.descending else ''}" if self.sort else ""
         find = f"/{self.filter}" if self.filter else ""
-        columns = f"columns {', '.join(self.columns)}" if self.columns else ""
+        columns = f"columns {', '.join(titles[one] for one in self.columns)}" if self.columns else ""
         return ", ".join(
             filter(None, (self.panel, "problems only" if self.problems else "", find, order, columns))
         )
@@ -75,26 +76,36 @@ class ViewsBroken(Exception):
 
 
 def columns_of(panel: str) -> tuple[Column, ...]:
-    """All columns that a panel may have, in its own order."""
+    """All columns that a panel may have, in its own order; one whose title changes, once with each."""
     known = [*LISTS[panel]]
     if panel == "stats":
         known = [column for columns in STATS_BY.values() for column in columns]
     elif panel == "interested":
         known = [*INTERESTED, *RECORDED]
-    return tuple({column.title: column for column in known if column.title}.values())
+    return tuple(column for column in known if column.title)
 
 
 def named_columns(panel: str, given: Sequence[str]) -> tuple[tuple[str, ...], list[str]]:
-    """The titles as the panel spells them, and what is wrong with those that it doesn't have."""
-    known = {column.title.casefold(): column.title for column in columns_of(panel)}
+    """The ids of columns given by id or title, and what is wrong with those that the panel doesn't have."""
+    titles = _titles(panel)
+    ids = {column.title.casefold(): column.id for column in columns_of(panel)} | {one: one for one in titles}
     found, problems = [], []
     for one in given:
-        title = known.get(one.strip().casefold())
-        if title:
-            found.append(title)
+        column = ids.get(one.strip().casefold())
+        if column:
+            found.append(column)
         else:
-            problems.append(f"{panel} has no column “{visible(one)}”{_nearest(one.casefold(), known)}")
+            near = _nearest(one.casefold(), {name: titles[of] for name, of in ids.items()})
+            problems.append(f"{panel} has no column “{visible(one)}”{near}")
     return tuple(dict.fromkeys(found)), problems
+
+
+def _titles(panel: str) -> Mapping[str, str]:
+    """Titles by id; the id itself where the title changes with what is shown."""
+    titles: dict[str, str] = {}
+    for column in columns_of(panel):
+        titles[column.id] = column.title if titles.get(column.id, column.title) == column.title else column.id
+    return titles
 
 
 def read_views(text: str) -> tuple[Views, list[str]]:

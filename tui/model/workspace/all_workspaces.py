@@ -12,7 +12,7 @@ from shared.domain.snapshot import Reading
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge_reading
 from shared.text.formats import UNKNOWN, show_count
 from shared.text.sanitize import visible
-from tui.model.lists.columns import INBOXES, Column, known
+from tui.model.lists.columns import INBOXES, SIGN, Column, known
 from tui.model.lists.lines import Freshness, InboxLine
 from tui.model.workspace.board import RANK, Board, Figure
 from tui.theme import formatting
@@ -131,7 +131,7 @@ def headed(line: WorkspaceLine, *, glyphs: Glyphs) -> tuple[list[Piece], list[Pi
     return left, [("  ", Ink.TEXT), *_age(line, 0, glyphs), (" ", Ink.TEXT)]
 
 
-def _figure(label: str, metric: str, *, share: bool = False) -> Column:
+def _figure(column: str, label: str, metric: str, *, share: bool = False) -> Column:
     """One of the figures, or its share of the sends."""
 
     def of(line: WorkspaceLine) -> int | None:
@@ -147,8 +147,8 @@ def _figure(label: str, metric: str, *, share: bool = False) -> Column:
         return ((show_count(of(line)), Ink.MUTED if of(line) is None else Ink.STRONG),)
 
     if share:
-        return Column(label, max(11, len(label)), rate, right=True, rank=3)
-    return Column(label, 9, render, sort=lambda line: known(of(line)), right=True, rank=2)
+        return Column(column, label, max(11, len(label)), rate, right=True, rank=3)
+    return Column(column, label, 9, render, sort=lambda line: known(of(line)), right=True, rank=2)
 
 
 def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
@@ -157,16 +157,16 @@ def _age(line: WorkspaceLine, _: int, glyphs: Glyphs) -> Sequence[Piece]:
 
 
 WORKSPACES = (
-    Column("", 1, _sign),
-    Column("Workspace", 16, _name, least=10, sort=lambda x: x.workspace.casefold()),
-    Column("Verdict", 64, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
-    _figure("Sends", "sends"),
-    _figure("Replies", "replies"),
-    _figure("Reply rate", "replies", share=True),
-    _figure("Positive", "positive_replies"),
-    _figure("Positive rate", "positive_replies", share=True),
-    _figure("Meetings", "meetings"),
-    Column("Read", 24, _age, least=12, rank=1),
+    Column(SIGN, "", 1, _sign),
+    Column("workspace", "Workspace", 16, _name, least=10, sort=lambda x: x.workspace.casefold()),
+    Column("verdict", "Verdict", 64, _verdict, least=20, sort=lambda x: RANK[x.tone], grow=1),
+    _figure("sends", "Sends", "sends"),
+    _figure("replies", "Replies", "replies"),
+    _figure("reply-rate", "Reply rate", "replies", share=True),
+    _figure("positive", "Positive", "positive_replies"),
+    _figure("positive-rate", "Positive rate", "positive_replies", share=True),
+    _figure("meetings", "Meetings", "meetings"),
+    Column("read", "Read", 24, _age, least=12, rank=1),
 )
 
 
@@ -182,6 +182,6 @@ def _of_inbox(column: Column) -> Column:
 
 EVERYWHERE = (
     _of_inbox(INBOXES[0]),
-    Column("Workspace", 16, _name, least=8, sort=lambda x: x.workspace.casefold()),
+    Column("workspace", "Workspace", 16, _name, least=8, sort=lambda x: x.workspace.casefold()),
     *map(_of_inbox, INBOXES[1:]),
 )

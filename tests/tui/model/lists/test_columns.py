@@ -53,7 +53,7 @@ def test_a_rough_rate_shows_its_margin_in_any_room_and_others_where_there_is_som
     replies: int, sends: int, wide: str, short: str, ink: Ink
 ) -> None:
     line = StatsLine(StatsRow(group="B", sends=sends, replies=replies), "B")
-    (column,) = [one for one in LISTS["stats"] if one.title == "Reply rate"]
+    (column,) = [one for one in LISTS["stats"] if one.id == "reply-rate"]
     for width, shown in ((column.wide, wide), (column.width, short)):
         pieces = column.render(line, width, UNICODE)
         assert "".join(text for text, _ in pieces) == shown
@@ -65,7 +65,7 @@ def test_a_rough_rate_shows_its_margin_in_any_room_and_others_where_there_is_som
 def test_no_rate_has_a_sign_that_has_to_be_guessed(glyphs: Glyphs) -> None:
     line = StatsLine(StatsRow(group="B", sends=60, replies=7, positive_replies=2, meetings=1), "B")
     for column in LISTS["stats"]:
-        if column.title.endswith("rate"):
+        if column.id.endswith("rate"):
             for width in range(column.wide + 1):
                 assert "~" not in "".join(text for text, _ in column.render(line, width, glyphs))
 
@@ -77,16 +77,16 @@ def test_a_filter_takes_and_leaves_out() -> None:
     assert all("tryacme" in line.key and "person02" not in line.key for line in shown)
 
 
-@pytest.mark.parametrize(("order", "first"), [("Health", "57"), ("Limit", "30")])
+@pytest.mark.parametrize(("order", "first"), [("health", "57"), ("limit", "30")])
 def test_a_column_sorts_its_list(order: str, first: str) -> None:
     lines = board_of(account()).inboxes
     shown = arranged(lines, Arrangement(order=order), columns=LISTS["inboxes"])
-    column = next(c for c in LISTS["inboxes"] if c.title == order)
+    column = next(c for c in LISTS["inboxes"] if c.id == order)
     assert "".join(t for t, _ in column.render(shown[0], 8, UNICODE)).split()[-1] == first
 
 
 def test_a_trend_has_one_scale_and_the_ink_of_each_threshold() -> None:
-    column = next(one for one in INBOXES if one.title == "Trend")
+    column = next(one for one in INBOXES if one.id == "trend")
     inbox = Inbox(email="ann@x.example", health_score=90.0, daily_limit=40, status="active")
     line = InboxLine(inbox, verdict(inbox), None, (30.0, 59.0, 60.0, 79.0, 80.0, 100.0))
     pieces = column.render(line, 6, UNICODE)
@@ -97,7 +97,7 @@ def test_a_trend_has_one_scale_and_the_ink_of_each_threshold() -> None:
 
 
 def test_a_healthy_score_is_not_red_because_the_inbox_rests() -> None:
-    column = next(one for one in INBOXES if one.title == "Health")
+    column = next(one for one in INBOXES if one.id == "health")
     inbox = Inbox(email="ann@x.example", health_score=95.0, daily_limit=40, status="resting")
     line = InboxLine(inbox, verdict(inbox))
     assert Ink.BAD not in {ink for _, ink in column.render(line, 11, UNICODE)}
