@@ -59,7 +59,7 @@ from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.api.errors import OutreachError
 from shared.api.http.transport import Transport
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 
 GRACE = 3.0

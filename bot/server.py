@@ -25,7 +25,7 @@ from bot.store import LeaseTimings
 from bot.store.db import migrate
 from bot.store.db.engine import unreachable, unusable
 from bot.telemetry import build, logs, metrics
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
 from shared.storage.database import connection_advice

@@ -11,11 +11,11 @@ from shared.commands.arguments import Inboxes, clip
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Confirm, Fact, Tone
-from shared.domain.records import Incident
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import WORKSPACE_KEY
 from shared.guardrails.rule import Rule, Scope
 from shared.guardrails.sentence import Misunderstood, parse
+from shared.records.guardrails import Incident
 from shared.text.formats import show_number
 
 MOST_NAMES = 5

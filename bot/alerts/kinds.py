@@ -25,7 +25,7 @@ from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.arguments import Lead, Remove, clip
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import Subscription
+from shared.records.records import Subscription
 
 
 def matches(subscription: Subscription, event: Event) -> bool:

@@ -18,8 +18,8 @@ from bot.store.queue.routing import Decision, PendingDelivery, TurnPlan
 from shared.api.event_kinds import kind_of
 from shared.api.events import Event, read_event
 from shared.domain.alert_settings import Routing, Rule
-from shared.domain.records import Subscription
 from shared.domain.rota import Rota
+from shared.records.records import Subscription
 
 AGAIN_AFTER = 1800.0
 """Seconds after an acknowledged report of a paused domain when an identical one is a new event, not a retry."""

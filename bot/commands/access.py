@@ -17,10 +17,10 @@ from shared.commands import Command, Invocation, Role, UsageError
 from shared.commands.channels import HERE, InChannel
 from shared.commands.result import Problem
 from shared.domain.card import Card, Tone
-from shared.domain.records import Actor, AuditEntry
 from shared.domain.wall_clock import find_zone
-from shared.operations import subscription_sources
 from shared.operations.context import CommandContext
+from shared.operations.subscriptions import sources
+from shared.records.audit import Actor, AuditEntry
 from shared.settings import UnknownWorkspace
 from shared.text.slack_ids import in_team, split_id
 
@@ -124,7 +124,7 @@ class Access:
         names = [one.name for one in known.values() if one.alert_channel == channel]
         if invocation.command.name in permissions.SHOWN:
             context = self.context(None, person, channel=channel)
-            names += [line.workspace for line in await subscription_sources.list_sources(context, channel)]
+            names += [line.workspace for line in await sources.list_sources(context, channel)]
         wanted = invocation.workspace
         fitting = (name for name in names if wanted is None or wanted.casefold() == name.casefold())
         return next(fitting, "")

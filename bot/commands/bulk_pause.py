@@ -13,11 +13,11 @@ from shared.commands import render
 from shared.commands.arguments import ALL, OnSequences
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import AuditEntry
 from shared.operations import bulk
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.sequences import UNDO, end_problem
+from shared.records.audit import AuditEntry
 
 UNDO_SECONDS = 7 * 86_400.0
 

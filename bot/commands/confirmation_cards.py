@@ -10,8 +10,8 @@ from bot.slack.permissions import Person
 from bot.store.alerts.confirmations import Answered, Verdict
 from shared.commands.arguments import clip
 from shared.domain.card import Card, Tone
-from shared.domain.records import AuditEntry
 from shared.operations.replies import who_did
+from shared.records.audit import AuditEntry
 from shared.text.formats import show_number, show_time
 
 CONFIRM_SECONDS = 600.0

@@ -12,9 +12,9 @@ from bot.store import Store
 from shared.api.client import OutreachClient
 from shared.api.http.transport import Transport
 from shared.commands import Role
-from shared.domain.records import Actor
 from shared.domain.wall_clock import moment
 from shared.operations.context import CommandContext, open_client
+from shared.records.audit import Actor
 from shared.settings import Settings, Workspace
 from shared.settings.channels import OldId
 from shared.text.slack_ids import split_id

@@ -15,16 +15,17 @@ import structlog
 
 from bot.blockkit.actions import ACK, ASSIGN, LOOKS, Cancel, Confirm, OnAlert, Share, read_line
 from bot.blockkit.channel_names import channels_in, with_channel_names
-from bot.commands import alert_actions, named_replies, sharing
+from bot.commands import sharing
 from bot.commands.access import Access, actor_of
-from bot.commands.acknowledge import acknowledge
-from bot.commands.alert_actions import AlertActions, find_lead, whole_reply
+from bot.commands.alerts import alert_actions, named_replies
+from bot.commands.alerts.acknowledge import acknowledge
+from bot.commands.alerts.alert_actions import AlertActions, find_lead, whole_reply
+from bot.commands.alerts.assignment import Assignment
+from bot.commands.alerts.named_replies import NamedReply, read_named
 from bot.commands.answer import Answer, followed
-from bot.commands.assignment import Assignment
 from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
-from bot.commands.named_replies import NamedReply, read_named
 from bot.commands.own_preferences import OwnPreferences
 from bot.commands.plain_words import ask, is_another, name_command, offer_nearest
 from bot.commands.runner import CommandRunner

@@ -15,7 +15,7 @@ from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.personal import PersonalSettings
 from shared.domain.wall_clock import Recurrence, parse_recurrence
 from shared.operations.context import CommandContext
-from shared.operations.subscriptions import show_recurrence
+from shared.operations.subscriptions.commands import show_recurrence
 from shared.text.formats import show_time
 from shared.text.slack_ids import bare
 

@@ -23,10 +23,10 @@ from shared.commands.arguments import Arguments, Confirmable, OnSequences
 from shared.commands.guard_arguments import Guard
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import RecordsUnavailable
 from shared.domain.wall_clock import moment
 from shared.operations.context import CommandContext
 from shared.operations.sequences import UNDO
+from shared.records.records import RecordsUnavailable
 from shared.text.formats import show_time
 
 

@@ -16,9 +16,9 @@ from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
 from shared.commands.arguments import Doctor
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.records import RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.records.records import RecordsUnavailable
 from shared.text.formats import show_number, show_span
 
 TIMEOUT = 8.0

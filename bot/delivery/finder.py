@@ -13,7 +13,7 @@ from bot.store import Store
 from bot.store.queue.leases import Report
 from bot.store.queue.lookups import Look, Lookup
 from shared.api.http.rate_wait import boot_time
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 
 POLL = 1.0
 """Seconds between checks for what other processes left."""

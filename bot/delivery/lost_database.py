@@ -12,7 +12,7 @@ from bot.store import Store
 from bot.store.queue.outbox import PlannedPost
 from bot.telemetry import metrics
 from shared.domain.card import Card, Tone
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 
 _CARD = Card(

@@ -17,7 +17,7 @@ from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcom
 from bot.store.queue.post_kinds import STORM
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 
 POLL = 0.5
 """Seconds between checks for work that other processes left: a claim in the dashboard is on its card within a second."""

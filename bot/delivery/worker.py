@@ -36,7 +36,7 @@ from bot.store.queue.routing import Decide, Decision, PendingDelivery
 from bot.telemetry import metrics
 from shared.api.event_kinds import kind_of
 from shared.api.http.rate_wait import boot_time
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 
 POLL = 1.0
 """Seconds between checks for work that other processes left."""

@@ -34,7 +34,7 @@ from bot.http.webhook import Receive, Scope, Send
 from bot.slack.manifest import SCOPES
 from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import SlackSettings
 
 INSTALL, REDIRECT = "/slack/install", "/slack/oauth_redirect"

@@ -20,7 +20,7 @@ from bot.store import Store
 from bot.store.records.counts import Backlog
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 
 TIMEOUT = 8
 CHECK_TIMEOUT = 2

@@ -24,7 +24,7 @@ from bot.store import Store
 from bot.store.queue.intake import Arrival
 from bot.telemetry import metrics
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER, signature_matches
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_UNVERIFIED_BYTES = 32 * 1024 * 1024

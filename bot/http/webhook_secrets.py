@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import structlog
 
 from bot.store.webhooks import StoredSecrets, WebhookSubscriptions
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, UnknownWorkspace
 from shared.storage.webhook_file import WebhookFileUnreadable
 

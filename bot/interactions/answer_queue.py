@@ -17,7 +17,7 @@ from bot.slack.web_api import WebApi
 from bot.store import Store
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ANSWER
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 
 URGENCY = 3
 """Above every alert."""

@@ -18,7 +18,7 @@ from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import Report
 from bot.store.queue.outbox import PlannedPost
 from shared.domain.card import Card, Tone
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.text.slack_ids import TEAM
 
 TAKEN_WITHIN = 1.0

@@ -21,7 +21,7 @@ from bot.commands.dispatch import failure
 from bot.slack.web_api import SlackError, WebApi, respond_to
 from bot.store import Store
 from shared.domain.card import Card
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 
 PROGRESS_AFTER = 2.0
 """Seconds after which a note says that the answer takes longer."""

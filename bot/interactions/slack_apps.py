@@ -11,9 +11,9 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
 from bot.commands import command_help
+from bot.commands.alerts.open_replies import OpenReplies
 from bot.commands.context import CommandContexts
 from bot.commands.dispatch import CommandDispatcher
-from bot.commands.open_replies import OpenReplies
 from bot.commands.self_test import SelfTest
 from bot.interactions.lifecycle import Lifecycle
 from bot.interactions.listeners import Listeners

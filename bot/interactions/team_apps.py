@@ -23,7 +23,7 @@ from bot.slack.teams import Teams
 from bot.slack.web_api import respond_to
 from bot.store.queue.slack_state import SlackEvents
 from bot.store.slack_teams import SlackTeam
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.text.slack_ids import TEAM, in_team
 
 NOT_INSTALLED = (

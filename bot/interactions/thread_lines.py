@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from bot.blockkit.actions import ALERT, CLAIMING, LOOKS
-from bot.commands.named_replies import split_line
+from bot.commands.alerts.named_replies import split_line
 from bot.store.queue.alert_row import AlertRow
 from shared.api.event_kinds import kind_of
 from shared.commands.table import Help

@@ -20,11 +20,12 @@ from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import clip
 from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import AuditEntry, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.pauses import Busy, Held
 from shared.operations.replies import who_did
 from shared.operations.sequences import actor_of
+from shared.records.audit import AuditEntry
+from shared.records.records import RecordsUnavailable
 from shared.text.formats import show_number
 
 RESUMED_AT_ONCE = 5

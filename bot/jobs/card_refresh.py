@@ -27,11 +27,11 @@ from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, in_dns, problems_of
-from shared.domain.records import RecordsUnavailable
 from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.encoding import encode_report
 from shared.domain_health.report import DomainReport
+from shared.records.records import RecordsUnavailable
 
 EVERY = 10.0
 """Seconds between two checks."""

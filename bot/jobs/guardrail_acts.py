@@ -21,13 +21,14 @@ from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
-from shared.domain.records import Actor, AuditEntry, Incident
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
 from shared.guardrails.rule import Rule, Scope, subject_key
 from shared.operations import with_workspace
 from shared.operations.context import CommandContext
 from shared.operations.pauses import RESUME_TIMER, Busy, pause_one, read_revisions
+from shared.records.audit import Actor, AuditEntry
+from shared.records.guardrails import Incident
 
 RETRY_SECONDS = 5.0
 ATTEMPTS = 20

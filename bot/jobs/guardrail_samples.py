@@ -15,12 +15,12 @@ from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
-from shared.domain.records import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.rule import subject_key
 from shared.history import History, HistoryUnavailable
+from shared.records.guardrails import CLOSED, HEALTH, POLL, CountSample, day_of, number_of
 
 EVERY = 300.0
 """Seconds between two readings: four requests each."""

@@ -17,13 +17,13 @@ from bot.store.alerts.guardrails import HELD_EVERY, Claim
 from bot.store.queue.outbox import PlannedPost
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
-from shared.domain.records import ALL, CountSample, Happening, Incident, StoredRule, Switch
 from shared.guardrails.activity import HORIZON, Activity, days, portions
 from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog
 from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured, spans_of
 from shared.guardrails.rule import Action, Rule, Scope, subject_key
 from shared.operations import with_workspace
+from shared.records.guardrails import ALL, CountSample, Happening, Incident, StoredRule, Switch
 
 EVERY = 30.0
 """Seconds between two evaluations."""

@@ -16,7 +16,8 @@ from apscheduler.triggers.interval import IntervalTrigger
 from bot.runtime.supervisor import Supervisor
 from bot.store import Store
 from bot.store.alerts.sequence_changes import DueTimer
-from shared.domain.records import Actor, RecordsUnavailable
+from shared.records.audit import Actor
+from shared.records.records import RecordsUnavailable
 
 BOT = Actor(name="outreach", face="bot")
 TIMER_SECONDS = 1.0

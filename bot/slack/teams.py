@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from bot.slack.web_api import SlackError
 from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.slack_teams import SlackTeam, SlackTeams
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.text.slack_ids import split_id
 
 FRESH_SECONDS = 5.0

@@ -22,8 +22,8 @@ from shared.text.tokenize import parse_duration
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shared.domain.records import Records
     from shared.domain.reply_queue import ReplyQueue
+    from shared.records.records import Records
     from shared.settings import Settings
 
 NO_TERMINAL = (

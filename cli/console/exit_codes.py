@@ -86,7 +86,7 @@ def _explain(fault: Exception) -> int:
     from cli.console import card_output
     from shared.api.errors import OutreachError
     from shared.commands import UsageError
-    from shared.domain.records import RecordsUnavailable
+    from shared.records.records import RecordsUnavailable
     from shared.settings import SettingsError, UnknownWorkspace
     from shared.storage.database import DatabaseUnusable
 

@@ -14,7 +14,8 @@ from cli.console import exit_codes
 from shared.api.http.rate_limit import Priority
 from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.card import Typed
-from shared.domain.records import Actor, AuditEntry, Records, RecordsUnavailable
+from shared.records.audit import Actor, AuditEntry
+from shared.records.records import Records, RecordsUnavailable
 from shared.storage.private_file import create_private_file
 from shared.text.tokenize import join
 
@@ -80,7 +81,7 @@ async def open_replies(settings: Settings, workspace: str) -> AsyncIterator[Repl
     """The queue of replies in the settings' database. Raises `RecordsUnavailable`, with the reason."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from bot.commands.reply_queue import open_reply_queue
+    from bot.commands.alerts.reply_queue import open_reply_queue
     from shared.storage.database import DatabaseUnusable
 
     try:

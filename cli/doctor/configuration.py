@@ -15,7 +15,7 @@ from bot.store.db.migrate import UnusableSchema
 from bot.store.db.schema import timers
 from bot.store.db.slack_schema import moved_channels
 from cli.doctor.finding import Finding, bad, doubtful, good
-from shared.domain.records import AlertsSummary
+from shared.records.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
 from shared.settings.channels import old_ids
 from shared.storage.database import connection_advice, temporary_engine

@@ -10,9 +10,9 @@ from cli.doctor.finding import Finding, doubtful, good
 from shared.commands.arguments import Domain
 from shared.domain.card import Tone
 from shared.domain.dns_facts import dns_fact, problem_text, problems_of
-from shared.domain.records import RecordsUnavailable
 from shared.domain_health.lookup import system_resolvers
 from shared.domain_health.report import DomainReport
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.text.formats import show_number
 

@@ -20,7 +20,7 @@ from shared.api.errors import OutreachError, Unauthorized, Unreadable
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Subscription
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, Workspace
 from shared.storage.webhook_file import WebhookFileUnreadable, read_webhook_file
 from shared.text.network_errors import describe_network_error

@@ -17,7 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from cli.doctor import rotas
 from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
 from shared.domain.card import Tone
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SlackSettings
 from shared.settings.channels import named_channels
 from shared.text.network_errors import describe_network_error

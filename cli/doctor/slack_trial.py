@@ -17,7 +17,7 @@ from cli.doctor.finding import Finding, bad, good
 from cli.doctor.slack import installed_teams, team_api
 from shared.api.http.rate_wait import boot_time
 from shared.domain.card import Card, Chart, Column, Row, Table, Tone
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.text.sanitize import visible
 from shared.text.slack_ids import bare, in_team, split_id

@@ -11,8 +11,9 @@ from typing import Any
 from shared.api.models import COUNTS, StatsRow
 from shared.domain.card import Tone
 from shared.domain.evidence import rates_data
-from shared.domain.records import DomainIncident, PositiveReply, Waits
 from shared.domain.totals import totals
+from shared.records.domains import DomainIncident
+from shared.records.replies import PositiveReply, Waits
 
 ADDRESS = re.compile(r"[^@\s<>,;:()\"'“”]+@[^@\s<>,;:()\"'“”]+")
 HIDDEN = "(address)"

@@ -14,7 +14,7 @@ from shared.client_report import charts
 from shared.client_report.model import MOST_REPLIES, Brand, ClientReport, DomainReport
 from shared.client_report.style import style_sheet
 from shared.domain import evidence
-from shared.domain.records import DomainIncident
+from shared.records.domains import DomainIncident
 from shared.text.formats import UNKNOWN, show_count, show_days, show_number, show_rate, show_span
 from shared.text.sanitize import visible
 

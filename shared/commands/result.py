@@ -8,7 +8,7 @@ from datetime import datetime
 
 from shared.commands.arguments import Arguments, OnSequences
 from shared.domain.card import Card
-from shared.domain.records import Effect
+from shared.records.audit import Effect
 
 Rows = tuple[Mapping[str, object], ...]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 
-from shared.domain.records import Subscription
 from shared.domain.rota import Rota
 from shared.domain.wall_clock import find_zone, instant, last_instant, moment
+from shared.records.records import Subscription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,10 @@ from shared.api.http.decode_thread import decode_in_thread
 from shared.api.http.rate_limit import BudgetState, Priority
 from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Page, Sequence, StatsRow
 from shared.domain.failures import cause_of
-from shared.domain.records import Incident, InterestedReply, PauseEnd, ProblemStart
 from shared.domain.totals import totals
+from shared.records.guardrails import Incident
+from shared.records.replies import InterestedReply
+from shared.records.sequence_changes import PauseEnd
 
 if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
     from shared.api import OutreachClient
@@ -29,6 +31,18 @@ if TYPE_CHECKING:  # a dashboard shows what was kept before it needs a client
 T = TypeVar("T")
 DEFAULT_RANGE = timedelta(days=30)
 NEWEST_INTERESTED = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemStart:
+    """When something began to be wrong, and when it became of its present kind, in Unix seconds."""
+
+    key: str
+    kind: str
+    since: float
+    kind_since: float
+    is_older: bool = False
+    """It held already at the first look: it began at `since` or before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ from shared.api.models import Inbox
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE, which_failed
 from shared.domain.health import DEFAULT, KINDS, WORST_FIRST, DomainHealth, Thresholds, count_by_kind, roll_up
-from shared.domain.records import Incident, ProblemStart
-from shared.domain.snapshot import SOURCES, Reading, Snapshot
+from shared.domain.snapshot import SOURCES, ProblemStart, Reading, Snapshot
 from shared.domain.wall_clock import moment
+from shared.records.guardrails import Incident
 from shared.text.formats import show_number
 
 NAMED = 4

@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from shared.domain.records import CLOSED, HEALTH, POLL, CountSample, Happening
 from shared.domain.wall_clock import DAY
 from shared.guardrails.rule import EVENT_OF, Metric, Scope, subject_key
+from shared.records.guardrails import CLOSED, HEALTH, POLL, CountSample, Happening
 
 HORIZON = 32 * DAY
 """Seconds of the past that any window can reach, with a day to spare."""

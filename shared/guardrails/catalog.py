@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shared.domain.records import StoredRule
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.rule import Rule, default_name
 from shared.guardrails.sentence import Misunderstood, parse
+from shared.records.guardrails import StoredRule
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 

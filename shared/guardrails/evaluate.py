@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from shared.domain.evidence import chance_of_so_few, rate_of
-from shared.domain.records import ALL, Incident, Switch
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import Check
 from shared.domain_health.wording import name_of
@@ -24,6 +23,7 @@ from shared.guardrails.rule import (
     show_limit,
     subject_key,
 )
+from shared.records.guardrails import ALL, Incident, Switch
 from shared.text.formats import UNKNOWN, show_exact_span, show_rate
 
 FRESH_SECONDS = 900.0

@@ -15,8 +15,7 @@ from sqlalchemy.engine import URL
 
 from shared.api.models import StatsRow
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.records import ProblemStart
-from shared.domain.snapshot import Snapshot
+from shared.domain.snapshot import ProblemStart, Snapshot
 from shared.history import days, problems, reader, writer
 from shared.history.engine import Act, HistoryUnavailable, Store
 from shared.history.reader import About, Sample, SeriesQuery, Transition, Which

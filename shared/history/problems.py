@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 
 import sqlalchemy as sa
 
-from shared.domain.records import ProblemStart
+from shared.domain.snapshot import ProblemStart
 from shared.history.engine import problems
 
 SETTLES = 30.0

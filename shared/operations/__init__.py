@@ -17,7 +17,6 @@ from shared.commands.preferences import Preferences
 from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Card
-from shared.domain.records import RecordsUnavailable
 from shared.operations import (
     absences,
     bulk,
@@ -27,13 +26,14 @@ from shared.operations import (
     leads,
     replies,
     sequences,
-    subscriptions,
     undo,
 )
 from shared.operations.context import CommandContext
 from shared.operations.error_cards import error_card
 from shared.operations.outcome import failure, write_audit
 from shared.operations.reports import overview, report, stats
+from shared.operations.subscriptions import commands as subscriptions
+from shared.records.records import RecordsUnavailable
 from shared.settings import DEFAULT, UnknownWorkspace
 
 __all__ = ["error_card", "run", "with_workspace"]

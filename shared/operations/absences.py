@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from shared.commands.arguments import Away, Back
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Fact, Tone
-from shared.domain.records import Absence
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.records.audit import Absence
 from shared.text.formats import show_time
 
 LONGEST = timedelta(days=366)

@@ -23,7 +23,6 @@ from shared.commands.arguments import Sequences as ListSequences
 from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import UNDER_WAY, Effect, RecordsUnavailable, Timer
 from shared.operations import sequences
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records, refusal
@@ -36,6 +35,9 @@ from shared.operations.pauses import (
     resume_one,
 )
 from shared.operations.sequences import due_at_of, end_problem, sequence_table, until_text
+from shared.records.audit import Effect
+from shared.records.records import RecordsUnavailable
+from shared.records.sequence_changes import UNDER_WAY, Timer
 from shared.text.formats import show_number
 
 LOOK_BACK = timedelta(days=30)

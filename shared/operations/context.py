@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
 from shared.commands.table import Command, Role
-from shared.domain.records import Actor, Records
+from shared.records.audit import Actor
+from shared.records.records import Records
 from shared.settings import Settings, Workspace
 from shared.storage.rate_budget import SharedBudget, budget_key
 from shared.text.slack_ids import split_id

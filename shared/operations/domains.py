@@ -19,7 +19,6 @@ from shared.domain.dns_facts import advice, as_data, dns_fact, dns_facts, in_dns
 from shared.domain.evidence import rate_of
 from shared.domain.health import DomainHealth, roll_up, show_counts, worst
 from shared.domain.paused_domains import advice as advice_when_paused
-from shared.domain.records import AuditEntry, DomainPast
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain_health.report import CheckReport, DomainChange, DomainReport, Value
@@ -27,6 +26,8 @@ from shared.domain_health.wording import change_of
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.reports.overview import Part, read_part
+from shared.records.audit import AuditEntry
+from shared.records.domains import DomainPast
 from shared.text.formats import show_number, show_rate, show_span, show_time
 
 WEEK = timedelta(days=7)

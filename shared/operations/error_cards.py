@@ -15,7 +15,7 @@ from shared.api.errors import (
 )
 from shared.commands import UsageError
 from shared.domain.card import Card, Fact, Tone
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import SettingsError, UnknownWorkspace
 
 MESSAGES: dict[type[Exception], tuple[str, str]] = {

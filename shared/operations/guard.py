@@ -10,7 +10,6 @@ from shared.commands import COMMANDS
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
-from shared.domain.records import ALL, StoredRule, Switch
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import HORIZON
 from shared.guardrails.catalog import NamedRule, catalog, free_name
@@ -20,6 +19,7 @@ from shared.guardrails.sentence import parse
 from shared.operations.context import CommandContext
 from shared.operations.guard_backtest import backtest_rule, load_activity, missing_sequence
 from shared.operations.outcome import need_records, refused
+from shared.records.guardrails import ALL, StoredRule, Switch
 from shared.text.formats import show_number, show_time
 
 DOES = {

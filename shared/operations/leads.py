@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from shared.api.decoding.field_names import fold
+from shared.api.decoding.field_names import LEAD, fold
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
 from shared.api.models import LEAD_STATUSES, AddResult, Lead, LeadStatus
@@ -16,16 +17,18 @@ from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.lead_record import record_of
-from shared.domain.records import Effect, LeadReply, RecordsUnavailable
 from shared.operations.context import CommandContext
 from shared.operations.lead_search import PAGE, Search, search
 from shared.operations.outcome import find_sequence, refusal, which_sequence, with_sequence
+from shared.records.audit import Effect
+from shared.records.records import RecordsUnavailable
+from shared.records.replies import LeadReply
 from shared.text.formats import plural, show_number, show_time
 from shared.text.links import answer_link, lead_link
 from shared.text.quotations import without_quotation
 
-NAMED = ("id", "email", "status", "first_name", "last_name", "company")
+STANDARD = ("id", "email", "status", "first_name", "last_name", "company")
+_KNOWN = {name for ranks in LEAD.ranks.values() for name in ranks}
 PLACED = frozenset({"sequenceid", "step", "createdat"})
 """Shown by name, or as a time."""
 MOST_OTHER_FIELDS = 12
@@ -248,7 +251,7 @@ def _others(raw: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
         (key, value)
         for key, value in (*raw.items(), *deeper)
-        if key not in NAMED
+        if key not in STANDARD
         and fold(key) not in PLACED
         and isinstance(value, str | int | float)
         and value != ""
@@ -352,3 +355,26 @@ def _which_lead(who: str, found: tuple[Lead, ...]) -> Result:
         buttons=buttons,
     )
     return refusal(card, why="several leads", argument="who")
+
+
+def record_of(lead: Lead) -> dict[str, Any]:
+    """A lead as one flat record: the standard fields, then the others by their own names; nested ones without the names around them."""
+    record: dict[str, Any] = {name: getattr(lead, name) for name in STANDARD}
+    values = {value for value in record.values() if value is not None}
+    for path, value in _leaves(lead.raw, ()):
+        if fold(path[-1]) in _KNOWN and value in values:
+            continue  # it is one of the standard fields, under the service's name for it
+        name = path[-1] if path[-1] not in record else ".".join(path)
+        if name not in record:
+            record[name] = value
+    return record
+
+
+def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from _leaves(inner, (*path, name))
+        elif isinstance(inner, list):
+            yield (*path, name), json.dumps(inner, ensure_ascii=False)
+        else:
+            yield (*path, name), inner

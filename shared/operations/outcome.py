@@ -12,8 +12,9 @@ from shared.commands.arguments import OnSequence
 from shared.commands.resolve import Ambiguous, Choice, NoMatch, Resolved, resolve_sequence
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
-from shared.domain.records import AuditEntry, Records, RecordsUnavailable
 from shared.operations.context import CommandContext
+from shared.records.audit import AuditEntry
+from shared.records.records import Records, RecordsUnavailable
 
 NO_RECORDS = "The bot's database isn't reachable from here."
 

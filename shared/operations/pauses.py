@@ -17,17 +17,17 @@ from shared.api.errors import OutreachError, Unavailable, Uncertain, Unreadable
 from shared.api.http.pipeline import failed_attempts
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
-from shared.domain.records import (
+from shared.operations.context import CommandContext
+from shared.operations.outcome import need_records
+from shared.records.records import RecordsUnavailable
+from shared.records.sequence_changes import (
     LOCK_SECONDS,
     ChangeResult,
-    RecordsUnavailable,
     SequenceChange,
     SequenceChanges,
     Status,
     Timer,
 )
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 
 RESUME_TIMER = "resume"
 """The kind of timer that resumes a sequence; its key is the sequence's id."""

@@ -13,10 +13,11 @@ from shared.commands.periods import Period, Replies
 from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.domain.records import Actor, AuditEntry, OpenReply, ReceivedReply, UnclaimedReplies
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.operations.reports.day_range import range_of
+from shared.records.audit import Actor, AuditEntry
+from shared.records.replies import OpenReply, ReceivedReply, UnclaimedReplies
 from shared.text.formats import show_number, show_span, show_time
 from shared.text.slack_ids import hide_other_teams
 

@@ -15,7 +15,6 @@ from shared.commands.resolve import Resolved
 from shared.commands.result import Result
 from shared.commands.times import LEAP_DAY
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
-from shared.domain.records import Actor, AuditEntry, RecordsUnavailable, Status, Timer
 from shared.operations.context import CommandContext
 from shared.operations.outcome import (
     NO_RECORDS,
@@ -27,6 +26,9 @@ from shared.operations.outcome import (
 )
 from shared.operations.pauses import FORGOTTEN, RESUME_TIMER, pause_one, read_revisions, resume_one
 from shared.operations.replies import who_did
+from shared.records.audit import Actor, AuditEntry
+from shared.records.records import RecordsUnavailable
+from shared.records.sequence_changes import Status, Timer
 from shared.text.formats import plural, show_number, show_time
 
 AUTOMATIC = "It resumes automatically."

@@ -12,11 +12,11 @@ from shared.commands.arguments import ALL, OnSequences, Resume, Undo, clip
 from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import AuditEntry, Undoable
 from shared.operations import bulk
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records, refused
 from shared.operations.replies import who_did
+from shared.records.audit import AuditEntry, Undoable
 from shared.text.formats import show_number, show_time
 
 WITHIN = timedelta(minutes=10)

@@ -24,10 +24,10 @@ from shared.commands.table import Role
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Rule
 from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.domain.health import Thresholds
-from shared.domain.records import Subscription
 from shared.domain.rota import AWAY_STATUS, By, Rota, WorkHours
 from shared.domain.themes import THEMES
 from shared.domain.wall_clock import parse_time
+from shared.records.records import Subscription
 from shared.settings import value_types as of
 from shared.text.slack_ids import bare
 

@@ -24,7 +24,7 @@ import psutil
 from bot.store import LeaseTimings, open_store
 from sandbox.slack.state import seed
 from sandbox.slack.state.model import Channel
-from shared.domain.records import Subscription
+from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
 from tests.clock import moment

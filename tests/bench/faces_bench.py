@@ -34,11 +34,12 @@ from shared.api.client import OutreachClient
 from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
 from shared.commands import parse
-from shared.domain.records import Actor, StoredRule
 from shared.domain.snapshot import Reading, Snapshot
 from shared.history import History
 from shared.operations import run as operate
 from shared.operations.reports.digest import digest_card
+from shared.records.audit import Actor
+from shared.records.guardrails import StoredRule
 from shared.settings import Settings
 from shared.storage.database import parse_url
 from tests.bench.__main__ import Row

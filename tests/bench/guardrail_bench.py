@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterable
 
 from bot.jobs.guardrails import EVERY
-from shared.domain.records import CountSample, Happening
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, holding
 from shared.guardrails.rule import Rule
 from shared.guardrails.sentence import parse
+from shared.records.guardrails import CountSample, Happening
 from tests.bench.__main__ import Row
 from tests.clock import moment
 

@@ -34,13 +34,13 @@ from sandbox.service import Service
 from sandbox.service.campaign import simulation
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
-from shared.domain.records import StoredRule
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.backtest import backtest
 from shared.guardrails.defaults import SHIPPED
 from shared.guardrails.rule import Scope
 from shared.guardrails.sentence import parse
+from shared.records.guardrails import StoredRule
 from shared.storage.database import parse_url
 from tests.bot.manual_clock import routes
 from tests.shared.doubles import NoPacing

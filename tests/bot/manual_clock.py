@@ -14,7 +14,7 @@ from bot.store.queue.leases import Sent
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.card import Card
-from shared.domain.records import Actor
+from shared.records.audit import Actor
 
 ANN = Actor(name="ann", id="U1", face="slack")
 CHANNEL = "C1"

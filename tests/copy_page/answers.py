@@ -13,19 +13,12 @@ import httpx
 from bot.blockkit.channel_names import changed
 from shared.commands import Role, UsageError
 from shared.domain.card import Card
-from shared.domain.records import (
-    Actor,
-    AlertsSummary,
-    AuditEntry,
-    Happening,
-    Incident,
-    LeadReply,
-    OpenReply,
-    Subscription,
-    Switch,
-)
 from shared.domain.wall_clock import DAY
 from shared.operations import error_card
+from shared.records.audit import Actor, AuditEntry
+from shared.records.guardrails import Happening, Incident, Switch
+from shared.records.records import AlertsSummary, Subscription
+from shared.records.replies import LeadReply, OpenReply
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, open_harness
 from tests.shared.waits import Claim
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from bot.alerts import guardrail_cards, kinds, spike
 from bot.alerts.model import Mark
-from bot.commands import alert_actions, assignment, canned_replies, confirmation_cards, sharing
+from bot.commands import canned_replies, confirmation_cards, sharing
+from bot.commands.alerts import alert_actions, assignment
 from bot.commands.command_help import with_form
 from bot.delivery import channel_health
 from bot.interactions import specimens
@@ -26,8 +27,10 @@ from shared.commands import Role, help_card
 from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Card
 from shared.domain.evidence import Rate
-from shared.domain.records import Actor, AuditEntry, Incident, Timer
 from shared.guardrails import sentence
+from shared.records.audit import Actor, AuditEntry
+from shared.records.guardrails import Incident
+from shared.records.sequence_changes import Timer
 
 NOW = datetime(2026, 11, 22, 14, 5, tzinfo=UTC)
 ANN = Person(id="U1", name="ann", zone="UTC")

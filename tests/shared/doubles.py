@@ -19,35 +19,25 @@ from shared.api.http.rate_wait import LocalBudget
 from shared.commands import Invocation, Role, parse
 from shared.commands.result import Result
 from shared.domain.card import Card
-from shared.domain.records import (
+from shared.domain_health.report import DomainChange, DomainReport, Value
+from shared.operations import run
+from shared.operations.context import CommandContext
+from shared.records.audit import Absence, Actor, AuditEntry, Undoable
+from shared.records.domains import DomainPast
+from shared.records.records import AlertsSummary, PeriodRecords, RecordsUnavailable, Subscription
+from shared.records.replies import (
     MOST_OPEN,
-    UNDER_WAY,
-    Absence,
-    Actor,
-    AlertsSummary,
-    AuditEntry,
-    ChangeResult,
-    DomainPast,
     Grouping,
     InterestedReply,
     LeadReply,
     OpenReply,
-    PeriodRecords,
     PositiveReply,
     ReceivedReplies,
     ReceivedReply,
-    RecordsUnavailable,
-    SequenceChange,
-    Status,
-    Subscription,
-    Timer,
     UnclaimedReplies,
-    Undoable,
     Waits,
 )
-from shared.domain_health.report import DomainChange, DomainReport, Value
-from shared.operations import run
-from shared.operations.context import CommandContext
+from shared.records.sequence_changes import UNDER_WAY, ChangeResult, SequenceChange, Status, Timer
 from shared.settings import Workspace
 from tests.shared.guard_doubles import MemoryGuardrails
 from tests.shared.waits import Claim, waits_of

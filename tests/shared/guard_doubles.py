@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shared.domain.records import ALL, CountSample, Happening, Incident, StoredRule, Switch
+from shared.records.guardrails import ALL, CountSample, Happening, Incident, StoredRule, Switch
 
 
 @dataclass
 class MemoryGuardrails:
-    """Implements `shared.domain.records.GuardRecords` for one workspace."""
+    """Implements `shared.records.guardrails.GuardRecords` for one workspace."""
 
     added: dict[str, StoredRule] = field(default_factory=dict)
     off: dict[str, Switch] = field(default_factory=dict)

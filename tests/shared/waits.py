@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import median
 
-from shared.domain.records import Waits
+from shared.records.replies import Waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

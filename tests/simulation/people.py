@@ -14,7 +14,8 @@ from bot.commands.context import CommandContexts
 from shared import operations
 from shared.api.errors import OutreachError
 from shared.commands import parse
-from shared.domain.records import Actor, AuditEntry, RecordsUnavailable
+from shared.records.audit import Actor, AuditEntry
+from shared.records.records import RecordsUnavailable
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

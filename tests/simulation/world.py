@@ -23,7 +23,7 @@ from bot.commands.context import CommandContexts, open_contexts
 from bot.store import LeaseTimings
 from bot.store.queue.intake import Arrival, alert_id
 from shared import settings as shared_settings
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.storage import database
 from tests.bot.harness import SECRET, interested, signature

@@ -13,8 +13,9 @@ from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.commands.result import Result
 from shared.domain.card import Card, Fact
 from shared.domain.health import Thresholds
-from shared.domain.records import DomainPast, LeadReply
 from shared.domain.snapshot import Reading, Snapshot
+from shared.records.domains import DomainPast
+from shared.records.replies import LeadReply
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState

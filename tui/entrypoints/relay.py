@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 from shared.api.models import Grouping, StatsRow
 from shared.commands.result import Result
-from shared.domain.records import LeadReply
 from shared.domain.snapshot import Snapshot, record_to_json, to_json
+from shared.records.replies import LeadReply
 from tui.feed.plain_results import to_plain
 from tui.feed.poller import Tick
 from tui.theme.marks import Mark

@@ -17,9 +17,10 @@ from shared.commands import Invocation
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.health import Thresholds
-from shared.domain.records import DomainPast, LeadReply
 from shared.domain.snapshot import Snapshot, from_json, record_from_json
 from shared.history import History
+from shared.records.domains import DomainPast
+from shared.records.replies import LeadReply
 from shared.storage.database import parse_url
 from tui.app.dashboard import DashboardApp, utc_now
 from tui.entrypoints.relay import read_frame, write_frame

@@ -16,8 +16,7 @@ from shared.api.models import Inbox, StatsRow
 from shared.domain import forecast
 from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
-from shared.domain.records import ProblemStart
-from shared.domain.snapshot import SOURCES, Snapshot
+from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.text.formats import show_number
 from tui.model.lists.lines import ChangeLine, PageRef
 from tui.model.pages.page_content import Metric

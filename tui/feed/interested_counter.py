@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shared.api.models import NOTHING, Lead
-from shared.domain.records import InterestedReply
 from shared.domain.snapshot import InterestedCount, Snapshot
+from shared.records.replies import InterestedReply
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient

@@ -21,17 +21,20 @@ from typing import TYPE_CHECKING, Any
 from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.records import Incident, InterestedReply, PauseEnd, ProblemStart
 from shared.domain.snapshot import (
     SOURCES,
     DailyCounts,
     InterestedCount,
+    ProblemStart,
     Reading,
     Snapshot,
     Source,
     read_source,
 )
 from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
+from shared.records.guardrails import Incident
+from shared.records.replies import InterestedReply
+from shared.records.sequence_changes import PauseEnd
 from tui.feed.history_access import HistoryAccess, RecalledState
 from tui.model.lists.lines import ChangeLine
 from tui.model.news.alarms import start_of

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from shared.domain.dns_facts import in_dns
-from shared.domain.records import Records, RecordsUnavailable
 from shared.domain.snapshot import Snapshot
+from shared.records.records import Records, RecordsUnavailable
 from tui.model.plots import marks
 from tui.theme.marks import Mark
 

@@ -24,9 +24,13 @@ from shared.commands.table import Role
 from shared.domain import forecast
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.local_zone import local_zone
-from shared.domain.records import Actor, DomainPast, LeadReply, PauseEnd, Records, RecordsUnavailable
 from shared.domain.reply_queue import ReplyQueue
 from shared.domain.snapshot import Snapshot, service_day
+from shared.records.audit import Actor
+from shared.records.domains import DomainPast
+from shared.records.records import Records, RecordsUnavailable
+from shared.records.replies import LeadReply
+from shared.records.sequence_changes import PauseEnd
 from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess, as_recalled
 from tui.feed.interested_counter import InterestedCounter

@@ -16,8 +16,9 @@ from typing import Any, Protocol
 from shared.api.models import Grouping, StatsRow
 from shared.domain.card import Fact
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.records import DomainPast, LeadReply
 from shared.domain.reply_queue import ReplyQueue
+from shared.records.domains import DomainPast
+from shared.records.replies import LeadReply
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick

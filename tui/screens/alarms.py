@@ -15,8 +15,8 @@ from textual.message import Message
 
 from shared.api.models import Sequence as SequenceModel
 from shared.domain.card import Card, Fact, Tone
-from shared.domain.records import DomainPast
 from shared.domain.workspace_verdict import DOMAIN_KINDS
+from shared.records.domains import DomainPast
 from shared.text.formats import show_count, show_exact_span
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import Feed, WorkspaceState

@@ -18,8 +18,8 @@ from textual.notifications import SeverityLevel
 from textual.widgets import Static
 
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import RecordsUnavailable
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, ReplyQueue, Verb
+from shared.records.records import RecordsUnavailable
 from shared.text.sanitize import visible
 from tui.feed.workspace_state import OpenQueue
 from tui.model.input.keys import REPLIES, bindings, common, foot_of

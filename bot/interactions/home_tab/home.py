@@ -31,8 +31,9 @@ from bot.store.records.records import BEGINNING
 from shared.api.errors import OutreachError
 from shared.commands import COMMANDS
 from shared.commands.arguments import clip
-from shared.domain.records import OpenReply, RecordsUnavailable
 from shared.domain.wall_clock import find_zone, moment
+from shared.records.records import RecordsUnavailable
+from shared.records.replies import OpenReply
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.formats import show_time
 from shared.text.links import lead_link

@@ -24,7 +24,7 @@ from shared.commands.pauses import Pause
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 from shared.domain.health import WORST_FIRST, worst
-from shared.operations.subscriptions import show_next, show_times
+from shared.operations.subscriptions.commands import show_next, show_times
 from shared.text.formats import show_number, show_span
 from shared.text.sanitize import visible
 

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import audit, posts, questions
-from shared.domain.records import Actor, AuditEntry
 from shared.domain.wall_clock import moment
+from shared.records.audit import Actor, AuditEntry
 
 
 def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:

@@ -22,7 +22,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, TRACE, TURN, UNACKNOWLEDGED, UNFINISHED
 from bot.store.queue.posts import State
 from shared.api.event_kinds import ACKNOWLEDGED, CLAIMABLE
-from shared.domain.records import Actor
+from shared.records.audit import Actor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

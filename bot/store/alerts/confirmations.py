@@ -20,7 +20,8 @@ from bot.store.alerts.changes import Question, read_question
 from bot.store.alerts.sequence_changes import revisions_of
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.schema import audit, questions
-from shared.domain.records import UNDER_WAY, AuditEntry
+from shared.records.audit import AuditEntry
+from shared.records.sequence_changes import UNDER_WAY
 
 KEPT = 604_800.0
 """Seconds for which an ended question is still known as such."""

@@ -24,20 +24,11 @@ from bot.store.db.guardrail_schema import incidents, rules, samples, switches, t
 from bot.store.db.schema import audit, sightings
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import (
-    ALL,
-    CLOSED,
-    POLL,
-    AuditEntry,
-    CountSample,
-    Happening,
-    Incident,
-    StoredRule,
-    Switch,
-)
 from shared.domain.wall_clock import DAY, HOUR
 from shared.guardrails.activity import domain_of
 from shared.guardrails.rule import EVENT_OF, subject_key
+from shared.records.audit import AuditEntry
+from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening, Incident, StoredRule, Switch
 
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
@@ -57,7 +48,7 @@ _HAPPENING = [sightings.c[name] for name in ("at", "kind", "sequence", "inbox", 
 
 
 class Guardrails(Repository):
-    """Implements `shared.domain.records.GuardRecords`."""
+    """Implements `shared.records.guardrails.GuardRecords`."""
 
     @reads
     def rules(self, tx: Transaction, workspace: str) -> Sequence[StoredRule]:

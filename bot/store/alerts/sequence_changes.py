@@ -22,16 +22,16 @@ from bot.store.db.engine import Repository, Transaction, probes, reads, writes
 from bot.store.db.schema import audit, sequence_changes, timers
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import (
+from shared.domain.wall_clock import moment
+from shared.records.audit import AuditEntry
+from shared.records.sequence_changes import (
     LOCK_SECONDS,
     UNDER_WAY,
-    AuditEntry,
     ChangeResult,
     SequenceChange,
     Status,
     Timer,
 )
-from shared.domain.wall_clock import moment
 
 RESUME = "resume"
 """The kind of timer that ends a pause; its key is the sequence's id."""
@@ -252,7 +252,7 @@ class Doubtful:
 
 
 class SequenceChanges(Repository):
-    """Implements `shared.domain.records.SequenceChanges`."""
+    """Implements `shared.records.sequence_changes.SequenceChanges`."""
 
     @reads
     def revisions(self, tx: Transaction, workspace: str) -> Mapping[str, int]:

@@ -18,8 +18,8 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.posts import State
 from bot.store.queue.turns import IS_AWAY, Candidates, Turn, take
-from shared.domain.records import Absence, Actor
 from shared.domain.wall_clock import moment
+from shared.records.audit import Absence, Actor
 
 PASSED_AT_ONCE = 200
 """Replies that one sweep passes on."""

@@ -20,7 +20,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 
 from bot.store.db import migrate
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.storage import database
 
 P = ParamSpec("P")

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from bot.store.db import domain_schema, guardrail_schema, schema, slack_schema  # noqa: F401 # they declare tables
 from bot.store.db.columns import metadata
 from bot.store.db.installation_schema import alembic_version, releases
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.storage import database
 
 BASELINE = "0160"

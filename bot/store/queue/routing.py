@@ -27,7 +27,7 @@ from bot.store.queue.post_kinds import ALERT, REPLACED, TURNED
 from bot.store.queue.posts import State
 from bot.store.queue.turns import Candidates, Turn, take
 from shared.api.event_kinds import ONLY_WITH_WORDS, REPLIES
-from shared.domain.records import Subscription
+from shared.records.records import Subscription
 
 ERASED = "erased"
 """The problem of a delivery whose person was erased: sent again, it must not bring them back."""

@@ -14,7 +14,7 @@ from bot.store.queue.leases import broken_channels
 from bot.store.queue.post_kinds import names
 from bot.store.queue.posts import UNSENT, State
 from shared.api.event_kinds import INTERESTED
-from shared.domain.records import TIMER_KINDS
+from shared.records.sequence_changes import TIMER_KINDS
 
 UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
 

@@ -84,7 +84,7 @@ _IS_BROKEN = domains.c.broken != sa.literal("", literal_execute=True)
 
 
 class Domains(Repository):
-    """The domains that are checked; implements `shared.domain.records.DomainRecords`."""
+    """The domains that are checked; implements `shared.records.domains.DomainRecords`."""
 
     @writes
     def watch(self, tx: Transaction, workspace: str, health: Mapping[str, float | None]) -> None:

@@ -37,30 +37,23 @@ from bot.store.records.domains import Domains
 from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES
 from shared.commands.arguments import clip
 from shared.domain.paused_domains import pause_reason
-from shared.domain.records import (
+from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
+from shared.records.audit import Actor, AuditEntry, Undoable
+from shared.records.domains import DomainIncident, DomainPast, DomainPause
+from shared.records.records import AlertsSummary, PeriodRecords, Subscription
+from shared.records.replies import (
     MOST_OPEN,
-    UNDER_WAY,
-    Actor,
-    AlertsSummary,
-    AuditEntry,
-    DomainIncident,
-    DomainPast,
-    DomainPause,
     Grouping,
     InterestedReply,
     LeadReply,
     OpenReply,
-    PeriodRecords,
     PositiveReply,
     ReceivedReplies,
     ReceivedReply,
-    Subscription,
-    Timer,
     UnclaimedReplies,
-    Undoable,
     Waits,
 )
-from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
+from shared.records.sequence_changes import UNDER_WAY, Timer
 from shared.text.quotations import without_quotation
 
 WRITTEN = ("reply.interested", "lead.replied")
@@ -179,7 +172,7 @@ _SUBSCRIPTION = [subscriptions.c[field.name] for field in fields(Subscription)]
 
 
 class CommandRecords(Repository):
-    """Implements `shared.domain.records.Records`."""
+    """Implements `shared.records.records.Records`."""
 
     @property
     def guardrails(self) -> Guardrails:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts
 from shared.api.event_kinds import INTERESTED
-from shared.domain.records import Grouping, Waits
+from shared.records.replies import Grouping, Waits
 
 _C = alerts.c
 _TOUCHED_AT = sa.case(

@@ -16,7 +16,6 @@ from shared.commands.channels import Digest
 from shared.commands.periods import Replies, Stats
 from shared.domain import evidence
 from shared.domain.card import Button, Card, Chart, Fact, Tone
-from shared.domain.records import UnclaimedReplies, Waits
 from shared.domain.snapshot import is_known_from, service_day
 from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
@@ -26,6 +25,7 @@ from shared.operations.replies import LATE_SECONDS
 from shared.operations.reports import people
 from shared.operations.reports.overview import Part, read_part
 from shared.operations.reports.stats import group_names, label_of, total_facts
+from shared.records.replies import UnclaimedReplies, Waits
 from shared.settings import DEFAULT
 from shared.text.formats import show_days, show_number, show_span
 

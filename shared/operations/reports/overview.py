@@ -20,7 +20,6 @@ from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, nu
 from shared.domain.dns_facts import broken_checks, dns_overview, in_dns
 from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.health import DomainHealth, count_by_kind, worst
-from shared.domain.records import Absence, AlertsSummary, RecordsUnavailable, number_of
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain.workspace_verdict import WorkspaceVerdict, judge
@@ -28,6 +27,9 @@ from shared.domain_health.report import DomainReport
 from shared.operations.absences import away_facts
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.records.audit import Absence
+from shared.records.guardrails import number_of
+from shared.records.records import AlertsSummary, RecordsUnavailable
 from shared.settings import DEFAULT
 from shared.text.formats import show_count, show_number, show_span, show_time
 

@@ -31,7 +31,6 @@ from shared.domain import evidence
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.dns_facts import dns_fact, in_dns
 from shared.domain.health import roll_up
-from shared.domain.records import PeriodRecords, PositiveReply
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
 from shared.domain_health.report import DomainReport as DnsReport
@@ -41,6 +40,8 @@ from shared.operations.outcome import need_records
 from shared.operations.reports.day_range import Range, range_of
 from shared.operations.reports.overview import Part, read_part
 from shared.operations.reports.stats import group_names, label_of, read_past, total_facts
+from shared.records.records import PeriodRecords
+from shared.records.replies import PositiveReply
 from shared.text.formats import show_days, show_number, show_span
 
 MOST_DAYS = 62

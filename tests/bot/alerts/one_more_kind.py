@@ -18,7 +18,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from shared.commands import parse
 from shared.commands.channels import Subscribe
-from shared.domain.records import Subscription
+from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep

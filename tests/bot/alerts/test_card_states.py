@@ -19,7 +19,8 @@ from bot.alerts.model import Alert, Mark
 from bot.alerts.spike import Figure, merged_card, over_card, spike_card
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
-from bot.commands import alert_actions, canned_replies
+from bot.commands import canned_replies
+from bot.commands.alerts import alert_actions
 from bot.jobs import reminders
 from bot.jobs.auto_resume import Tally as Resumed
 from bot.jobs.auto_resume import resumed_card
@@ -39,8 +40,8 @@ from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.evidence import Rate
 from shared.domain.health import DEFAULT
-from shared.domain.records import Timer
 from shared.operations import error_card
+from shared.records.sequence_changes import Timer
 from tests.bot.harness import interested
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

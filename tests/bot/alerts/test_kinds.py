@@ -13,7 +13,7 @@ from shared import commands
 from shared.api.events import Event, EventLead
 from shared.api.models import EVENT_KINDS
 from shared.domain.card import Card, Tone
-from shared.domain.records import Subscription
+from shared.records.records import Subscription
 from shared.text.formats import show_exact_span
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

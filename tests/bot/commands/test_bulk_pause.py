@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from bot.store.db.schema import timers
 from sandbox.slack.state import seed
-from shared.domain.records import Timer
+from shared.records.sequence_changes import Timer
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 from tests.bot.interactions.test_clicks import click

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.commands import named_replies
-from bot.commands.named_replies import NamedReply, read_named
-from shared.domain.records import OpenReply
+from bot.commands.alerts import named_replies
+from bot.commands.alerts.named_replies import NamedReply, read_named
+from shared.records.replies import OpenReply
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ import pytest
 
 from bot.blockkit.actions import line_of
 from sandbox.slack.state import seed
-from shared.domain.records import OpenReply
+from shared.records.replies import OpenReply
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import socket_harness

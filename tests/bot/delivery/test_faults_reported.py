@@ -21,7 +21,7 @@ from bot.store.queue.intake import Arrival
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.routing import Decision, PendingDelivery
 from sandbox.slack.state import seed
-from shared.domain.records import AlertsSummary
+from shared.records.records import AlertsSummary
 from shared.storage.database import parse_url
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.waiting import until

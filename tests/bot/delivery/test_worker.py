@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from bot.store.db.schema import deliveries
 from sandbox.slack.state import seed
-from shared.domain.records import AlertsSummary
+from shared.records.records import AlertsSummary
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 

@@ -22,7 +22,7 @@ from bot.store.queue.intake import LONGEST_ADDRESS, Arrival, address, alert_id
 from bot.store.queue.routing import Decision, PendingDelivery
 from sandbox.slack.state import seed
 from shared.api.models import EVENT_KINDS
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from tests.bot.harness import (
     CHANNEL,

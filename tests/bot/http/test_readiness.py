@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from bot.http.readiness import CHECK_TIMEOUT
 from shared import settings as shared_settings
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.storage.webhook_file import FILE_NAME
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness, signature
 from tests.waiting import BOUND

@@ -21,7 +21,7 @@ from bot.http.webhook import (
 from bot.store import Store
 from bot.store.db.schema import answers, deliveries
 from bot.store.queue.intake import Arrival
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from tests.bot.harness import BotHarness, interested, signature
 from tests.waiting import until
 

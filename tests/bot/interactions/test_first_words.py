@@ -10,15 +10,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.blockkit import card_list
-from bot.commands import alert_actions
-from bot.commands.open_replies import OpenReplies
+from bot.commands.alerts import alert_actions
+from bot.commands.alerts.open_replies import OpenReplies
 from bot.interactions.home_tab import home_view
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from bot.slack.permissions import Person
 from bot.store.queue.alert_row import AlertRow
 from sandbox.slack.blockkit import blocks as blockkit
 from shared.domain.card import Tone
-from shared.domain.records import Actor, OpenReply
+from shared.records.audit import Actor
+from shared.records.replies import OpenReply
 from tests.bot.harness import interested
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, open_harness
 

@@ -19,8 +19,8 @@ from sandbox.slack.state import seed
 from shared.commands.guard_arguments import Guard
 from shared.commands.result import Problem
 from shared.domain.card import Button, Card
-from shared.domain.records import Incident
 from shared.guardrails.sentence import parse as parse_rule
+from shared.records.guardrails import Incident
 from tests.bot.harness import CHANNEL, BotHarness
 from tests.waiting import until
 

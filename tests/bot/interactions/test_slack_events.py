@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sandbox.slack.state import seed
-from shared.domain.records import RecordsUnavailable, Subscription
+from shared.records.records import RecordsUnavailable, Subscription
 from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.commands import alert_actions
+from bot.commands.alerts import alert_actions
 from sandbox.slack.state import seed
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.test_clicks import click, shown, until_shown, value

@@ -12,8 +12,9 @@ from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
 from bot.store import Store
 from shared.domain.card import Card
-from shared.domain.records import AuditEntry, StoredRule, Switch
 from shared.guardrails.defaults import SHIPPED
+from shared.records.audit import AuditEntry
+from shared.records.guardrails import StoredRule, Switch
 from tests.bot.fake_service import Remote
 from tests.bot.manual_clock import MINUTE, ManualClock, arrive, post_all
 

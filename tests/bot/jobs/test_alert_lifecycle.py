@@ -13,7 +13,7 @@ import pytest
 from bot.alerts import rendering
 from bot.alerts.recovery import RECOVERED, note
 from bot.alerts.routing import Routes
-from bot.commands import alert_actions
+from bot.commands.alerts import alert_actions
 from bot.jobs import digests
 from bot.jobs.card_refresh import PAUSED_STATE, is_paused, paused_names
 from bot.jobs.reminders import Reminders
@@ -21,8 +21,9 @@ from bot.store import Store, open_store
 from shared.api.models import Sequence
 from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
-from shared.domain.records import Actor, Subscription
 from shared.domain.wall_clock import Recurrence, parse_recurrence
+from shared.records.audit import Actor
+from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (

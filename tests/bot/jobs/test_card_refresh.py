@@ -25,9 +25,9 @@ from shared.api.events import Event
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Card
 from shared.domain.health import Thresholds
-from shared.domain.records import Actor
 from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.report import Action, Advice, Check, CheckReport, Code, DomainReport, Value
+from shared.records.audit import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import HOUR, ManualClock, arrive
 from tests.growth import database_work

@@ -6,13 +6,13 @@ import json
 from datetime import time
 
 from bot.alerts import rendering
-from bot.commands.alert_actions import released, taken_over
+from bot.commands.alerts.alert_actions import released, taken_over
 from bot.jobs.reminders import Reminders
 from bot.store import Store
 from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing
-from shared.domain.records import Actor
+from shared.records.audit import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,

@@ -20,9 +20,9 @@ from bot.store.queue.posts import Post
 from shared.api.models import Inbox
 from shared.domain.alert_settings import QuietHours, Routing
 from shared.domain.card import Card, Tone
-from shared.domain.records import Subscription
 from shared.domain_health.lookup import Lookup, Pace
 from shared.domain_health.report import Check, Value
+from shared.records.records import Subscription
 from shared.settings.sections import DnsSection
 from tests.bot.fake_service import KEY, open_remote
 from tests.bot.harness import CHANNEL as ALERTS

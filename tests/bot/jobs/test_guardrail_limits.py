@@ -9,7 +9,7 @@ import pytest
 from bot.jobs.guardrails import GuardrailWatch
 from bot.store.alerts.guardrails import Begun
 from shared.domain.card import Fact
-from shared.domain.records import Switch
+from shared.records.guardrails import Switch
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE
 

@@ -13,9 +13,9 @@ from bot.jobs.guardrails import EVERY, RELOAD_SECONDS
 from bot.store import Store, open_store
 from bot.store.alerts.guardrails import SLOT
 from bot.store.db.guardrail_schema import samples
-from shared.domain.records import CountSample, Happening
 from shared.guardrails.activity import HORIZON, Activity, portions
 from shared.guardrails.rule import Metric, Scope
+from shared.records.guardrails import CountSample, Happening
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.growth import LINEAR

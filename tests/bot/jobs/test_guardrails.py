@@ -16,9 +16,10 @@ from bot.store.alerts.confirmations import Verdict
 from bot.store.records.domains import Checked
 from shared.commands import parse
 from shared.commands.arguments import OnSequences
-from shared.domain.records import CLOSED, CountSample, RecordsUnavailable, Switch, number_of
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.guardrails.activity import Activity
+from shared.records.guardrails import CLOSED, CountSample, Switch, number_of
+from shared.records.records import RecordsUnavailable
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
 

@@ -16,7 +16,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy
 from shared.domain.personal import DEFAULTS, Notify, PersonalSettings
-from shared.domain.records import Actor
+from shared.records.audit import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
 

@@ -11,7 +11,7 @@ from bot.alerts.routing import Routes
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.routing import PendingDelivery
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
-from shared.domain.records import Subscription
+from shared.records.records import Subscription
 from tests.bot.harness import interested
 
 NIGHT = {"start": time(20), "end": time(8)}

@@ -12,7 +12,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from bot.jobs.scheduler import Interval, JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.store import Store
-from shared.domain.records import Timer
+from shared.records.sequence_changes import Timer
 from tests.bot.manual_clock import ManualClock
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from bot.store.db.schema import timers
 from sandbox.service import Service
 from shared.api.client import OutreachClient
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from tests.bot.harness import HASTE, bot_inside, open_harness
 from tests.waiting import until
 

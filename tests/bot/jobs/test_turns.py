@@ -20,8 +20,8 @@ from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, ChannelPolicy, QuietHours, Routing
 from shared.domain.personal import PersonalSettings
-from shared.domain.records import Actor
 from shared.domain.rota import Rota, WorkHours, next_of
+from shared.records.audit import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, MINUTE, ManualClock, arrive, post_all, sweep
 

@@ -14,7 +14,7 @@ from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.store import Store
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, Routing, Rule
-from shared.domain.records import Subscription
+from shared.records.records import Subscription
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()

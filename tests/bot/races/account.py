@@ -22,9 +22,10 @@ from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.commands import parse
 from shared.domain.card import Card
-from shared.domain.records import Actor, Timer
 from shared.operations import run
 from shared.operations.context import CommandContext
+from shared.records.audit import Actor
+from shared.records.sequence_changes import Timer
 from tests.bot.manual_clock import CHANNEL, ManualClock
 from tests.shared.doubles import NoPacing
 

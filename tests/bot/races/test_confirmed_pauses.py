@@ -19,8 +19,9 @@ from bot.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
 from shared.commands.arguments import OnSequences
-from shared.domain.records import LOCK_SECONDS, RecordsUnavailable
 from shared.operations import run
+from shared.records.records import RecordsUnavailable
+from shared.records.sequence_changes import LOCK_SECONDS
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
 from tests.bot.races.account import Answer, Process, Remote, Request, open_process, pass_on
 from tests.waiting import until

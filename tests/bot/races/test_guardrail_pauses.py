@@ -14,8 +14,8 @@ from bot.alerts import rendering
 from bot.jobs.guardrail_acts import GuardrailActs
 from bot.store.alerts.guardrails import Claim
 from shared.domain.card import Card
-from shared.domain.records import Incident
 from shared.guardrails import sentence
+from shared.records.guardrails import Incident
 from tests.bot.manual_clock import HOUR, ManualClock, post_all
 from tests.bot.races.account import Process, Remote, Request, open_process, pass_on
 

@@ -30,20 +30,12 @@ from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import WebhookSubscriptions
 from shared.api.models import Subscription as WebhookSubscription
 from shared.domain.personal import PersonalSettings
-from shared.domain.records import (
-    Actor,
-    AuditEntry,
-    ChangeResult,
-    CountSample,
-    Incident,
-    SequenceChange,
-    StoredRule,
-    Subscription,
-    Switch,
-    Timer,
-)
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainReport
+from shared.records.audit import Actor, AuditEntry
+from shared.records.guardrails import CountSample, Incident, StoredRule, Switch
+from shared.records.records import Subscription
+from shared.records.sequence_changes import ChangeResult, SequenceChange, Timer
 from tests.bot.harness import interested
 from tests.bot.store.skewed_data import (
     CALM,

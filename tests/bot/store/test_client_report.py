@@ -12,7 +12,9 @@ from bot.store import Store
 from bot.store.alerts.spikes import Subject
 from bot.store.db.schema import alerts
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import Actor, AuditEntry, PeriodRecords, Waits
+from shared.records.audit import Actor, AuditEntry
+from shared.records.records import PeriodRecords
+from shared.records.replies import Waits
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 

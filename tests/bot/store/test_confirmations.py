@@ -3,8 +3,8 @@ from __future__ import annotations
 from bot.store import Store
 from bot.store.alerts.changes import Question
 from bot.store.alerts.confirmations import Verdict
-from shared.domain.records import AuditEntry
 from shared.domain.wall_clock import moment
+from shared.records.audit import AuditEntry
 from tests.bot.manual_clock import ANN, ManualClock
 
 QUESTION = Question(line="remove ld_1 --yes", person="U1ANN", workspace="default")

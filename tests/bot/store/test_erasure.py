@@ -17,7 +17,8 @@ from bot.store.db.schema import posts
 from bot.store.queue.intake import Arrival
 from bot.store.queue.outbox import PlannedPost
 from bot.store.records.erasure import MANY_ALERTS, REDACTED
-from shared.domain.records import AuditEntry, Timer
+from shared.records.audit import AuditEntry
+from shared.records.sequence_changes import Timer
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, ManualClock, arrive, post_all, routes
 

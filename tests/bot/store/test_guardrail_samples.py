@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from bot.store import Store, open_store
 from bot.store.alerts import guardrails
 from bot.store.db.guardrail_schema import samples
-from shared.domain.records import CLOSED, CountSample
+from shared.records.guardrails import CLOSED, CountSample
 from tests.bot.manual_clock import HOUR, ManualClock
 from tests.growth import LINEAR, DatabaseWork, database_work
 

@@ -20,7 +20,7 @@ from bot.store.queue.leases import (
 )
 from bot.store.queue.lookups import Look, Lookup
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import Timer
+from shared.records.sequence_changes import Timer
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.store import Store
-from shared.domain.records import Actor
 from shared.domain.wall_clock import moment
+from shared.records.audit import Actor
 from tests.bot.harness import interested
 from tests.bot.manual_clock import HOUR, ManualClock, arrive, post_all
 

@@ -19,8 +19,9 @@ from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import Actor, Grouping
 from shared.domain.wall_clock import moment
+from shared.records.audit import Actor
+from shared.records.replies import Grouping
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock
 from tests.growth import database_work, nodes, rows_read

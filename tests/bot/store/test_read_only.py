@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store import Store, open_store
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from tests.bot.delivery.test_crashes import cut_everybody
 from tests.bot.harness import HASTE, bot_inside, interested, open_harness

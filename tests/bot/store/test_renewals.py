@@ -15,7 +15,8 @@ from bot.store.queue.leases import Sent, Unknown
 from bot.store.queue.lookups import MOST_FAILED, Look
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Rule
-from shared.domain.records import Actor, Subscription
+from shared.records.audit import Actor
+from shared.records.records import Subscription
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, ManualClock, arrive, post_all, routes
 from tests.bot.store.test_same_reply import event

@@ -14,8 +14,9 @@ from bot.store import Store, open_store
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts
 from shared.api import events
-from shared.domain.records import MOST_OPEN, DomainPast, DomainPause, Grouping, Waits
 from shared.domain.wall_clock import DAY, moment
+from shared.records.domains import DomainPast, DomainPause
+from shared.records.replies import MOST_OPEN, Grouping, Waits
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive
 from tests.shared.waits import waits_of

@@ -14,8 +14,10 @@ from bot.store import Store, open_store
 from bot.store.queue.intake import Arrival
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import Rule
-from shared.domain.records import Actor, ReceivedReplies, Subscription
 from shared.domain.wall_clock import moment
+from shared.records.audit import Actor
+from shared.records.records import Subscription
+from shared.records.replies import ReceivedReplies
 from tests.bot.manual_clock import CHANNEL, HOUR, ManualClock, post_all, routes
 
 EVERYTHING = tuple(Rule(subscription=Subscription(channel=one, event="*")) for one in (CHANNEL, "C2"))

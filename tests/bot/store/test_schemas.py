@@ -21,7 +21,7 @@ from bot.store.db import columns, installation_schema, migrate
 from bot.store.db.engine import Transaction
 from bot.store.db.migrate import UnusableSchema
 from bot.store.db.schema import alerts, deliveries
-from shared.domain.records import Actor
+from shared.records.audit import Actor
 from shared.storage.database import open_engine, temporary_engine
 from tests.bot.manual_clock import ManualClock, routes
 

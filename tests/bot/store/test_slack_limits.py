@@ -13,7 +13,8 @@ from bot.store.queue import slack_state
 from bot.store.queue.leases import ChannelLease, NotSent, Outcome, Sent, Settled
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
-from shared.domain.records import Actor, Subscription
+from shared.records.audit import Actor
+from shared.records.records import Subscription
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, post_all, routes
 

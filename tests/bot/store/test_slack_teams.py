@@ -22,7 +22,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.slack_teams import SlackTeam, SlackTeams
 from bot.store.webhooks import SecretCipher
 from shared.domain.personal import PersonalSettings
-from shared.domain.records import Subscription
+from shared.records.records import Subscription
 
 KEYS = (SecretStr("one-key-of-the-tests"),)
 TOKEN = "xoxb-" + "1234567890-" * 12

@@ -26,7 +26,9 @@ from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
-from shared.domain.records import Actor, Subscription, Timer
+from shared.records.audit import Actor
+from shared.records.records import Subscription
+from shared.records.sequence_changes import Timer
 from shared.storage import database
 from shared.storage.database import parse_url
 from tests.bot.harness import interested

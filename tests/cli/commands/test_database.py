@@ -16,7 +16,7 @@ import pytest
 from bot.store import open_store
 from bot.store.db import migrate
 from bot.store.db.lock import sole_owner
-from shared.domain.records import Timer
+from shared.records.sequence_changes import Timer
 from shared.settings import load
 from tests.cli.conftest import Shell
 from tests.cli.running_bot import deliver, running_bot

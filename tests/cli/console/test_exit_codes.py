@@ -17,7 +17,7 @@ from cli.console import exit_codes
 from cli.demo.processes import environment
 from shared.api.errors import Uncertain, Unreachable
 from shared.domain.card import Card
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.text import parent_watch
 from tests.cli.conftest import PROGRAM, ROOT, Shell
 from tests.processes import running

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cli.console.resources import open_records
-from shared.domain.records import Records, RecordsUnavailable
+from shared.records.records import Records, RecordsUnavailable
 from shared.settings import load
 
 

@@ -24,8 +24,8 @@ from cli.doctor import slack_checks
 from cli.doctor.service import clock
 from cli.doctor.slack import scopes
 from shared.domain.card import Tone
-from shared.domain.records import Timer
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
+from shared.records.sequence_changes import Timer
 from shared.settings import load
 from tests.cli.conftest import ROOT, Run, Shell
 from tests.cli.running_bot import running_bot

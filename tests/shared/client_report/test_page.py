@@ -24,7 +24,8 @@ from shared.client_report.model import (
 from shared.client_report.page import page
 from shared.client_report.style import DARK, LEAST_CONTRAST, LIGHT, _parts, contrast, legible
 from shared.domain.card import Tone
-from shared.domain.records import DomainIncident, PositiveReply, Waits
+from shared.records.domains import DomainIncident
+from shared.records.replies import PositiveReply, Waits
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m'

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
 from shared.api.models import Lead, StatsRow
-from shared.domain.records import Incident, InterestedReply
 from shared.domain.snapshot import (
     DailyCounts,
     InterestedCount,
@@ -20,6 +19,8 @@ from shared.domain.snapshot import (
     to_text,
     with_delta,
 )
+from shared.records.guardrails import Incident
+from shared.records.replies import InterestedReply
 
 NOW = datetime(2026, 3, 2, 14, 32, tzinfo=UTC)
 MAYA = Lead(id="ld_1", email="Maya@harbor.example", status="interested", first_name="Maya")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from shared.domain.records import CountSample, Happening
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.backtest import backtest, charts
 from shared.guardrails.sentence import parse
+from shared.records.guardrails import CountSample, Happening
 
 START = 20_000 * DAY
 

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shared.domain.records import ALL, CountSample, Happening, Incident, Switch
 from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import doubt, evaluate, holding, measured, standing
 from shared.guardrails.sentence import parse
+from shared.records.guardrails import ALL, CountSample, Happening, Incident, Switch
 
 NOW = datetime(2026, 3, 10, 14, 30, tzinfo=UTC).timestamp()
 TODAY = int(NOW // DAY)

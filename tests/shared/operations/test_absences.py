@@ -9,7 +9,7 @@ import pytest
 
 from shared.commands import UsageError, parse
 from shared.commands.arguments import Away
-from shared.domain.records import Actor
+from shared.records.audit import Actor
 from tests.shared.doubles import CommandHarness, MemoryRecords, open_harness
 
 

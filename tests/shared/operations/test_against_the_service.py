@@ -13,11 +13,12 @@ from sandbox.service import Service
 from shared.api import OutreachClient
 from shared.commands import COMMANDS, parse
 from shared.domain.card import Tone
-from shared.domain.records import Actor, RecordsUnavailable
 from shared.domain.snapshot import SOURCES, take_snapshot
 from shared.history import History
 from shared.operations import error_card, run
 from shared.operations.context import CommandContext, open_client
+from shared.records.audit import Actor
+from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings, load
 from tests.clock import moment
 from tests.shared.doubles import MemoryRecords, NoPacing, Said, facts, said

@@ -14,7 +14,6 @@ from shared.commands import parse
 from shared.commands.arguments import Domain
 from shared.domain.card import Tone
 from shared.domain.dns_facts import as_data, dns_fact, dns_overview
-from shared.domain.records import Actor, AuditEntry, DomainPast, DomainPause
 from shared.domain_health.report import (
     Action,
     Advice,
@@ -27,6 +26,8 @@ from shared.domain_health.report import (
     Value,
 )
 from shared.operations import run
+from shared.records.audit import Actor, AuditEntry
+from shared.records.domains import DomainPast, DomainPause
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
 
 POOR = "poor.com"

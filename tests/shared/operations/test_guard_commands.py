@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from shared.commands import Role, UsageError, parse, render
-from shared.domain.records import CountSample, Happening, Incident
 from shared.domain.wall_clock import DAY
 from shared.operations import run
+from shared.records.guardrails import CountSample, Happening, Incident
 from shared.settings import Settings
 from tests.shared.doubles import (
     BASE,

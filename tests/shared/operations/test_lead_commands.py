@@ -12,8 +12,8 @@ from shared.api.errors import OutreachError
 from shared.commands import UsageError, parse
 from shared.commands.arguments import Add
 from shared.domain.card import Tone
-from shared.domain.records import LeadReply
 from shared.operations import run
+from shared.records.replies import LeadReply
 from tests.shared.doubles import CommandHarness, facts, said, text
 
 

@@ -16,10 +16,11 @@ from shared.domain import evidence
 from shared.domain.card import Tone
 from shared.domain.evidence import Contest, Rate
 from shared.domain.health import DEFAULT, roll_up
-from shared.domain.records import AlertsSummary, number_of
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.operations import inboxes, run
 from shared.operations.outcome import NO_RECORDS
+from shared.records.guardrails import number_of
+from shared.records.records import AlertsSummary
 from shared.settings import load
 from tests.growth import LINEAR, lines_run
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, said, text

@@ -25,10 +25,10 @@ from shared.api.models import COUNTS
 from shared.commands import parse
 from shared.commands.arguments import Lead, Remove
 from shared.commands.periods import Period
-from shared.domain.records import Actor
 from shared.operations import run
 from shared.operations.context import CommandContext
 from shared.operations.reports.report import read_report
+from shared.records.audit import Actor
 from shared.settings import Workspace
 from tests.clock import NOW
 from tests.shared.doubles import MemoryRecords, NoPacing, Said, said

@@ -13,18 +13,13 @@ from pydantic import SecretStr
 from shared.commands import Role, parse
 from shared.commands.channels import Subscribe, Unsubscribe
 from shared.domain.card import Card, Tone
-from shared.domain.records import (
-    Actor,
-    AuditEntry,
-    OpenReply,
-    ReceivedReply,
-    RecordsUnavailable,
-    Subscription,
-)
 from shared.operations import run
 from shared.operations.context import UNCHECKED
 from shared.operations.outcome import NO_RECORDS
 from shared.operations.reports.digest import digest_card
+from shared.records.audit import Actor, AuditEntry
+from shared.records.records import RecordsUnavailable, Subscription
+from shared.records.replies import OpenReply, ReceivedReply
 from shared.settings import UnknownWorkspace, Workspace
 from tests.shared.doubles import BASE, NOW, CommandHarness, MemoryRecords, facts, said, text
 from tests.shared.waits import Claim

@@ -13,9 +13,12 @@ import pytest
 
 from shared.commands import UsageError, parse
 from shared.domain.card import Card
-from shared.domain.records import Actor, AuditEntry, DomainIncident, PeriodRecords, PositiveReply
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.operations import run
+from shared.records.audit import Actor, AuditEntry
+from shared.records.domains import DomainIncident
+from shared.records.records import PeriodRecords
+from shared.records.replies import PositiveReply
 from shared.settings import load
 from tests.shared.doubles import NOW, CommandHarness, facts, said
 

@@ -11,8 +11,10 @@ from shared.api.errors import OutreachError, Refused
 from shared.commands import parse
 from shared.commands.pauses import Pause
 from shared.domain.card import Tone
-from shared.domain.records import Actor, RecordsUnavailable, Timer
 from shared.operations.outcome import NO_RECORDS
+from shared.records.audit import Actor
+from shared.records.records import RecordsUnavailable
+from shared.records.sequence_changes import Timer
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords, facts, text
 
 

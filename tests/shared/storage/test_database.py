@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import make_url
 
 from bot.store.db.engine import Database, unreachable
-from shared.domain.records import RecordsUnavailable
+from shared.records.records import RecordsUnavailable
 from shared.storage.database import connection_advice, open_engine, parse_url
 from tests.processes import running_async
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from shared.domain.records import DomainPast
+from shared.records.domains import DomainPast
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, acme, failing, tick_of
 from tests.tui.app.app_driver import RecordedLines
 from tui.app.dashboard import DashboardApp

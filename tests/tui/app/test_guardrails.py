@@ -9,10 +9,12 @@ import pytest
 
 from shared.commands import Invocation
 from shared.commands.result import Problem, Result
-from shared.domain.records import CountSample, DomainPast, Happening, Incident, RecordsUnavailable
 from shared.domain.snapshot import Snapshot
 from shared.domain.wall_clock import DAY
 from shared.operations import error_card
+from shared.records.domains import DomainPast
+from shared.records.guardrails import CountSample, Happening, Incident
+from shared.records.records import RecordsUnavailable
 from tests.shared.doubles import NOW as OFFICE_NOW
 from tests.shared.doubles import CommandHarness, open_harness
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, failing, tick_of

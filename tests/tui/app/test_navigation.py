@@ -9,8 +9,8 @@ import pytest
 
 from shared.api.models import Inbox
 from shared.domain.card import Fact, Tone
-from shared.domain.records import InterestedReply, LeadReply
 from shared.domain.snapshot import Reading
+from shared.records.replies import InterestedReply, LeadReply
 from tests.tui.accounts import NAMES, NOW, Clock, FakeFeed, account, board_of, tick_of
 from tests.tui.app.app_driver import open_app, path_of, press, see, state
 from tui.feed.history_access import HistoryAccess

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from textual.widgets import Static
 
-from shared.domain.records import PauseEnd
 from shared.domain.snapshot import Reading, Snapshot, from_json, to_json
+from shared.records.sequence_changes import PauseEnd
 from tests.tui.accounts import NAMES, NOW, Clock, account
 from tests.tui.app.dashboard_harness import staged
 from tui.model.workspace.changes import between

@@ -12,8 +12,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from shared.domain.card import Action, Button, Card, Tone, Typed
-from shared.domain.records import RecordsUnavailable
 from shared.domain.reply_queue import Change, Permission, QueuedReplies, QueuedReply, Verb
+from shared.records.records import RecordsUnavailable
 from shared.settings import Need, Settings
 from shared.settings import load as load_settings
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, tick_of

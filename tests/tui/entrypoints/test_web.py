@@ -20,8 +20,8 @@ from sandbox.service import Service
 from shared.api.models import StatsRow
 from shared.commands import parse
 from shared.domain.health import Thresholds
-from shared.domain.records import LeadReply
 from shared.history import History
+from shared.records.replies import LeadReply
 from shared.settings import Settings, load
 from shared.storage.database import parse_url
 from tests.tui.accounts import FakeFeed

@@ -18,8 +18,8 @@ from multidict import CIMultiDict
 
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, Typed, columns, number
-from shared.domain.records import Actor
 from shared.operations.context import CommandContext
+from shared.records.audit import Actor
 from tests.tui.accounts import NOW, account, failing, tick_of
 from tui.entrypoints.web import TITLE, Titles
 from tui.entrypoints.web_access import (

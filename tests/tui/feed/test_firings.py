@@ -12,7 +12,8 @@ from shared import settings as shared_settings
 from shared.commands import invocation
 from shared.commands.guard_arguments import Guard
 from shared.domain import forecast
-from shared.domain.records import Incident, Records
+from shared.records.guardrails import Incident
+from shared.records.records import Records
 from shared.settings import Settings
 from tests.clock import moment
 from tests.shared.doubles import MemoryRecords

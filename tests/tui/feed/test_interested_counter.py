@@ -11,8 +11,8 @@ import pytest
 from shared.api import OutreachClient
 from shared.api.http.rate_limit import BudgetState, Priority
 from shared.api.models import Lead, Page
-from shared.domain.records import InterestedReply
 from shared.domain.snapshot import InterestedCount, Reading, Snapshot
+from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account, board_of
 from tui.feed import interested_counter
 from tui.feed.interested_counter import InterestedCounter

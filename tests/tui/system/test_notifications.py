@@ -18,8 +18,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shared.domain.records import InterestedReply
 from shared.domain.themes import NOTIFICATIONS
+from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.tui.system.conftest import Terminals
 from tui.app.dashboard import DashboardApp

@@ -13,9 +13,10 @@ from typing import Any, Literal, Protocol
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, DomainHealth, Thresholds, Verdict
-from shared.domain.records import InterestedReply, PauseEnd
 from shared.domain.snapshot import Reading
 from shared.domain.totals import rate
+from shared.records.replies import InterestedReply
+from shared.records.sequence_changes import PauseEnd
 from tui.theme import formatting
 
 

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from shared.domain.card import Tone
-from shared.domain.records import ProblemStart
+from shared.domain.snapshot import ProblemStart
 from shared.domain.workspace_verdict import DOMAIN_KINDS, GUARDRAIL, Condition
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible

@@ -12,8 +12,8 @@ from shared.domain import failures, totals
 from shared.domain.card import Tone
 from shared.domain.evidence import rate_of
 from shared.domain.paused_domains import advice
-from shared.domain.records import DomainPast
 from shared.domain.workspace_verdict import DOMAIN_KINDS, GUARDRAIL
+from shared.records.domains import DomainPast
 from shared.text.formats import show_exact_span, show_number
 from tui.model.news.alarms import Alarm
 from tui.model.workspace.board import Board

@@ -13,8 +13,9 @@ from shared.api.models import StatsRow
 from shared.domain import evidence, forecast, health, totals
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.local_zone import local
-from shared.domain.records import InterestedReply, LeadReply, PauseEnd
 from shared.domain.wall_clock import moment
+from shared.records.replies import InterestedReply, LeadReply
+from shared.records.sequence_changes import PauseEnd
 from shared.text.formats import show_count
 from tui.model.lists.columns import DOMAINS, INBOXES, INTERESTED, RECORDED, SEQUENCES, STATS_BY, Column
 from tui.model.lists.lines import (

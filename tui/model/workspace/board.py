@@ -15,8 +15,7 @@ from shared.api.models import Inbox, StatsRow
 from shared.domain import evidence, health, totals
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE
-from shared.domain.records import ProblemStart
-from shared.domain.snapshot import SOURCES, Snapshot
+from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
 from shared.domain.wall_clock import moment
 from shared.domain.workspace_verdict import (
     SERVICE,

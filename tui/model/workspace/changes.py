@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from shared.api.models import Inbox
 from shared.domain.card import Tone
-from shared.domain.records import PauseEnd
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.wall_clock import moment
+from shared.records.sequence_changes import PauseEnd
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 from tui.model.lists.lines import Becomes, ChangeLine, LeadLine, PageRef

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.domain.failures import UNREACHABLE
-from shared.domain.records import InterestedReply
 from shared.domain.snapshot import Snapshot
+from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account, failing, tick_of
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.news.line_report import LineReport

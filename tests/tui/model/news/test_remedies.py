@@ -9,7 +9,7 @@ import pytest
 
 from shared.domain.card import Tone
 from shared.domain.failures import RATE_LIMITED, REJECTED, UNREACHABLE, UNREADABLE
-from shared.domain.records import DomainPast
+from shared.records.domains import DomainPast
 from tests.tui.accounts import NOW, account, board_of
 from tui.model.news.alarms import Alarm
 from tui.model.news.remedies import Remedy, remedy_of

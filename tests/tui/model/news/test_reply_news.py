@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 from shared.api.models import Lead
-from shared.domain.records import InterestedReply
 from shared.domain.snapshot import Reading, Snapshot
+from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account
 from tui.model.news.reply_news import ReplyNews
 

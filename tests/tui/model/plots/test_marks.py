@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from shared.domain.records import Actor, AuditEntry, DomainIncident, Incident, PeriodRecords
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
 from shared.history import Transition
+from shared.records.audit import Actor, AuditEntry
+from shared.records.domains import DomainIncident
+from shared.records.guardrails import Incident
+from shared.records.records import PeriodRecords
 from tests.tui.accounts import NOW
 from tui.model.lists.lines import PageRef
 from tui.model.plots.marks import concerns, of_dns, of_incidents, of_period, of_transitions, together

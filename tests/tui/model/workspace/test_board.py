@@ -9,10 +9,10 @@ from typing import Any
 from shared.api.decoding import decode
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Tone
-from shared.domain.records import InterestedReply
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.workspace_verdict import InboxCounts
 from shared.history.measurements import measures
+from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account, board_of, failing
 from tui.entrypoints.once import as_data
 from tui.model.lists.columns import SEQUENCES

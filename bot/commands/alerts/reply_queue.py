@@ -13,8 +13,8 @@ from datetime import UTC
 
 from bot.blockkit.actions import ASSIGN, OnAlert
 from bot.commands.access import Access
-from bot.commands.alert_actions import GONE, AlertActions
-from bot.commands.assignment import Assignment, never
+from bot.commands.alerts.alert_actions import GONE, AlertActions
+from bot.commands.alerts.assignment import Assignment, never
 from bot.commands.context import CommandContexts
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, role_of
@@ -26,9 +26,9 @@ from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher
 from shared.commands import Role
 from shared.domain.card import Action, Card, Tone
-from shared.domain.records import Actor
 from shared.domain.reply_queue import MOST_QUEUED, Change, Permission, QueuedReplies, QueuedReply, Verb
 from shared.domain.wall_clock import find_zone, moment
+from shared.records.audit import Actor
 from shared.settings import CLAIM, Settings
 from shared.text.quotations import without_quotation
 from shared.text.slack_ids import split_id

@@ -12,7 +12,7 @@ from shared.commands.result import Result
 from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Row, Table, columns
 from shared.operations.context import CommandContext
-from shared.operations.subscription_sources import Line, list_workspaces
+from shared.operations.subscriptions.sources import Line, list_workspaces
 from shared.text.formats import plural
 
 FULL = "full"

@@ -13,7 +13,7 @@ from functools import partial
 from bot.alerts import rendering
 from bot.blockkit.actions import ASSIGN, OnAlert
 from bot.commands.access import Access, actor_of
-from bot.commands.alert_actions import GONE, ActionResult, lead_of, unchanged_card
+from bot.commands.alerts.alert_actions import GONE, ActionResult, lead_of, unchanged_card
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
 from bot.store import Store
@@ -21,8 +21,8 @@ from bot.store.alerts.claims import Trace
 from bot.store.queue.alert_row import AlertRow
 from shared.commands.arguments import clip
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import Actor, AuditEntry
 from shared.domain.wall_clock import moment
+from shared.records.audit import Actor, AuditEntry
 from shared.settings import CLAIM
 from shared.text.slack_ids import in_team, is_user, split_id
 

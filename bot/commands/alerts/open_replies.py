@@ -6,15 +6,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.blockkit.actions import OnAlert
+from bot.commands.alerts.named_replies import who
 from bot.commands.answer import Answer
-from bot.commands.named_replies import who
 from bot.slack.permissions import Person
 from shared.commands import Invocation
 from shared.commands.periods import Replies
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.records import OpenReply
 from shared.operations.context import CommandContext
 from shared.operations.replies import LATE_SECONDS, PAGE, own_replies, own_title, read_unclaimed
+from shared.records.replies import OpenReply
 from shared.text.formats import show_number, show_span
 
 

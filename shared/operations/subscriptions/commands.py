@@ -12,13 +12,13 @@ from shared.commands.channels import Digest, InChannel, Subscribe, Subscriptions
 from shared.commands.resolve import Resolved
 from shared.commands.result import Result
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import Subscription
 from shared.domain.wall_clock import WEEKDAYS, Recurrence, parse_recurrence
-from shared.operations import subscription_sources
 from shared.operations.context import CommandContext, Place
 from shared.operations.outcome import find_sequence, need_records, refusal, refused
 from shared.operations.reports.digest import digest_card
-from shared.operations.subscription_card import card_of, name_events, policy
+from shared.operations.subscriptions import sources
+from shared.operations.subscriptions.card import card_of, name_events, policy
+from shared.records.records import Subscription
 from shared.text.formats import show_number, show_time
 from shared.text.sanitize import visible
 
@@ -41,7 +41,7 @@ async def subscriptions(arguments: Subscriptions, context: CommandContext) -> Re
     channel = _channel(arguments, context)
     if not channel:
         return replace(_nowhere(), audit="")
-    lines = await subscription_sources.list_sources(context, channel)
+    lines = await sources.list_sources(context, channel)
     found = await card_of(
         f"Subscriptions of {_mention_channel(channel)}", lines, context=context, channel=channel
     )
@@ -50,7 +50,7 @@ async def subscriptions(arguments: Subscriptions, context: CommandContext) -> Re
 
 
 async def _digests(context: CommandContext, channel: str) -> str:
-    names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
+    names = [workspace.name for workspace in sources.list_workspaces(context)]
     times = [(name, await need_records(context).digest_at(name, channel)) for name in names]
     texts = [
         f"{show_times(at)}{f' for {name}' if len(names) > 1 else ''}, next {_next(at, context)}"
@@ -99,7 +99,7 @@ def _no_place(place: Place) -> Result:
 
 
 async def _whole_set(title: str, context: CommandContext, channel: str) -> Card:
-    lines = await subscription_sources.list_sources(context, channel)
+    lines = await sources.list_sources(context, channel)
     return (await card_of(title, lines, context=context, channel=channel)).card
 
 
@@ -141,7 +141,7 @@ async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result
     if not count:
         return await _not_ended(arguments, context, channel)
     await _forget_if_unused(context, channel)
-    lines = await subscription_sources.list_sources(context, channel)
+    lines = await sources.list_sources(context, channel)
     left = {line.subscription.event for line in lines}
     gone = tuple(dict.fromkeys(one.event for one in ended if one.event not in left))
     where = _mention_channel(channel)
@@ -154,16 +154,16 @@ async def unsubscribe(arguments: Unsubscribe, context: CommandContext) -> Result
 async def _forget_if_unused(context: CommandContext, channel: str) -> None:
     """Nothing is posted to the channel any more: rejected messages are dropped, and its error is cleared."""
     records = need_records(context)
-    names = [workspace.name for workspace in subscription_sources.list_workspaces(context)]
+    names = [workspace.name for workspace in sources.list_workspaces(context)]
     digests = [await records.digest_at(name, channel) for name in names]
-    if not any(digests) and not await subscription_sources.list_sources(context, channel):
+    if not any(digests) and not await sources.list_sources(context, channel):
         await records.give_up_channel(channel)
 
 
 async def _not_ended(arguments: Unsubscribe, context: CommandContext, channel: str) -> Result:
     """No command made it. If the settings did, they have to be changed."""
     card = await _whole_set(f"{_mention_channel(channel)} doesn't have this subscription", context, channel)
-    rules = subscription_sources.channel_rules(context.settings, context.workspace, channel)
+    rules = sources.channel_rules(context.settings, context.workspace, channel)
     held = sorted({rule.place for rule in rules if _meant(rule.subscription, arguments)})
     texts = (f"It comes from the settings, {' and '.join(held)}. Change it there.",) if held else ()
     return refusal(
@@ -217,7 +217,7 @@ async def digest(arguments: Digest, context: CommandContext) -> Result:
             card = replace(card, title=title, tone=Tone.GOOD)
         audit = f"{channel}: digest {f'at {at}' if at else 'off'}"
         return Result(card=_noted(card, place), audit=audit)
-    if len(subscription_sources.list_workspaces(context)) > 1:  # a channel may have the digests of several
+    if len(sources.list_workspaces(context)) > 1:  # a channel may have the digests of several
         title = f"Digests of {_mention_channel(channel)}"
         card = replace(card, title=title, text=(await _digests(context, channel),))
     return Result(card=card)

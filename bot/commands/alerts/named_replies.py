@@ -11,7 +11,7 @@ from bot.blockkit.actions import ALERT, ASSIGN, OnAlert, read_person
 from shared.commands.arguments import clip
 from shared.commands.periods import Replies
 from shared.domain.card import Button, Card, Tone
-from shared.domain.records import OpenReply
+from shared.records.replies import OpenReply
 from shared.text.slack_ids import TEAM
 
 PHRASES = {

@@ -23,8 +23,8 @@ from shared.api.event_kinds import kind_of
 from shared.commands import Invocation, Role, invocation
 from shared.commands.arguments import Lead, clip
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.records import Actor, AuditEntry
 from shared.domain.wall_clock import find_zone, instant, moment
+from shared.records.audit import Actor, AuditEntry
 from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import UTC
 
 from bot.blockkit.actions import ACK
-from bot.commands.alert_actions import GONE, ActionResult
+from bot.commands.alerts.alert_actions import GONE, ActionResult
 from bot.store import Store
 from shared.domain.card import Card, Tone
-from shared.domain.records import Actor, AuditEntry
 from shared.domain.wall_clock import find_zone, moment
+from shared.records.audit import Actor, AuditEntry
 from shared.text.formats import show_time
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from shared.api.event_kinds import POSTED_AT_ONCE
 from shared.domain.alert_settings import Rule
-from shared.domain.records import Subscription
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
+from shared.records.records import Subscription
 from shared.settings import DEFAULT, Settings, Workspace
 
 

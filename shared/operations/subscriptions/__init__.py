@@ -1,0 +1,1 @@
+"""What a channel is told: its subscriptions and its digest."""

@@ -1,0 +1,121 @@
+"""What guardrails keep in the bot's database: rules, switches, incidents, and what they count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Protocol
+
+POLL, HEALTH, CLOSED = "poll", "health", "closed"
+"""Scopes of samples beside sequence and inbox: the reading itself, the score of an inbox, a day whose counts are whole."""
+ALL = ""
+"""In place of a workspace and a rule: the switch of all guardrails."""
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def number_of(day: date) -> int:
+    """Days since 1970-01-01, by which samples name a day."""
+    return day.toordinal() - _EPOCH
+
+
+def day_of(number: int) -> date:
+    return date.fromordinal(number + _EPOCH)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """A delivery, without its words."""
+
+    at: float
+    kind: str
+    sequence: str = ""
+    inbox: str = ""
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountSample:
+    """How far the counts of one service day stood at a moment, for a sequence's name or an inbox's address.
+
+    A count is None where the service left it out.
+    """
+
+    scope: str
+    key: str
+    day: int
+    """Days since 1970-01-01."""
+    at: float
+    sends: int | None = 0
+    replies: int | None = 0
+    positive: int | None = 0
+    health: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRule:
+    """A rule that was added by a command."""
+
+    name: str
+    sentence: str
+    added_by: str = ""
+    """The Slack id of who added it; empty for a shell."""
+    added_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A rule that is off or snoozed; `ALL` for all of them. `until` None: until a person turns it on."""
+
+    rule: str
+    by: str
+    at: float
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """A rule that fired about one subject: acted on and told once, and open until its condition is long over."""
+
+    id: int
+    workspace: str
+    rule: str
+    sentence: str
+    action: str
+    subject: str
+    label: str
+    began_at: float
+    held_at: float
+    ended_at: float | None = None
+    state: str = "done"
+    """decided, acting, done or failed."""
+    sequences: Sequence[str] = ()
+    """The ids of the sequences that it pauses."""
+    requested: Sequence[str] = ()
+    """Those of them whose pause was asked of the service: only these can be paused by the rule."""
+    note: str = ""
+    """What was measured, in words."""
+    token: int = 0
+    attempts: int = 0
+    resumes_at: float | None = None
+
+
+class GuardRecords(Protocol):
+    """The durable side of guardrails. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def rules(self, workspace: str) -> Sequence[StoredRule]: ...
+    async def add_rule(self, workspace: str, rule: StoredRule) -> bool: ...
+    async def remove_rule(self, workspace: str, name: str) -> bool: ...
+    async def switches(self, workspace: str) -> Sequence[Switch]: ...
+    async def switch_off(self, workspace: str, switch: Switch) -> None: ...
+    async def switch_on(self, workspace: str, rule: str) -> bool: ...
+    async def incidents(self, workspace: str, since: float) -> Sequence[Incident]: ...
+    async def happenings(self, workspace: str, since: float, until: float = ...) -> Sequence[Happening]: ...
+    async def samples(
+        self, workspace: str, since: float, until: float = ..., *, last_only: bool = ...
+    ) -> Sequence[CountSample]:
+        """The counts within a time; or only the last ones of each day in it: no window begins or ends there."""
+        ...
+
+    async def heard_since(self, workspace: str) -> float | None: ...
+    async def sends_of_days(self, workspace: str, days: Sequence[int]) -> Mapping[int, int]: ...

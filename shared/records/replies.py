@@ -1,0 +1,109 @@
+"""What the bot recorded of replies: who wrote, who takes care of them, how long they waited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenReply:
+    """An interested reply that is unclaimed, or claimed and not done."""
+
+    alert_id: str
+    received_at: datetime
+    lead: str
+    email: str
+    company: str
+    sequence: str
+    reply: str = ""
+    """The beginning of what the lead wrote."""
+    permalink: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnclaimedReplies:
+    """The unclaimed interested replies of a workspace: how many there are, and a part of them, the oldest first."""
+
+    count: int = 0
+    oldest_at: datetime | None = None
+    replies: Sequence[OpenReply] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedReply:
+    """A lead that replied, by the event of it that says most; who takes care of it by name (empty: no one)."""
+
+    kind: str
+    reply: OpenReply
+    claimed_by: str = ""
+    done_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedReplies:
+    """Who replied in a period: how many leads, and a part of them, the newest first."""
+
+    count: int = 0
+    replies: Sequence[ReceivedReply] = ()
+    known_from: datetime | None = None
+    """When the workspace's first delivery came; None: none has come, and nothing is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterestedReply:
+    """An interested reply that the bot has recorded, and who claimed it (empty: no one yet)."""
+
+    email: str
+    received_at: datetime
+    sequence: str = ""
+    claimed_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadReply:
+    """The newest reply of a lead that was delivered."""
+
+    alert_id: str
+    received_at: datetime
+    sequence: str
+    """Its name, or an id where the delivery told no name."""
+    step: int | None
+    text: str
+    lead: str = ""
+    company: str = ""
+    status: str = ""
+    """Who takes care of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """How long the replies of one person, one sequence or all of them waited, in seconds."""
+
+    name: str = ""
+    count: int = 0
+    median: float | None = None
+    p90: float | None = None
+    """By nearest rank."""
+    in_time: int = 0
+    """Those that waited no longer than was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PositiveReply:
+    """An interested reply, and how long it took until it was claimed or marked done (None: not yet)."""
+
+    at: datetime
+    sequence: str = ""
+    touched_after: timedelta | None = None
+    lead: str = ""
+    company: str = ""
+    email: str = ""
+
+
+Grouping = Literal["", "person", "sequence"]
+"""What waits are counted by; empty: all together."""
+MOST_OPEN = 5_000
+"""Unclaimed replies that are listed at most."""

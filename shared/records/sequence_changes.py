@@ -1,0 +1,92 @@
+"""Changes of a sequence's status: one at a time, with the timer that ends a pause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseEnd:
+    """When a timed pause of a sequence ends, in Unix seconds, and who paused it."""
+
+    sequence: str
+    until: float
+    by: str = ""
+
+
+Status = Literal["paused", "active"]
+LOCK_SECONDS = 15.0
+"""How long a dead process delays the next change at most; a living one renews its lock."""
+UNDER_WAY = -1
+"""In place of a revision: somebody is changing the sequence, or died while doing so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceChange:
+    """A change under way, locked by `token`."""
+
+    workspace: str
+    sequence: str
+    status: Status
+    """What the service is asked for."""
+    token: int
+    revision: int
+    """The number of changes before this one; `UNDER_WAY` if a dead process may have sent a request."""
+    timer: Timer | None = None
+    """The timer as it was before the change."""
+    confirmed: str = ""
+    """The status that was confirmed last; empty where none is certain."""
+
+    def undisturbed(self, revisions: Mapping[str, int] | None) -> bool:
+        """Whether nobody has changed the sequence since these revisions were read; None: they weren't."""
+        return revisions is not None and self.revision == revisions.get(self.sequence, 0) != UNDER_WAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeResult:
+    """The end of a change, written together with its timer."""
+
+    outcome: Literal["confirmed", "unchanged", "uncertain"]
+    """`unchanged`: surely nothing was done. `uncertain`: the service may have done it, or may still do it."""
+    late: bool = False
+    """An attempt was never answered: the service may still carry it out."""
+    timer: Timer | None = None
+    keep_timer: bool = False
+    """Leave the timer as it is; else it becomes `timer`, or none."""
+
+
+class SequenceChanges(Protocol):
+    """The locks of the sequences. Raises `RecordsUnavailable` when the database does not answer."""
+
+    async def revisions(self, workspace: str) -> Mapping[str, int]:
+        """The number of changes of each sequence that ever was changed, or `UNDER_WAY`."""
+        ...
+
+    async def begin(self, workspace: str, sequence: str, *, status: Status) -> SequenceChange | None:
+        """Lock a sequence; None while another change is under way."""
+        ...
+
+    async def renew(self, change: SequenceChange) -> bool:
+        """Keep the lock; False: it expired, and another change has begun."""
+        ...
+
+    async def end(self, change: SequenceChange, result: ChangeResult) -> bool:
+        """Unlock, and write down the result; False: as in `renew`, and no timer was touched."""
+        ...
+
+
+TIMER_KINDS = frozenset({"resume"})
+"""What this version does by timer; what is of another kind was set by a newer one, and waits for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timer:
+    """A task for later, run once by any bot process; `key` is unique within a kind."""
+
+    kind: str
+    key: str
+    due_at: datetime
+    payload: Mapping[str, str] = field(default_factory=dict)
