@@ -45,6 +45,10 @@ def bot(_parser: ArgumentParser) -> None:
     """It takes all it needs from the settings."""
 
 
+def mcp(_parser: ArgumentParser) -> None:
+    """It takes all it needs from the settings."""
+
+
 def dashboard(parser: ArgumentParser) -> None:
     from argparse import SUPPRESS
 

@@ -106,6 +106,14 @@ _ALL = (
         usage="[--port N] [--manifest FILE [--request-url URL]]... [--world FILE]",
     ),
     Program(
+        name="mcp",
+        group=Group.RUN,
+        summary="Let an assistant on this machine read the account, over stdio (Model Context Protocol)",
+        entry="cli.commands.mcp:run",
+        options=program_options.mcp,
+        examples=("mcp",),
+    ),
+    Program(
         name="init",
         group=Group.SET_UP,
         summary="Create a commented outreach.toml",

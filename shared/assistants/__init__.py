@@ -1,1 +1,1 @@
-"""What assistants (language models over the Model Context Protocol) get of the commands. Pure, and free of the SDK."""
+"""What assistants (clients of the Model Context Protocol) may see and do in a person's name. Free of the SDK."""

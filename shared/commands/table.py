@@ -57,6 +57,12 @@ class Command:
     """Other names, which mean exactly the same."""
     own_fields: frozenset[str] = frozenset()
     """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
+    destructive: bool = False
+    """What it changes may be gone: an assistant is told so."""
+    idempotent: bool = False
+    """Done twice, it changes nothing more."""
+    assistants: bool = True
+    """Whether an assistant may give it in a person's name."""
 
     @property
     def name(self) -> str:
@@ -126,6 +132,7 @@ _TABLE = (
         own_fields=frozenset({"id", "status"}),
         changes=True,
         role=Role.OPERATOR,
+        idempotent=True,
         examples=(
             "pause sq_1",
             'pause "Q3 founders" for 2h reason bounces are high',
@@ -141,6 +148,7 @@ _TABLE = (
         own_fields=frozenset({"id", "status"}),
         changes=True,
         role=Role.OPERATOR,
+        idempotent=True,
         examples=("resume sq_1", 'resume "Q3 founders"', "resume all"),
     ),
     Command(
@@ -191,6 +199,7 @@ _TABLE = (
         summary="Add a lead to a sequence",
         changes=True,
         role=Role.OPERATOR,
+        idempotent=True,
         examples=("add ann@acme.com to sq_1 first_name=Ann company=Acme",),
     ),
     Command(
@@ -200,6 +209,8 @@ _TABLE = (
         own_fields=frozenset({"id"}),
         changes=True,
         role=Role.OPERATOR,
+        destructive=True,
+        idempotent=True,
         examples=("remove ann@acme.com", "remove ld_1"),
     ),
     Command(
@@ -216,6 +227,7 @@ _TABLE = (
         summary="Choose which events post to a channel",
         changes=True,
         role=Role.OPERATOR,
+        idempotent=True,
         examples=(
             "subscribe interested here",
             'subscribe bounces, opt-outs sequence="Q3 founders" #sales condensed',
@@ -228,6 +240,8 @@ _TABLE = (
         summary="Stop events from posting to a channel, or all of them",
         changes=True,
         role=Role.OPERATOR,
+        destructive=True,
+        idempotent=True,
         examples=("unsubscribe bounces here", "unsubscribe all #sales"),
     ),
     Command(
@@ -259,6 +273,7 @@ _TABLE = (
         own_fields=frozenset({"at", "last_fired", "state"}),
         changes=True,
         role=Role.OPERATOR,
+        destructive=True,
         reads=True,
         examples=(
             "guardrails",
@@ -293,6 +308,7 @@ _TABLE = (
         role=Role.OPERATOR,
         examples=("away until monday", "away for 2h", "away"),
         faces=frozenset({Face.SLACK}),  # elsewhere nobody knows who you are in Slack
+        assistants=False,
     ),
     Command(
         arguments=arguments.Back,
@@ -301,6 +317,7 @@ _TABLE = (
         role=Role.OPERATOR,
         examples=("back",),
         faces=frozenset({Face.SLACK}),
+        assistants=False,
     ),
     Command(
         arguments=arguments.Audit,
@@ -320,6 +337,7 @@ _TABLE = (
             "preferences forget",
         ),
         faces=frozenset({Face.SLACK}),  # they are about messages in Slack
+        assistants=False,
     ),
     Command(
         arguments=arguments.Whoami,
@@ -333,6 +351,7 @@ _TABLE = (
         role=Role.ADMIN,
         examples=("doctor",),
         faces=frozenset({Face.SLACK}),  # in a shell it is its own program, which checks more
+        assistants=False,
     ),
 )
 COMMANDS.update((command.name, command) for command in _TABLE)

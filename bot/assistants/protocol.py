@@ -1,0 +1,77 @@
+"""The official SDK's server over an `AssistantSession`: the only module that knows the SDK's server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+
+from shared.assistants.quoting import NOTICE
+from shared.assistants.session import AssistantSession, Outcome
+from shared.assistants.tools import Tool
+
+NAME = "outreach"
+INSTRUCTIONS = f"Tools of an email outreach account. {NOTICE}"
+
+FindSession = Callable[[ServerRequestContext[Any, Any]], AssistantSession]
+
+
+def build_server(session_of: FindSession) -> Server[Any]:
+    """A server for the people whose sessions `session_of` finds by the request."""
+
+    async def list_tools(
+        context: ServerRequestContext[Any, Any], _page: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[_tool(one) for one in session_of(context).tools()],
+            ttl_ms=0,  # roles change
+            cache_scope="private",
+        )
+
+    async def call_tool(
+        context: ServerRequestContext[Any, Any], call: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        return _result(await session_of(context).call(call.name, call.arguments or {}))
+
+    return Server(
+        NAME,
+        version=version("outreach-ops"),
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+async def serve_stdio(session: AssistantSession) -> None:
+    """Serve one client on stdin and stdout until it leaves."""
+    server = build_server(lambda _context: session)
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def _tool(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.summary,
+        description=tool.description,
+        input_schema=tool.schema,
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.reads_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
+            open_world_hint=False,
+        ),
+    )
+
+
+def _result(outcome: Outcome) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text) for text in outcome.texts],
+        structured_content=dict(outcome.content),
+        is_error=outcome.failed,
+    )

@@ -1,0 +1,137 @@
+"""Tools made from the table of commands, and the reading of what a model sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from shared.assistants.tools import LARGEST_CALL, CallError, input_schema, read_call, tools
+from shared.commands import COMMANDS, Command, Role, parse
+from shared.commands.arguments import Confirmable
+from shared.commands.pauses import Pause
+
+EVERY_LINE = [line for command in COMMANDS.values() if command.assistants for line in command.examples]
+
+
+def anyone(_command: Command) -> bool:
+    return True
+
+
+def test_tools_are_the_commands_of_the_table() -> None:
+    offered = [tool.name for tool in tools(changes=True, allowed=anyone)]
+    assert offered == [name for name, command in COMMANDS.items() if command.assistants]
+    assert not {"preferences", "away", "back", "doctor"} & set(offered)
+
+
+def test_without_changes_only_reading_tools_are_listed() -> None:
+    offered = {tool.name: tool for tool in tools(changes=False, allowed=anyone)}
+    assert "status" in offered
+    assert not {"pause", "resume", "add", "remove", "subscribe", "unsubscribe", "digest", "undo"} & set(
+        offered
+    )
+    assert all(tool.reads_only and not tool.destructive for tool in offered.values())
+
+
+def test_hints_come_from_the_table() -> None:
+    offered = {tool.name: tool for tool in tools(changes=True, allowed=anyone)}
+    assert (offered["remove"].destructive, offered["remove"].reads_only) == (True, False)
+    assert (offered["pause"].idempotent, offered["pause"].destructive) == (True, False)
+    assert offered["stats"].reads_only
+
+
+def test_tools_that_the_person_may_not_use_are_not_listed() -> None:
+    offered = tools(changes=True, allowed=lambda command: Role.READER.includes(command.role))
+    assert "pause" not in {tool.name for tool in offered}
+
+
+@pytest.mark.parametrize("line", EVERY_LINE)
+def test_each_example_fits_its_schema_and_means_its_line(line: str) -> None:
+    meant = parse(line)
+    command = meant.command
+    schema = input_schema(command)
+    Draft202012Validator.check_schema(schema)
+    example = schema["examples"][command.examples.index(line)]
+    Draft202012Validator(schema).validate(example)
+    assert read_call(command.name, example).arguments == meant.arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("pause", {"target": ["sq_1"], "confirm": True}),
+        ("pause", {"target": ["all"], "confirmed": True}),
+        ("pause", {"target": ["sq_1"], "until": {"day": "monday", "evil": 1}}),
+        ("pause", {"target": "sq_1"}),
+        ("pause", {"target": ["sq_1"], "duration": "forever"}),
+        ("pause", {}),
+        ("pause", {"target": ["sq_1"], "workspace": ["acme"]}),
+        ("replies", {"period": {"name": "whenever"}}),
+        ("replies", {"page": {"$gt": 0}}),
+        ("subscribe", {"events": []}),
+        ("subscribe", {"events": ["no.such.event"]}),
+        ("guardrails", {"act": "explode"}),
+        ("guardrails", {"act": "list", "rule": "pause sequence"}),
+        ("status", {"target": ["sq_1"]}),
+        ("preferences", {"forget": True}),
+        ("no-such-tool", {}),
+        ("", {}),
+        ("lead", {"who": "x" * (LARGEST_CALL + 1)}),
+    ],
+)
+def test_calls_that_fit_no_command_are_refused(name: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(CallError):
+        read_call(name, arguments)
+
+
+def test_deeply_nested_arguments_are_refused() -> None:
+    nested: Any = {}
+    for _ in range(100_000):
+        nested = {"until": nested}
+    with pytest.raises(CallError):
+        read_call("pause", nested)
+
+
+@pytest.mark.parametrize(
+    "target", [["all", "--yes"], ["--yes", "all"], ["all --yes"], ["domain:acme.com", "--yes"]]
+)
+def test_no_word_of_a_model_confirms_a_change(target: list[str]) -> None:
+    try:
+        meant = read_call("pause", {"target": target}).arguments
+    except CallError:
+        return
+    assert isinstance(meant, Pause)
+    assert not meant.confirmed
+
+
+@pytest.mark.parametrize("name", ["@globex", "sq_1 @globex", "sq_1 for 2h @globex"])
+def test_a_workspace_is_named_by_its_argument_alone(name: str) -> None:
+    meant = read_call("pause", {"target": [name]})
+    assert meant.workspace is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+FIELDS = sorted({name for c in COMMANDS.values() if c.assistants for name in input_schema(c)["properties"]})
+
+
+@given(
+    name=st.sampled_from(sorted(COMMANDS)),
+    arguments=st.dictionaries(st.sampled_from([*FIELDS, "confirmed"]), JSON, max_size=4),
+)
+def test_any_json_is_a_command_that_could_be_typed_or_is_refused(
+    name: str, arguments: dict[str, Any]
+) -> None:
+    try:
+        meant = read_call(name, arguments)
+    except CallError:
+        return
+    assert meant.command is COMMANDS[name]
+    assert not (isinstance(meant.arguments, Confirmable) and meant.arguments.confirmed)
+    assert parse(meant.line).arguments == meant.arguments
