@@ -62,10 +62,11 @@ _CODE = re.compile(
 
 def plain(text: str) -> dict[str, Any]:
     """A text object that Slack does not parse; `:smile:` stays what was written."""
-    return _plain(text).to_dict()
+    return plain_object(text).to_dict()
 
 
-def _plain(text: str) -> PlainTextObject:
+def plain_object(text: str) -> PlainTextObject:
+    """The same as the SDK's object, which its elements take."""
     return PlainTextObject(text=text, emoji=False)
 
 
@@ -83,11 +84,11 @@ def draw_button(button: Button, number: int) -> InteractiveElement:
         return DateTimePickerElement(action_id=f"{PICK}{value_of(button)}")
     if button.picks_person:  # works in messages, also in those that one person sees, and in modals
         # https://docs.slack.dev/reference/block-kit/block-elements/select-menu-element#users_select
-        placeholder = _plain(cut(visible(button.label), LABEL) or "…")
+        placeholder = plain_object(cut(visible(button.label), LABEL) or "…")
         return UserSelectElement(action_id=f"{PICK}{value_of(button)}", placeholder=placeholder)
     leads = bool(button.url)
     return ButtonElement(
-        text=_plain(cut(visible(button.label), LABEL) or "…"),
+        text=plain_object(cut(visible(button.label), LABEL) or "…"),
         action_id=f"{RUN}_{number}",
         value=None if leads else value_of(button),
         url=button.url or None,
@@ -98,16 +99,16 @@ def draw_button(button: Button, number: int) -> InteractiveElement:
 
 def _confirm(confirm: Confirm) -> ConfirmObject:
     return ConfirmObject(
-        title=_plain(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
-        text=_plain(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
-        confirm=_plain(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
-        deny=_plain(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
+        title=plain_object(cut(visible(confirm.title), CONFIRM_TITLE) or "Sure?"),
+        text=plain_object(cut(visible(confirm.text), CONFIRM_TEXT) or "Sure?"),
+        confirm=plain_object(cut(visible(confirm.yes), CONFIRM_ANSWER) or "Yes"),
+        deny=plain_object(cut(visible(confirm.no), CONFIRM_ANSWER) or "No"),
     )
 
 
 def overflow(buttons: Sequence[Button]) -> OverflowMenuElement:
     options = [
-        Option(text=_plain(cut(visible(b.label), LABEL) or "…"), value=value_of(b, most=OPTION_VALUE))
+        Option(text=plain_object(cut(visible(b.label), LABEL) or "…"), value=value_of(b, most=OPTION_VALUE))
         for b in buttons
     ]
     return OverflowMenuElement(action_id=f"{RUN}_menu", options=options)
