@@ -1,7 +1,7 @@
 """The sandbox's crisis with and without guardrails, and calm months: `python -m tests.bench.guardrail_trial`.
 
 The real jobs, store and client, by the service's own clock: the service moves on, its deliveries arrive, the counts are
-read and the rules looked at; calm months are replayed afterwards. Prints the rows of docs/guardrails.md.
+read and the rules looked at; calm months are replayed afterwards. Prints the rows of docs/guardrails-measured.md.
 """
 
 from __future__ import annotations

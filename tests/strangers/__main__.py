@@ -2,7 +2,7 @@
 
 Each folder is one of a checkout: `examples` of github.com/slackapi/bolt-python, `integration_tests/samples` of
 github.com/slackapi/python-slack-sdk. The apps run unchanged but for the SDK's default address. They want port 3000, and
-those on a web framework want it installed; nothing is fetched. The table is that of docs/slack-stand-in.md.
+those on a web framework want it installed; nothing is fetched. The table is that of docs/measurements.md.
 """
 
 from __future__ import annotations
