@@ -112,6 +112,7 @@ audit: $(DEV)  ## licenses, known vulnerabilities and component list of what req
 site: $(DEV)  ## the documentation as a site that needs no network, into build/site; fails at dead links
 	@rm -rf build/docs build/site && mkdir -p build && cp -r docs build/docs && rm build/docs/copy.md && mv build/docs/zensical.toml build/
 	@cd build && ../$(BIN)/zensical build --clean --strict
+	@$(BIN)/python -m tests.llms_txt build/site
 
 format: $(DEV)  ## fix and format the code with ruff
 	@$(BIN)/ruff check --fix-only --quiet .

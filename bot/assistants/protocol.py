@@ -7,10 +7,12 @@ from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
+from mcp import MCPError
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
+from shared.assistants import documents, prompts
 from shared.assistants.quoting import NOTICE
 from shared.assistants.session import AssistantSession, Outcome
 from shared.assistants.tools import Tool
@@ -44,7 +46,61 @@ def build_server(session_of: FindSession) -> Server[Any]:
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=_list_pages,
+        on_read_resource=_read_page,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
     )
+
+
+async def _list_pages(_context: Any, _page: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+    return types.ListResourcesResult(
+        resources=[
+            types.Resource(
+                uri=page.uri,
+                name=page.path,
+                title=page.title,
+                description=page.summary,
+                mime_type=documents.KIND,
+            )
+            for page in documents.pages().values()
+        ]
+    )
+
+
+async def _read_page(_context: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    try:
+        text = documents.read(str(asked.uri))
+    except documents.NoSuchPageError:
+        raise MCPError(types.INVALID_PARAMS, "There is no such page. List the resources.") from None
+    content = types.TextResourceContents(uri=asked.uri, mime_type=documents.KIND, text=text)
+    return types.ReadResourceResult(contents=[content])
+
+
+async def _list_prompts(_context: Any, _page: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    return types.ListPromptsResult(
+        prompts=[
+            types.Prompt(
+                name=prompt.name,
+                title=prompt.title,
+                description=prompt.summary,
+                arguments=[
+                    types.PromptArgument(name=blank.name, description=blank.means, required=blank.required)
+                    for blank in prompt.blanks
+                ],
+            )
+            for prompt in prompts.PROMPTS.values()
+        ]
+    )
+
+
+async def _get_prompt(_context: Any, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
+    try:
+        text = prompts.fill(asked.name, asked.arguments or {})
+    except prompts.PromptError as error:
+        raise MCPError(types.INVALID_PARAMS, str(error)) from None
+    message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+    return types.GetPromptResult(description=prompts.PROMPTS[asked.name].summary, messages=[message])
 
 
 async def serve_stdio(session: AssistantSession) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import mcp_types
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 
 from tests.cli.conftest import PROGRAM, ROOT, Shell
@@ -55,6 +55,28 @@ async def test_old_and_new_revisions_are_served(shell: Shell, mode: str) -> None
     assert isinstance(data, mcp_types.TextContent)
     assert json.loads(data.text) == found.structured_content
     assert not found.is_error
+
+
+async def test_a_client_reads_a_page_and_fills_in_a_prompt(shell: Shell) -> None:
+    async with connected() as client:
+        listed = {str(page.uri): page for page in (await client.list_resources()).resources}
+        (content,) = (await client.read_resource("outreach-docs:///guardrails.md")).contents
+        named = {prompt.name: prompt for prompt in (await client.list_prompts()).prompts}
+        filled = await client.get_prompt("paused-domain", {"domain": "mail.acme.com"})
+    assert listed["outreach-docs:///guardrails.md"].title == "Guardrails"
+    assert isinstance(content, mcp_types.TextResourceContents)
+    assert content.text.startswith("# Guardrails")
+    assert sorted(named) == ["morning-review", "paused-domain", "weekly-client-summary"]
+    assert isinstance(filled.messages[0].content, mcp_types.TextContent)
+    assert "mail.acme.com" in filled.messages[0].content.text
+
+
+async def test_a_page_or_prompt_that_does_not_exist_is_refused(shell: Shell) -> None:
+    async with connected() as client:
+        with pytest.raises(MCPError, match="no such page"):
+            await client.read_resource("outreach-docs:///../outreach.toml")
+        with pytest.raises(MCPError, match="a sending domain"):
+            await client.get_prompt("paused-domain", {"domain": "not a domain"})
 
 
 def test_missing_package_is_named(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
