@@ -16,7 +16,7 @@ from bot.alerts import guardrail_cards as cards
 from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.store import Store
-from bot.store.alerts.guardrails import Claim
+from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError, RateLimited, Refused, Unreachable
 from shared.api.models import Sequence as Campaign

@@ -13,7 +13,7 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.guardrail_acts import GuardrailActs, footer_of, place_of
 from bot.store import Store
-from bot.store.alerts.guardrails import HELD_EVERY, Claim
+from bot.store.alerts.incidents import HELD_EVERY, Claim
 from bot.store.queue.outbox import PlannedPost
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card

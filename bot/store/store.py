@@ -9,7 +9,8 @@ from sqlalchemy.engine import URL
 
 from bot.store.alerts.claims import Acknowledgements, Alerts, Reminders
 from bot.store.alerts.confirmations import Confirmations
-from bot.store.alerts.guardrails import Guardrails, Incidents
+from bot.store.alerts.guardrails import Guardrails
+from bot.store.alerts.incidents import Incidents
 from bot.store.alerts.sequence_changes import SequenceChanges, Timers
 from bot.store.alerts.spikes import Spikes
 from bot.store.alerts.subjects import Subjects

@@ -32,10 +32,6 @@ class Dmarc:
         """For mail in the domain's own name; without a tag it is none (RFC 9989, 4.7)."""
         return self.tags.get("p", "none")
 
-    @property
-    def subdomain_policy(self) -> str:
-        return self.tags.get("sp", self.policy)
-
 
 @cache
 def _suffixes() -> PublicSuffixList:

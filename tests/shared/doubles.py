@@ -418,10 +418,6 @@ class MemoryRecords:
         self.look()
         self.planned[timer.kind, timer.key] = timer
 
-    async def cancel_timer(self, workspace: str, kind: str, key: str) -> bool:
-        self.look()
-        return self.planned.pop((kind, key), None) is not None
-
     async def timers(self, workspace: str, kind: str) -> Sequence[Timer]:
         self.look()
         return [timer for (known, _), timer in self.planned.items() if known == kind]

@@ -530,11 +530,6 @@ class CommandRecords(Repository):
         """Set a timer in place of one of the same kind and key."""
         timer_rows.put(tx, workspace, timer)
 
-    @writes
-    def cancel_timer(self, tx: Transaction, workspace: str, kind: str, key: str) -> bool:
-        """Forget a timer; whether there was one."""
-        return timer_rows.drop(tx, workspace, kind, key)
-
     @reads
     def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
         query = sa.select(timers).where(timers.c.workspace == workspace, timers.c.kind == kind)

@@ -13,7 +13,7 @@ from bot.alerts.rendering import write_note
 from bot.commands.answer import Answer
 from bot.interactions.form_input import FormInput, read_form
 from bot.interactions.forms import GUARD_CONDITIONS, FormRequest, form_view
-from bot.store.alerts.guardrails import Claim
+from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
 from sandbox.slack.state import seed
 from shared.commands.guard_arguments import Guard

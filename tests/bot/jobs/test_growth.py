@@ -32,7 +32,7 @@ from bot.jobs.scheduler import Timers
 from bot.jobs.spikes import SpikeWatch
 from bot.jobs.turns import PassingTurns
 from bot.jobs.unacknowledged import UnacknowledgedDomains
-from bot.store.alerts.guardrails import Claim
+from bot.store.alerts.incidents import Claim
 from bot.store.db.schema import alerts
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.e2e
 RULE = "pause sequence for 4h when bounces > 5% of at least 50 sends in 24h"
 HASTE = """
 from bot.jobs import guardrail_samples, guardrails
-from bot.store.alerts import guardrails as incidents
+from bot.store.alerts import incidents
 guardrails.EVERY, guardrail_samples.EVERY, guardrail_samples.BACKFILL, incidents.LEASE = 0.2, 0.5, 0, 2.0
 """
 DIE = """

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.jobs.guardrails import GuardrailWatch
-from bot.store.alerts.guardrails import Begun
+from bot.store.alerts.incidents import Begun
 from shared.domain.card import Fact
 from shared.records.guardrails import Switch
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from bot.alerts import rendering
 from bot.jobs.guardrail_acts import GuardrailActs
-from bot.store.alerts.guardrails import Claim
+from bot.store.alerts.incidents import Claim
 from shared.domain.card import Card
 from shared.guardrails import sentence
 from shared.records.guardrails import Incident

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from bot.commands.bulk_pause import BulkPause
 from bot.jobs.guardrail_acts import GuardrailActs
-from bot.store.alerts.guardrails import Claim
+from bot.store.alerts.incidents import Claim
 from shared.api.errors import OutreachError
 from shared.commands import parse
 from shared.commands.arguments import OnSequences

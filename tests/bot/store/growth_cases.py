@@ -13,7 +13,7 @@ from bot.alerts.routing import Routes
 from bot.store import Store
 from bot.store.alerts.changes import Question
 from bot.store.alerts.claims import Trace
-from bot.store.alerts.guardrails import Claim
+from bot.store.alerts.incidents import Claim
 from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.alerts.spikes import Subject
 from bot.store.queue.intake import Arrival
@@ -505,7 +505,6 @@ RECORDS: Mapping[str, Case] = {
             one.workspace, Timer(kind="resume", key="sq1", due_at=moment(one.now))
         )
     ),
-    "CommandRecords.cancel_timer": flat(lambda one: one.store.records.cancel_timer(one.workspace, "resume", "sq1")),
     "CommandRecords.timers": lists(LISTED, lambda one: one.store.records.timers(one.workspace, "resume")),
     "Instance.id": flat(lambda one: one.store.instance.id()),
     "Instance.known_id": flat(lambda one: one.store.instance.known_id()),

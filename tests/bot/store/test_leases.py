@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.store import Store, open_store
-from bot.store.alerts.guardrails import Claim
+from bot.store.alerts.incidents import Claim
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import (
     ChannelLease,
