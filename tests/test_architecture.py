@@ -68,6 +68,7 @@ def test_the_top_level_has_only_known_entries() -> None:
         "CONTRIBUTING.md",
         "SECURITY.md",
         "deploy",
+        "packages",
         "tests",
         "docs",
         ".ci",

@@ -67,7 +67,7 @@ class SelfTest:
         except TimeoutError:
             return _bad("Service", f"no response within {TIMEOUT:g} s. Check its address.")
         except OutreachError as error:
-            return _bad("Service", f"{error.message} {error.hint}".strip())
+            return _bad("Service", " ".join(filter(None, (error.message, error.cause, error.own_hint))))
         took = (time.monotonic() - began) * 1000
         return _good("Service", f"responds in {took:.0f} ms, {len(known)} sequences")
 

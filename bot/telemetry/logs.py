@@ -17,7 +17,7 @@ from bot.telemetry import metrics
 
 # Handed to Bolt, which otherwise gives each of its own loggers the root's level.
 BOLT = logging.getLogger("bot.bolt")
-_QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx")
+_QUIET = ("slack_sdk", "apscheduler", "alembic", "uvicorn", "aiohttp", "httpx", "httpcore")
 
 
 MAX_QUEUED = 10_000

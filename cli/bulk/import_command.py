@@ -131,7 +131,7 @@ async def _with_resume_hint(run: Run, sending: Awaitable[bool]) -> bool:
     try:
         return await sending
     except OutreachError as fault:
-        fault.hint = f"{fault.hint} {_resumable(run.tally)}".strip()
+        fault.own_hint = f"{fault.own_hint} {_resumable(run.tally)}".strip()
         raise
 
 

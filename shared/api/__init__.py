@@ -8,8 +8,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .version import VERSION
+
 if TYPE_CHECKING:
-    from .client import OutreachClient
+    from .client import OutreachClient, RawResponse
     from .errors import (
         InvalidRequest,
         NotFound,
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     )
     from .sync_client import SyncOutreachClient
 
+__version__ = VERSION
+
 __all__ = [
     "AddResult",
     "BudgetState",
@@ -64,6 +68,7 @@ __all__ = [
     "Page",
     "Priority",
     "RateLimited",
+    "RawResponse",
     "Refused",
     "RequestCounts",
     "Sequence",
@@ -79,13 +84,14 @@ __all__ = [
     "Unknown",
     "Unreachable",
     "Unreadable",
+    "__version__",
     "read_event",
     "sign",
     "signature_matches",
 ]
 
 _MODULES = {
-    ".client": ("OutreachClient",),
+    ".client": ("OutreachClient", "RawResponse"),
     ".http.pipeline": ("RequestCounts",),
     ".http.rate_limit": ("BudgetState", "Pacer", "Priority"),
     ".http.rate_wait": ("LocalBudget",),
@@ -114,3 +120,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(_MODULE_OF.get(name, ".errors"), __name__), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, also those that nothing has imported yet."""
+    return sorted(__all__)

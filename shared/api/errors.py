@@ -18,10 +18,14 @@ The first line of each class's docstring is its default message.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 
 class OutreachError(Exception):
     """The outreach service couldn't do this."""
+
+    advice: ClassVar[str] = "Try again in a moment."
+    """The hint of an error that has none of its own."""
 
     def __init__(
         self,
@@ -30,6 +34,7 @@ class OutreachError(Exception):
         endpoint: str = "",
         status: int | None = None,
         code: str | None = None,
+        cause: str = "",
         hint: str = "",
         argument: str = "",
     ) -> None:
@@ -38,8 +43,10 @@ class OutreachError(Exception):
         """Method and path, as the service's API names it: `GET /leads`."""
         self.status = status
         self.code = code
-        self.hint = hint
-        """What to do next, in one sentence; may be empty."""
+        self.cause = cause
+        """Why the connection failed, as a sentence, or empty."""
+        self.own_hint = hint
+        """The part of `hint` that only this error has; may be empty."""
         self.argument = argument
         """The argument of the client that needs another value: `api_key`, `base_url` or `fields.SECTION.NAME`; or empty."""
         self.headers: Mapping[str, str] = {}
@@ -48,17 +55,26 @@ class OutreachError(Exception):
         """The response's body, as raw bytes."""
         super().__init__(self.message)
 
+    @property
+    def hint(self) -> str:
+        """What to do next, in a sentence."""
+        return self.own_hint or self.advice
+
     def __str__(self) -> str:
         where = f"{self.endpoint}: " if self.endpoint else ""
-        return f"{where}{self.message}" + (f" {self.hint}" if self.hint else "")
+        return where + " ".join(filter(None, (self.message, self.cause, self.own_hint)))
 
 
 class Refused(OutreachError):
     """The service refused the request."""
 
+    advice = "Change the request: repeating it as it is won't help."
+
 
 class InvalidRequest(Refused):
     """A field is missing or invalid."""
+
+    advice = "Correct the field it names, then try again."
 
     def __init__(self, message: str = "", *, field: str | None = None, **kwargs: object) -> None:
         self.field = field
@@ -68,13 +84,19 @@ class InvalidRequest(Refused):
 class Unauthorized(Refused):
     """The API key is missing or revoked."""
 
+    advice = "Create a new key in the account settings and pass it as `api_key`."
+
 
 class NotFound(Refused):
     """This doesn't exist in this workspace."""
 
+    advice = "Check the id: it may have been deleted, or belong to another workspace."
+
 
 class RateLimited(OutreachError):
     """This key has reached its rate limit."""
+
+    advice = "Wait `retry_after` seconds, then try again."
 
     def __init__(self, message: str = "", *, retry_after: float, **kwargs: object) -> None:
         self.retry_after = retry_after
@@ -88,14 +110,24 @@ class Unavailable(OutreachError):
 class Unreachable(Unavailable):
     """The outreach service can't be reached. Nothing was changed."""
 
+    advice = "Check `base_url`, the network and the proxy, then try again."
+
 
 class ServiceBroken(Unavailable):
     """The outreach service returned an error."""
+
+    advice = (
+        "Try again in a moment. If it goes on, report the endpoint, the status and the time to the service."
+    )
 
 
 class Uncertain(OutreachError):
     """The connection was lost before a response arrived. The change may or may not have been made."""
 
+    advice = "Read the current state before you try again."
+
 
 class Unreadable(OutreachError):
     """The service's response isn't in a known format."""
+
+    advice = "Compare it with `shapes` of the client, and name the paths in `fields`."

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from .client import OutreachClient
+from .client import OutreachClient, RawMethods
 from .http.pipeline import RequestCounts
 from .http.rate_limit import BudgetState
 
@@ -76,14 +76,24 @@ class SyncOutreachClient:
             self._loop.stop()
 
     def with_options(
-        self, *, timeout: float | None = None, total_timeout: float | None = None, retries: int | None = None
+        self,
+        *,
+        timeout: float | None = None,
+        total_timeout: float | None = None,
+        retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Self:
         """See `OutreachClient.with_options`."""
         other = copy.copy(self)
         other._client = self._client.with_options(  # noqa: SLF001 -- of its own class
-            timeout=timeout, total_timeout=total_timeout, retries=retries
+            timeout=timeout, total_timeout=total_timeout, retries=retries, headers=headers
         )
         return other
+
+    @property
+    def with_raw_response(self) -> SyncRawMethods:
+        """See `OutreachClient.with_raw_response`."""
+        return SyncRawMethods(self._client.with_raw_response, self._loop)
 
     list_leads = _blocking(OutreachClient.list_leads)
     iter_pages = _iterating(OutreachClient.iter_pages)
@@ -96,6 +106,9 @@ class SyncOutreachClient:
     list_inboxes = _blocking(OutreachClient.list_inboxes)
     stats = _blocking(OutreachClient.stats)
     create_webhook = _blocking(OutreachClient.create_webhook)
+    get = _blocking(OutreachClient.get)
+    post = _blocking(OutreachClient.post)
+    patch = _blocking(OutreachClient.patch)
 
     @property
     def base_url(self) -> str:
@@ -121,6 +134,37 @@ class SyncOutreachClient:
     def shapes(self) -> Mapping[str, frozenset[str]]:
         """The format of responses by endpoint: `path: type`, never a value."""
         return self._client.shapes
+
+
+def _blocking_raw(
+    method: Callable[Concatenate[RawMethods, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[SyncRawMethods, P], T]:
+    def call(self: SyncRawMethods, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._loop.run(method(self._methods, *args, **kwargs))
+
+    update_wrapper(call, method)
+    return call
+
+
+class SyncRawMethods:
+    """`RawMethods` without `await`."""
+
+    def __init__(self, methods: RawMethods, loop: _LoopThread) -> None:
+        self._methods = methods
+        self._loop = loop
+
+    list_leads = _blocking_raw(RawMethods.list_leads)
+    add_leads = _blocking_raw(RawMethods.add_leads)
+    remove_lead = _blocking_raw(RawMethods.remove_lead)
+    list_sequences = _blocking_raw(RawMethods.list_sequences)
+    pause_sequence = _blocking_raw(RawMethods.pause_sequence)
+    resume_sequence = _blocking_raw(RawMethods.resume_sequence)
+    list_inboxes = _blocking_raw(RawMethods.list_inboxes)
+    stats = _blocking_raw(RawMethods.stats)
+    create_webhook = _blocking_raw(RawMethods.create_webhook)
+    get = _blocking_raw(RawMethods.get)
+    post = _blocking_raw(RawMethods.post)
+    patch = _blocking_raw(RawMethods.patch)
 
 
 class _LoopThread:

@@ -67,7 +67,7 @@ def error_card(error: Exception, reference: str = "") -> Card:
 def _next(error: Exception, fix: str) -> str:
     if isinstance(error, RateLimited):
         return f"{fix} Try again in {max(error.retry_after, 1):.0f} s."
-    hint = error.hint if isinstance(error, OutreachError) else ""
+    hint = f"{error.cause} {error.own_hint}".strip() if isinstance(error, OutreachError) else ""
     return f"{hint} {fix}".strip() if not isinstance(error, Unreadable) or not hint else hint
 
 

@@ -56,7 +56,8 @@ def logging_to(path: Path, *, level: str) -> Iterator[None]:
     handler.setFormatter(logging.Formatter(FORMAT))
     root.handlers[:] = [handler]
     root.setLevel(level)
-    logging.getLogger("apscheduler").setLevel(logging.WARNING)  # at INFO it writes two lines a read
+    for name in ("apscheduler", "httpx", "httpcore"):  # at INFO, two lines a read; addresses with ids
+        logging.getLogger(name).setLevel(logging.WARNING)
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -29,6 +30,10 @@ from .rate_limit import Pacer, Priority
 if TYPE_CHECKING:
     from .transport import Http
 
+LOG = logging.getLogger("outreach_client")
+"""Endpoints, statuses and times at DEBUG; never an address, a header or a body."""
+WORTH_LOGGING = 0.01
+"""Seconds of waiting."""
 TOO_LATE = 0.08
 """Seconds after its turn at which a request takes another one; less than the interval between two."""
 ATTEMPTS = 6
@@ -66,8 +71,8 @@ class Answer:
     """What a request came to; `repeated`: it was sent again after an uncertain outcome."""
 
     value: Any
+    reply: requests.Reply
     repeated: bool = False
-    reply: requests.Reply | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,13 +113,15 @@ class Pipeline:
                     request, priority=priority, deadline=started + limits.total, timeout=limits.timeout
                 )
                 return Answer(value=value, repeated=uncertain, reply=reply)
-            except NotFound:
+            except NotFound as error:
                 if uncertain and request.method == "DELETE":
-                    return Answer(value=None, repeated=True)
+                    reply = requests.Reply(status=404, headers=error.headers, body=error.body)
+                    return Answer(value=None, repeated=True, reply=reply)
                 raise
             except OutreachError as error:
                 if (noted := _attempts.get()) is not None:
                     noted.append(error)
+                failed = error
                 uncertain = uncertain or isinstance(error, Uncertain)
                 delay = retry_delay(
                     error,
@@ -129,6 +136,7 @@ class Pipeline:
                 if delay is None:
                     raise _final(error, uncertain=uncertain) from error.__cause__
             self._retried += 1
+            LOG.debug("%s: %s, repeated in %.2f s", request.endpoint, _named(failed), delay)
             await asyncio.sleep(delay)
 
     async def _paced(
@@ -150,9 +158,14 @@ class Pipeline:
             # Beyond that, others have gone in the meantime, and only its own turn is safe.
             await (self._pacer.late(seconds) if seconds < TOO_LATE else turn())
 
+        began = time.monotonic()
         await turn()
-        self._requests += 1
+        waited, self._requests = time.monotonic() - began, self._requests + 1
+        if waited > WORTH_LOGGING:
+            LOG.debug("%s: waited %.2f s for the rate limit", request.endpoint, waited)
         reply = await self._http.exchange(request, deadline=deadline, timeout=timeout, late=late)
+        took = time.monotonic() - began - waited
+        LOG.debug("%s: %d, %d bytes in %.3f s", request.endpoint, reply.status, len(reply.body), took)
         self.service_time = requests.read_date(reply.headers.get("date", "")) or self.service_time
         try:
             value = responses.decipher(reply, request)
@@ -167,10 +180,15 @@ class Pipeline:
         return value, reply
 
 
+def _named(error: OutreachError) -> str:
+    """An error for the log: without its message, which may quote what was sent."""
+    return f"{type(error).__name__} {error.status}" if error.status else type(error).__name__
+
+
 def _final(error: OutreachError, *, uncertain: bool) -> OutreachError:
     """What failed at last did nothing, but an attempt before it may have."""
     if uncertain and isinstance(error, (RateLimited, Unavailable)):
-        final = Uncertain(endpoint=error.endpoint, status=error.status, hint=f"Last error: {error.message}")
+        final = Uncertain(endpoint=error.endpoint, status=error.status, cause=f"Last error: {error.message}")
         final.headers, final.body = error.headers, error.body
         return final
     return error

@@ -7,7 +7,7 @@ fails.
 from __future__ import annotations
 
 import asyncio
-import logging
+import platform
 import socket
 import ssl
 import time
@@ -22,6 +22,7 @@ from urllib.request import Request
 import httpx
 
 from ..errors import OutreachError, Uncertain, Unreachable, Unreadable
+from ..version import VERSION
 from . import requests, responses
 
 LARGEST_ANSWER = 32 * 2**20
@@ -85,7 +86,7 @@ class Http:
             async with asyncio.timeout(left):
                 return await self._answered(self._outgoing(request, sending, timeout=timeout), request)
         except NOT_SENT as error:
-            raise Unreachable(endpoint=request.endpoint, hint=cause(error)) from None
+            raise Unreachable(endpoint=request.endpoint, cause=cause(error)) from None
         except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
             raise _broken_off(request, error, was_sent=sending.was_sent) from None
 
@@ -95,7 +96,7 @@ class Http:
             f"{self._base_url}{request.path}",
             params=request.query or None,
             content=request.body,
-            headers={"Content-Type": "application/json"} if request.body else None,
+            headers={**request.headers, **({"Content-Type": "application/json"} if request.body else {})},
             extensions={"trace": sending},
             timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
         )
@@ -157,16 +158,12 @@ def _tls() -> ssl.SSLContext:
 
 
 def _open_http(api_key: str, *, transport: Transport | None) -> httpx.AsyncClient:
-    for name in ("httpx", "httpcore"):
-        logger = logging.getLogger(name)
-        if logger.level == logging.NOTSET:
-            logger.setLevel(logging.WARNING)  # below, they write addresses with ids, and headers
     return httpx.AsyncClient(
         headers={
             "Authorization": f"Bearer {api_key}",
             "Accept": "application/json",
             "Accept-Encoding": ", ".join(ENCODINGS),
-            "User-Agent": "outreach-ops",
+            "User-Agent": f"outreach-client/{VERSION} python/{platform.python_version()} httpx/{httpx.__version__}",
         },
         follow_redirects=False,
         cookies=_NoCookies(),
@@ -200,11 +197,11 @@ async def _read(response: httpx.Response, request: requests.Request) -> bytes:
 
 def _broken_off(request: requests.Request, error: Exception, *, was_sent: bool) -> OutreachError:
     if not was_sent:
-        return Unreachable(endpoint=request.endpoint, hint=cause(error))
+        return Unreachable(endpoint=request.endpoint, cause=cause(error))
     if request.reads:
         message = "The connection was lost before a response arrived."
-        return Unreachable(message, endpoint=request.endpoint, hint=cause(error))
-    return Uncertain(endpoint=request.endpoint, hint=cause(error))
+        return Unreachable(message, endpoint=request.endpoint, cause=cause(error))
+    return Uncertain(endpoint=request.endpoint, cause=cause(error))
 
 
 def cause(error: Exception) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any, Literal, get_origin
 
 import pytest
+from starlette.testclient import TestClient
 
 from sandbox.service import Service
 from shared import api
-from shared.api import OutreachClient
+from shared.api import OutreachClient, OutreachError
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "client.md").read_text()
@@ -41,12 +44,87 @@ def test_importing_it_loads_no_face_and_no_framework(line: str) -> None:
 def test_exports_exist_sorted_and_documented() -> None:
     assert list(api.__all__) == sorted(api.__all__)
     exported = {name: getattr(api, name) for name in api.__all__}
+    assert (
+        exported.pop("__version__")
+        == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    )
     aliases = {
         name for name, one in exported.items() if get_origin(one) is Literal
     }  # these have no docstring
     assert aliases == {"EventKind", "Grouping", "InboxStatus", "LeadStatus", "SequenceStatus"}
     undocumented = {name for name, one in exported.items() if not (one.__doc__ or "").strip()}
     assert undocumented <= aliases
+
+
+def test_dir_shows_the_public_names_before_they_are_imported() -> None:
+    program = "from shared import api; print(*dir(api))"
+    listed = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert listed.stdout.split() == sorted(api.__all__)
+
+
+def test_loggers_of_the_host_are_left_alone() -> None:
+    program = """
+import asyncio, logging
+from shared.api import OutreachClient, OutreachError
+asyncio.run(OutreachClient(base_url="https://api.x.io/v1", api_key="k").aclose())
+print([logging.getLogger(name).level for name in ("", "httpx", "httpcore", "outreach_client")])
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == str([30, 0, 0, 0])
+
+
+def test_every_kind_of_error_has_a_hint() -> None:
+    kinds = [error for error in (getattr(api, name) for name in api.__all__) if is_error(error)]
+    assert len(kinds) > 8
+    made = [kind(retry_after=1.0) if kind is api.RateLimited else kind() for kind in kinds]
+    assert [error for error in made if not error.hint.endswith(".")] == []
+
+
+def is_error(one: Any) -> bool:
+    return isinstance(one, type) and issubclass(one, OutreachError)
+
+
+def compared() -> dict[str, str]:
+    """Our own column of the comparison."""
+    table = (ROOT / "docs" / "client-comparison.md").read_text()
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:]] for line in table.splitlines() if line.startswith("| ")
+    ]
+    assert rows[0][1] == "this client"
+    return {row[0]: row[1] for row in rows[1:]}
+
+
+def test_our_column_of_the_comparison_names_what_the_code_has() -> None:
+    column = compared()
+    names = {
+        word for cell in column.values() for word in re.findall(r"`(?:client\.)?([A-Za-z_]+)[^`]*`", cell)
+    }
+    arguments = inspect.signature(OutreachClient.__init__).parameters
+    public = {*api.__all__, *dir(OutreachClient), *arguments, "hint", "status", "headers", "body", "raw"}
+    assert names - public == {"Retry", "outreach_client"}
+    options = inspect.signature(OutreachClient.with_options).parameters
+    assert set(re.findall(r"\w+", column["limits of one call"])) - {"with_options"} <= set(options)
+    assert (
+        f"{arguments['retries'].default} times within {arguments['total_timeout'].default:.0f} s"
+        in column["retries by default"]
+    )
+
+
+def test_our_column_of_the_comparison_names_the_dependencies() -> None:
+    package = tomllib.loads((ROOT / "packages/outreach-client/pyproject.toml").read_text())["project"]
+    assert column_of_dependencies(package["dependencies"]) == compared()["dependencies"]
+    program = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(package["dependencies"]) <= set(program["dependencies"])
+    assert package["version"] == program["version"]
+    assert (ROOT / "packages/outreach-client/LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+def column_of_dependencies(requirements: list[str]) -> str:
+    return ", ".join(re.split(r"[<>=]", requirement)[0] for requirement in requirements)
 
 
 def test_it_is_typed() -> None:
@@ -69,18 +147,36 @@ async def test_the_examples_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, account: str
 ) -> None:
     namespace: dict[str, Any] = {"__name__": "examples"}
-    for block in blocks():
-        exec(compile(block, "docs/client.md", "exec"), namespace)
-    examples = {name: made for name, made in namespace.items() if inspect.iscoroutinefunction(made)}
-    blocking = namespace["without_an_event_loop"]
-    assert len(examples) >= 10
     async with Service(database=account, speed=0) as service:
         monkeypatch.setenv("OUTREACH_BASE_URL", service.base_url)
         monkeypatch.setenv("OUTREACH_API_KEY", service.api_keys["acme"])
-        await examples.pop("main")()
-        await asyncio.to_thread(blocking)
-        client_class = namespace["OutreachClient"]
-        async with client_class(base_url=service.base_url, api_key=service.api_keys["acme"]) as client:
+        for block in blocks():
+            # As a notebook does; without `await` in the block there is nothing to wait for.
+            code = compile(block, "docs/client.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            if inspect.isawaitable(waiting := eval(code, namespace)):
+                await waiting
+        application = namespace["app"]
+        routes = [route.endpoint for route in application.routes]
+        examples = {
+            name: made
+            for name, made in namespace.items()
+            if inspect.iscoroutinefunction(made) and made not in routes
+        }
+        assert len(examples) >= 13
+        async with namespace["OutreachClient"]() as client:
+            await examples.pop("main")()
+            await asyncio.to_thread(namespace["without_an_event_loop"])
             for example in examples.values():
                 await example(client)
-    assert "data[].health_score: number" in capsys.readouterr().out
+            sequence = (await client.list_sequences())[0]
+        await asyncio.to_thread(pause_in_the_application, application, sequence.id)
+    printed = capsys.readouterr().out
+    assert "data[].health_score: number" in printed
+
+
+def pause_in_the_application(application: Any, sequence_id: str) -> None:
+    with TestClient(application) as browser:
+        paused = browser.post(f"/sequences/{sequence_id}/pause")
+        assert (paused.status_code, paused.json()) == (200, {"id": sequence_id, "status": "paused"})
+        missing = browser.post("/sequences/sq_nobody/pause")
+        assert (missing.status_code, "another workspace" in missing.json()["detail"]) == (404, True)

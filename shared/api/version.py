@@ -1,0 +1,3 @@
+"""The version of the client, which is also the program's."""
+
+VERSION = "1.0.0"
