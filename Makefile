@@ -121,7 +121,7 @@ format: $(DEV)  ## fix and format the code with ruff
 bench: $(DEV)  ## measured ratios against baselines of the same run
 	@$(BIN)/python -m tests.bench $(ARGS)
 
-docs: $(DEV)  ## write manifest.yml, the pages that are made from the tables, and the dashboard's pictures (PICTURES= leaves them)
+docs: $(DEV)  ## write manifest.yml, the pages that are made from the tables, and the pictures (PICTURES= leaves them)
 	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
 	@$(BIN)/python -m tests.docs_pages $(INTO)/docs
 	@$(BIN)/python -m tests.copy_page $(INTO)/docs

@@ -1,21 +1,41 @@
-"""Draw the pictures of the dashboard anew: `python -m tests.pictures FOLDER`."""
+"""Draw the pictures of the documents anew: `python -m tests.pictures FOLDER`."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
 
+from tests.pictures import chromium
 from tests.pictures.dashboard import DRAWN, filled_history, pictures
+from tests.pictures.slack import SHOWN, fingerprint
+
+FINGERPRINTS = "pictures.json"
+"""Of what the pictures show that chromium drew: their bytes differ by machine."""
 
 
-async def main(folder: Path) -> None:
+async def of_the_dashboard(folder: Path) -> None:
     async with filled_history() as history:
         for file, picture in (await pictures(history, DRAWN)).items():
             (folder / file).write_text(picture, encoding="utf-8")
 
 
+def in_chromium(folder: Path) -> None:
+    """Those that are missing, or older than what they show."""
+    kept = json.loads((folder / FINGERPRINTS).read_text()) if (folder / FINGERPRINTS).exists() else {}
+    shown = {file: make() for file, make in SHOWN.items()}
+    now = {file: fingerprint(moments) for file, moments in shown.items()}
+    old = {file for file in now if now[file] != kept.get(file) or not (folder / file).exists()}
+    if old and not chromium.is_installed():
+        sys.stderr.write(f"No chromium: {', '.join(sorted(old))} can't be drawn again.\n")
+    elif old:
+        asyncio.run(chromium.draw(folder, {file: shown[file] for file in sorted(old)}))
+        (folder / FINGERPRINTS).write_text(json.dumps(now, indent=2) + "\n")
+
+
 if __name__ == "__main__":
     os.environ["TZ"] = "UTC"
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(of_the_dashboard(Path(sys.argv[1])))
+    in_chromium(Path(sys.argv[1]))

@@ -1,0 +1,187 @@
+"""What the pictures of Slack and of the report show: the bot's own cards and page, of a made-up account."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, timedelta
+from typing import Any
+
+from bot.alerts import answers, kinds
+from bot.alerts.model import Alert, Mark
+from bot.blockkit import actions, card_blocks
+from bot.blockkit.card_blocks import Message
+from bot.commands import runner
+from bot.commands.answer import Answer
+from bot.interactions.home_tab import home_view
+from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
+from bot.interactions.responders import render_answer
+from bot.slack.permissions import Person
+from shared.api.event_kinds import INTERESTED
+from shared.api.events import Event, EventLead
+from shared.api.models import Inbox, StatsRow
+from shared.api.models import Sequence as Campaign
+from shared.client_report.logo import logo_uri
+from shared.client_report.model import Brand, Bucket, ClientReport, DomainReport
+from shared.client_report.page import page
+from shared.domain.card import Button, Tone
+from shared.domain.health import roll_up
+from shared.records.domains import DomainIncident
+from shared.records.replies import Waits
+from tests.shared.doubles import NOW, open_harness
+
+SENT = "Q3 Founders"
+LOGO = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40"><rect width="40" height="40" rx="8" fill="#0f766e"/>'
+    b'<path d="M10 26 20 12l10 14" fill="none" stroke="#fff" stroke-width="5"/></svg>'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A moment of Slack: messages of the alert channel, or Home; or a page of HTML."""
+
+    messages: Sequence[Message] = ()
+    home: Mapping[str, Any] = field(default_factory=dict)
+    html: str = ""
+
+
+def reply(first: str, last: str, company: str, words: str, *, ago: float, **changed: Any) -> Alert:
+    """An interested reply that came so many minutes ago."""
+    email = f"{first.lower()}@{company.split(maxsplit=1)[0].lower()}.example"
+    event = Event(
+        kind=INTERESTED,
+        lead=EventLead(email=email, first_name=first, last_name=last, company=company),
+        sequence=SENT,
+        step=2,
+        inbox="ana@getacme.example",
+        reply=words,
+    )
+    alert = Alert(id="al_picture", event=event, received_at=NOW - timedelta(minutes=ago))
+    return replace(alert, **changed)
+
+
+SVEN = reply("Sven", "Lindqvist", "Helio Energy", "Interesting. What would this cost for a team of forty?", ago=21,
+             claim=Mark(name="ben", at=NOW - timedelta(minutes=20, seconds=18)))  # fmt: skip
+MAYA = reply("Maya", "Sharma", "Harbor Freight Lines",
+             "Our board asked me about this only yesterday. Could we talk on Thursday after 10?", ago=0.2)  # fmt: skip
+CLAIMED = replace(MAYA, claim=Mark(name="ann", at=NOW))
+
+
+def _drawn(alert: Alert) -> Message:
+    return card_blocks.render(kinds.card(alert))
+
+
+async def _paused() -> Message:
+    """The line of a confirmed pause in a channel."""
+    harness = open_harness()
+    card = await harness.say("pause sq_1 for 2h reason bounces are high")
+    await harness.client.aclose()
+    undo = Button(label="Undo", action=actions.Confirm(nonce="q_1", undo=True))
+    signed = runner._signed(replace(card, buttons=(undo,)), Person(id="U1", name="ann"))
+    return render_answer(Answer(card=signed, public=True))
+
+
+def _pause() -> Message:
+    return asyncio.run(_paused())
+
+
+def _home() -> Mapping[str, Any]:
+    boxes = [
+        Inbox(email=f"{name}@getacme.example", health_score=score, daily_limit=40, status=status)
+        for name, score, status in (
+            ("ana", 91.0, "active"),
+            ("ben", 88.0, "active"),
+            ("cleo", 71.0, "active"),
+        )
+    ]
+    campaigns = [Campaign(id=f"sq_{n}", name=SENT, status="active" if n else "paused") for n in range(6)]
+    names = ("acme", "globex", "initech", "umbrella")
+    waiting = [
+        Waiting(alert=f"al_{n}", lead=lead, sequence=SENT, since=NOW - timedelta(minutes=ago), workspace=name,
+                reply=words, link="https://slack.example/card")
+        for n, (lead, name, ago, words) in enumerate((
+            ("Maya Sharma at Harbor Freight Lines", "acme", 3, "Our board asked me about this only yesterday."),
+            ("Tom Okoro at Basalt Dental", "globex", 9, "Is there a trial?"),
+        ))
+    ]  # fmt: skip
+    mine = Waiting(alert="al_9", lead="Sven Lindqvist at Helio Energy", sequence=SENT,
+                   since=NOW - timedelta(minutes=21), workspace="acme", link="https://slack.example/card")  # fmt: skip
+    return home_view.view(
+        HomeState(
+            now=NOW,
+            workspaces=names,
+            waiting=waiting,
+            unclaimed={"acme": 1, "globex": 1},
+            claims=[mine],
+            paused=[Paused(domain="tryinitech.example", since=NOW - timedelta(hours=3), workspace="initech")],
+            domains={name: roll_up(boxes) for name in names},
+            sequences=dict.fromkeys(names, campaigns),
+        )
+    )
+
+
+def _report() -> str:
+    days = [date(2026, 2, 2) + timedelta(days=n) for n in range(28)]
+
+    def counts(day: date, n: int) -> StatsRow:
+        sends = 60 + n * 7 % 30 if day.weekday() > 4 else 1_050 + n * 97 % 410
+        return StatsRow(group=str(day), sends=sends, replies=sends // 41 + n % 3, positive_replies=sends // 160,
+                        meetings=n % 3)  # fmt: skip
+
+    names = (SENT, "SaaS founders", "Fintech ops leaders", "Webinar follow-up", "Manufacturing DACH")
+    report = ClientReport(
+        workspace="acme",
+        first=days[0],
+        last=days[-1],
+        made_at=NOW,
+        sequences=tuple(
+            StatsRow(group=name, sends=6_900 - 811 * n, replies=138 - 19 * n, positive_replies=41 - 6 * n, meetings=12 - 2 * n)
+            for n, name in enumerate(names)
+        ),
+        before=StatsRow(group="before", sends=25_300, replies=402, positive_replies=109, meetings=29),
+        before_days=(days[0] - timedelta(days=28), days[0] - timedelta(days=1)),
+        buckets=tuple(Bucket(first=day, last=day, counts=counts(day, n)) for n, day in enumerate(days)),
+        replies=116,
+        touches=Waits(count=111, median=340.0, p90=2_160.0, in_time=104),
+        positive=(),
+        domains=(
+            DomainReport(domain="getacme.example", inboxes=6, score=91, tone=Tone.GOOD, text="healthy",
+                         course=(88.0, 90.0, 91.0)),
+            DomainReport(domain="tryacme.example", inboxes=7, score=64, tone=Tone.WARN, text="2 at risk",
+                         course=(86.0, 41.0, 64.0)),
+        ),
+        incidents=(
+            DomainIncident(at=NOW - timedelta(days=21), text="The service paused tryacme.example", handled_by="ann",
+                           handled_at=NOW - timedelta(days=20, hours=23, minutes=51),
+                           recovered_at=NOW - timedelta(days=20)),
+        ),
+        changes=(),
+    )  # fmt: skip
+    return page(report, Brand(name="Northline", color="#0f766e", logo=logo_uri(LOGO)))
+
+
+def _in_turn() -> tuple[Shown, ...]:
+    """A reply, its claim, a pause, and its Undo."""
+    pause = _pause()
+    undone = answers.ended(pause, undone_by="ann", overtaken_by="")
+    new, claimed = _drawn(MAYA), _drawn(CLAIMED)
+    return tuple(Shown(messages=one) for one in ((new,), (claimed,), (claimed, pause), (claimed, undone)))
+
+
+SHOWN: Mapping[str, Callable[[], tuple[Shown, ...]]] = {
+    "slack-page.png": lambda: (Shown(messages=(_drawn(SVEN), _drawn(MAYA), _pause())),),
+    "slack-home.png": lambda: (Shown(home=_home()),),
+    "slack-reply.svg": _in_turn,
+    "report.png": lambda: (Shown(html=_report()),),
+}
+"""By file; several moments are a recording."""
+
+
+def fingerprint(shown: tuple[Shown, ...]) -> str:
+    """Of what a picture shows, to compare with that of the picture in docs/."""
+    text = json.dumps([asdict(one) for one in shown], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
