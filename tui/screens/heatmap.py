@@ -65,7 +65,7 @@ class HeatmapScreen(HeadedScreen[None]):
 
     @on(HeatArea.Moved)
     def _show_about(self) -> None:
-        """The selected inbox: its health, and why; and how old that is."""
+        """The selected inbox: its health, how it stands, and how old that is."""
         line, status = self.heat.line, self._status
         if line is None or status is None or status.board is None:
             self.about.set_text([])
@@ -75,7 +75,7 @@ class HeatmapScreen(HeadedScreen[None]):
             (f" {self._glyphs.of(line.tone)} ", TONE_INK[line.tone]),
             (visible(line.key), Ink.STRONG),
             (f"  health {'unknown' if score is None else f'{score:g}'}", TONE_INK[line.tone]),
-            (f"  {visible('; '.join(line.verdict.reasons) or line.verdict.word)}", Ink.TEXT),
+            (f"  {visible(line.verdict.word)}", Ink.TEXT),
         ]
         stamp = status.board.stamps.get("inboxes")
         stale = status.board.is_stale("inboxes", status.now)

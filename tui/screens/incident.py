@@ -18,7 +18,7 @@ from tui.model.plots.incident import Incident
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import Glyphs, Ink, Piece
 from tui.widgets.lanes import LaneArea
-from tui.widgets.panel import TextLine
+from tui.widgets.panel import TextLine, WrappedText
 from tui.widgets.status_lines import Foot
 
 LOOK_EVERY = timedelta(seconds=15)
@@ -72,7 +72,7 @@ class IncidentScreen(HeadedScreen[None]):
         self._now, self._remapped, self._read = now, remapped, read
         self.range = range_for(since, now=now())
         self._looked_at: datetime | None = None
-        self.title_line = TextLine(id="incident-title")
+        self.title_line = WrappedText(id="incident-title")
         self.reading = TextLine(id="incident-reading")
         self.lanes = LaneArea(glyphs=glyphs)
         self.lanes.domain = domain
@@ -110,10 +110,13 @@ class IncidentScreen(HeadedScreen[None]):
     @on(LaneArea.Moved)
     def _show_title(self) -> None:
         incident = self.lanes.incident
-        title: list[Piece] = [(" INCIDENT  ", Ink.STRONG)]
-        if incident:
-            title.append((incident.summary, Ink.TEXT))
-        self.title_line.set_text(title, self._ranges())
+        summary = incident.summary if incident else ""
+        title: list[Piece] = [("INCIDENT  ", Ink.STRONG), (summary, Ink.TEXT)]
+        ranges = self._ranges()
+        spare = self.size.width - 2 - sum(len(text) for text, _ in (*title, *ranges))
+        if spare <= 0:
+            ranges, spare = [(f"  {self.range.name}", Ink.MUTED)], 0
+        self.title_line.set_lines([[*title, (" " * spare, Ink.TEXT), *ranges]])
         hint: list[Piece] = [(" The left and right keys, or the mouse, read a lane.", Ink.MUTED)]
         self.reading.set_text(self.lanes.reading() or (hint if incident else []))
 
@@ -123,9 +126,7 @@ class IncidentScreen(HeadedScreen[None]):
         for key, one in zip(keys, RANGES, strict=True):
             ink = Ink.STRONG if one is self.range else Ink.MUTED
             named += [(f" {key} ", Ink.ACCENT), (f"{one.name} ", ink)]
-        incident = self.lanes.incident
-        taken = sum(len(text) for text, _ in named) + len(incident.summary if incident else "") + 12
-        return named if taken <= self.size.width else [(f" {self.range.name} ", Ink.MUTED)]
+        return named
 
     def _look(self) -> None:
         self._looked_at = self._now()

@@ -33,7 +33,7 @@ from tui.screens.headed import HeadedScreen
 from tui.screens.prompt import Prompt
 from tui.theme.palette import PALETTES, Glyphs, Ink
 from tui.widgets.line_table import LineTable
-from tui.widgets.panel import Panel, TextLine
+from tui.widgets.panel import Panel, TextLine, WrappedText
 from tui.widgets.status_lines import Foot
 
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ class RepliesScreen(HeadedScreen[None]):
             glyphs=glyphs,
             empty="No unclaimed replies.",
         )
-        self.who = TextLine(id="reply-who")
+        self.who = WrappedText(id="reply-who")
         self.words = Static("", id="reply-words")
         self.note = TextLine(id="note")
         self.foot = Foot()
@@ -215,12 +215,12 @@ class RepliesScreen(HeadedScreen[None]):
         """The chosen reply as the lead wrote it."""
         line = self.line
         if line is None:
-            self.who.set_text([])
+            self.who.set_lines([])
             self._update_words(Card(title=""))
             return
         reply = line.reply
         place = " · ".join(filter(None, (reply.company, reply.email, reply.sequence)))
-        self.who.set_text([(f" {visible(line.who)} ", Ink.STRONG), (f" {visible(place)}", Ink.MUTED)])
+        self.who.set_lines([[(f"{visible(line.who)} ", Ink.STRONG), (f" {visible(place)}", Ink.MUTED)]])
         self._update_words(card_of(line))
 
     def _update_words(self, card: Card) -> None:

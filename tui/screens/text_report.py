@@ -18,7 +18,7 @@ from shared.storage.private_file import make_private_folder
 from shared.text.csv_cells import guarded
 from shared.text.formats import show_count
 from shared.text.sanitize import visible
-from tui.model.lists.columns import LISTS, STATS_BY, Column, line_pieces, place, side_by_side
+from tui.model.lists.columns import LISTS, STATS_BY, Column, line_pieces, needs_of, place, side_by_side
 from tui.model.lists.lines import Freshness, Line, Stamp
 from tui.model.workspace.board import Board
 from tui.theme import drawing, formatting
@@ -83,7 +83,7 @@ def _title(title: str, number: int, stamp: Stamp | None, now: datetime) -> list[
 def _list(
     shown: Sequence[Line], columns: Sequence[Column], *, width: int, glyphs: Glyphs
 ) -> Iterator[list[Piece]]:
-    placed = place(columns, width - 2)
+    placed = place(columns, width - 2, needs_of(columns, shown[:MOST], glyphs=glyphs))
     yield [("  ", Ink.TEXT), *side_by_side(placed, lambda p: [(p.column.title, Ink.MUTED)])]
     for line in shown[:MOST]:
         yield [("  ", Ink.TEXT), *line_pieces(line, placed, glyphs=glyphs)]

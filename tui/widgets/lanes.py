@@ -45,7 +45,7 @@ class LaneArea(ErrorBoundary, Widget):
     @property
     def columns(self) -> int:
         """Of the bars."""
-        return Widths.of(self.size.width).bar
+        return Widths.of(self.size.width, self.incident).bar
 
     def show(self, incident: Incident | None, *, empty: str = "") -> None:
         if (incident, empty) != (self.incident, self._empty):
@@ -75,7 +75,7 @@ class LaneArea(ErrorBoundary, Widget):
         self._draw()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        place = event.x - 1 - Widths.of(self.size.width).name
+        place = event.x - 1 - Widths.of(self.size.width, self.incident).name
         self._point(place if 0 <= place < self.columns else None)
 
     def _point(self, column: int | None) -> None:

@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.model.lists.columns import GAP, SIGN, Column, Placed, line_pieces, place, side_by_side
+from tui.model.lists.columns import GAP, SIGN, Column, Placed, line_pieces, needs_of, place, side_by_side
 from tui.model.lists.filter_sort import Arrangement, arranged, next_order
 from tui.model.lists.lines import Freshness, Line
 from tui.theme import drawing
@@ -72,6 +72,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._glyphs = glyphs
         self._empty = empty
         self._placed: tuple[Placed, ...] = ()
+        self._needs: dict[str, int] = {}
         self._all: Sequence[Line] = ()
         self.shown: Sequence[Line] = ()
         self._cursor = 0
@@ -120,9 +121,10 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     def show(self, lines: Sequence[Line]) -> None:
         """Other lines; only those that differ where they are seen are painted again."""
-        if lines is self._all:
+        if lines is self._all and self._needs:
             return
         self._all = lines
+        self._measure()
         if self._marked:
             self._marked &= {line.key for line in lines}
         self._rearrange(arranged(lines, self.arrangement, columns=self._columns))
@@ -152,15 +154,15 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def choose(self, ids: Sequence[str], *, name: str = "") -> None:
         """Show only these columns, in this order; all where none is named. `name`: of the view that they are of."""
         self.chosen_columns, self.view = tuple(ids), name
-        self._placed = place(self.columns, self._room)
+        self._place()
         self.refresh()
         self.post_message(self.Arranged(self))
 
     def exchange(self, columns: Sequence[Column]) -> None:
         if columns is self._columns:
             return
-        self._columns = columns
-        self._placed = place(self.columns, self._room)
+        self._columns, self._needs = columns, {}
+        self._place()
         self.refresh()
 
     def stay(self) -> None:
@@ -174,13 +176,25 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     def reset(self) -> None:
         """No lines, no marks, no filter, and the cursor at the top: what comes is of something else."""
         self._marked, self._moved, self._key = frozenset(), False, ""
-        self._all, self.arrangement = (), Arrangement()
+        self._all, self.arrangement, self._needs = (), Arrangement(), {}
         self.chosen_columns, self.view = (), ""
-        self._placed = place(self.columns, self._room)
+        self._place()
         self._rearrange(())
         self.scroll_to(y=0, animate=False)
 
     # -- lines in and out ------------------------------------------------------------------------------
+
+    def _measure(self) -> None:
+        """Widen what would be cut; nothing gets narrower again, so that columns stand still."""
+        found = needs_of(self._columns, self._all, glyphs=self._glyphs)
+        needs = self._needs | {name: max(cells, self._needs.get(name, 0)) for name, cells in found.items()}
+        if needs != self._needs:
+            self._needs = needs
+            self._place()
+            self.refresh()
+
+    def _place(self) -> None:
+        self._placed = place(self.columns, self._room, self._needs)
 
     def _rearrange(self, shown: Sequence[Line]) -> None:
         before, self.shown = self.shown, shown
@@ -287,7 +301,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         return max(1, self.scrollable_content_region.width - 2 * MARGIN)
 
     def on_resize(self) -> None:
-        self._placed = place(self.columns, self._room)
+        self._place()
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.shown) + 1)
         self._go(self._cursor)
 

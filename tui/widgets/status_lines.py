@@ -279,10 +279,11 @@ class Tabs(LinkLine):
 
     def show(self, tabs: Sequence[tuple[str, str]], *, active: str) -> None:
         links: list[Sequence[Piece]] = []
+        narrow = sum(len(title) + 4 for _, title in tabs) - 1 > self.size.width
         for number, (name, title) in enumerate(tabs, start=1):
             margin: list[Piece] = [(" ", Ink.MUTED)] if number == 1 else []
             ink = Ink.STRONG if name == active else Ink.MUTED
-            gap = "  " if number < len(tabs) else ""
+            gap = "" if number == len(tabs) else " " if narrow else "  "
             links.append([*margin, (f"{number} ", Ink.ACCENT), (f"{title}{gap}", ink)])
         self.set_text(self.set_links(links))
 

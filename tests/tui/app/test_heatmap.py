@@ -28,7 +28,7 @@ async def test_the_worst_inbox_is_selected_and_enter_opens_it() -> None:
         await see(app, pilot, 0, account())
         await press(pilot, "H")
         page = page_of(app)
-        assert "person00@useacme.example  health 57  resting, not sending" in page.about.text
+        assert "person00@useacme.example  health 57  resting" in page.about.text
         await press(pilot, "right", "down")
         key = page.heat.key
         assert key in page.about.text

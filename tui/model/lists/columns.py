@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil
+from types import MappingProxyType
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -58,9 +59,21 @@ SIGN = "sign"
 GAP = 2
 
 
-def place(columns: Sequence[Column], room: int) -> tuple[Placed, ...]:
-    """The columns that fit into so many cells, with their widths; those that grow share what is left."""
-    kept = list(columns)
+MEASURED, WIDE = 100, 200
+"""Lines whose cells are measured, spread over a list; cells in which nothing that people look for is cut."""
+
+
+def place(
+    columns: Sequence[Column], room: int, needs: Mapping[str, int] = MappingProxyType({})
+) -> tuple[Placed, ...]:
+    """The columns that fit into so many cells, with their widths.
+
+    What is left goes to those that grow: first to cells that would be cut, by `needs` (cells by id of a column).
+    """
+    kept = [
+        replace(c, width=min(c.width, max(c.least, needs[c.id]))) if c.least and c.id in needs else c
+        for c in columns
+    ]
     while len(kept) > 1 and _needed(kept) > room:
         last = max(kept, key=lambda column: column.rank)
         if not last.rank:
@@ -73,8 +86,26 @@ def place(columns: Sequence[Column], room: int) -> tuple[Placed, ...]:
     for number, column in enumerate(kept):
         if column.wide > column.width and 2 * (column.wide - column.width) <= room - _needed(kept):
             kept[number] = replace(column, width=column.wide)
-    spare, growers = max(0, room - _needed(kept)), sum(column.grow for column in kept)
-    return tuple(Placed(c, c.width + (spare * c.grow // growers if growers else 0)) for c in kept)
+    spare = max(0, room - _needed(kept))
+    wants = {c.id: max(0, needs.get(c.id, 0) - c.width) for c in kept if c.grow or c.least}
+    for number, (name, want) in enumerate(sorted(wants.items(), key=lambda item: item[1])):
+        wants[name] = min(want, spare // (len(wants) - number))
+        spare -= wants[name]
+    growers = sum(column.grow for column in kept)
+    return tuple(
+        Placed(c, c.width + wants.get(c.id, 0) + (spare * c.grow // growers if growers else 0)) for c in kept
+    )
+
+
+def needs_of(columns: Sequence[Column], lines: Sequence[Line], *, glyphs: Glyphs) -> dict[str, int]:
+    """The cells that the longest content of each flexible column takes; without those that fill any width."""
+    flexible = [column for column in columns if column.grow or column.least]
+    needs = {column.id: cell_len(column.title) for column in flexible}
+    for line in lines[:: max(1, len(lines) // MEASURED)]:
+        for column in flexible:
+            pieces = column.render(line, WIDE, glyphs)
+            needs[column.id] = max(needs[column.id], sum(cell_len(text) for text, _ in pieces))
+    return {name: cells for name, cells in needs.items() if cells < WIDE}
 
 
 def side_by_side(
@@ -405,12 +436,12 @@ DOMAINS = (
     Column(SIGN, "", 1, _sign),
     Column("domain", "Domain", 18, _text(lambda x: x.domain.domain, Ink.STRONG), least=14, grow=2),
     Column("lowest", "Lowest", 8, _lowest, least=8, right=True, grow=1),
-    _inboxes("healthy", "Healthy", "healthy", Ink.GOOD, rank=2),
-    _inboxes("at-risk", "At risk", "at_risk", Ink.WARN, rank=1),
+    _inboxes("healthy", "Healthy", "healthy", Ink.GOOD, rank=3),
+    _inboxes("at-risk", "At risk", "at_risk", Ink.WARN, rank=2),
     _inboxes("bad", "Bad", "bad", Ink.BAD, width=4),
-    _inboxes("resting", "Resting", "resting", Ink.STOPPED),
-    _inboxes("unknown", "Unknown", "unknown", Ink.UNKNOWN, rank=3),
-    Column("why", "Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=4, grow=2),
+    _inboxes("resting", "Resting", "resting", Ink.STOPPED, rank=1),
+    _inboxes("unknown", "Unknown", "unknown", Ink.UNKNOWN, rank=4),
+    Column("why", "Why", 30, _text(lambda x: "; ".join(x.domain.reasons), Ink.MUTED), rank=5, grow=2),
 )
 LISTS: Mapping[str, Sequence[Column]] = {
     "inboxes": INBOXES,

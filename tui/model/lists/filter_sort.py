@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from shared.domain.card import Tone
-from tui.model.lists.columns import CellRenderer, Column
+from tui.model.lists.columns import WIDE, CellRenderer, Column
 from tui.model.lists.lines import Line
 from tui.theme.palette import UNICODE
 
 T = TypeVar("T", bound=Line)
-WIDE = 200
-"""Cells in which nothing that a filter looks for is cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from rich.cells import cell_len, set_cell_size
+
 from shared.domain import evidence
 from shared.domain.evidence import Rate
 from shared.text.formats import show_count, show_rate
@@ -24,7 +26,8 @@ REAL, HIGHEST = "real", "highest"
 TOO_FEW = "too few sends"
 EQUAL = "no measurable difference"
 UNKNOWN = "unknown"
-NAME, LEAST_NAME, VALUE, SENDS, VERDICT = 28, 16, 14, 9, 36
+HEAD = "Compared with the highest"
+NAME, LEAST_NAME, VALUE, SENDS = 60, 16, 14, 9
 LEAST_AXIS, ROOM_FOR_MIDDLE = 12, 24
 
 
@@ -102,8 +105,10 @@ def draw(
     rows: Sequence[ComparedRow], *, width: int, height: int, glyphs: Glyphs, selected: int = 0
 ) -> list[list[Piece]]:
     """The rows around the selected one over their common axis, in exactly so many lines."""
-    name = NAME if width >= NAME + VALUE + LEAST_AXIS + VERDICT else LEAST_NAME
-    verdict = min(VERDICT, max(0, width - name - VALUE - LEAST_AXIS - 3))
+    verdict = max([len(HEAD), *(len(row.verdict) for row in rows)]) + 1
+    longest = max((cell_len(visible(row.name)) for row in rows), default=0) + 2
+    name = max(LEAST_NAME, min(longest, NAME, width - VALUE - LEAST_AXIS - verdict - 3))
+    verdict = min(verdict, max(0, width - name - VALUE - LEAST_AXIS - 3))
     sends = SENDS if width >= name + VALUE + SENDS + 2 * LEAST_AXIS + verdict else 0
     verdict = verdict if verdict >= len(TOO_FEW) else 0
     axis = max(4, width - name - VALUE - sends - verdict - 3)
@@ -116,7 +121,7 @@ def draw(
         *drawing.fit([("Rate", Ink.MUTED)], VALUE),
         *(drawing.fit([("Sends ", Ink.MUTED)], sends, right=True) if sends else []),
         (" " * axis, Ink.MUTED),
-        ("  Compared with the highest", Ink.MUTED),
+        (f"  {HEAD}", Ink.MUTED),
     ]
     lines = [head]
     for number, row in enumerate(rows[first : first + room], start=first):
@@ -124,9 +129,7 @@ def draw(
         lines.append(
             [
                 (sign, Ink.ACCENT),
-                *drawing.fit(
-                    [(visible(row.name), Ink.STRONG if row.is_real else Ink.TEXT)], name - 1, more=glyphs.more
-                ),
+                *_name(row, name - 1, glyphs=glyphs),
                 (" ", Ink.TEXT),
                 *drawing.fit([(_value(row, glyphs), Ink.TEXT)], VALUE, more=glyphs.more),
                 *(
@@ -146,6 +149,16 @@ def draw(
     lines.append([(" " * (name + 1 + VALUE + sends), Ink.MUTED), (scale, Ink.MUTED)])
     lines += [[] for _ in range(height - len(lines))]
     return [drawing.fit(line, width, more=glyphs.more) for line in lines[:height]]
+
+
+def _name(row: ComparedRow, room: int, *, glyphs: Glyphs) -> list[Piece]:
+    """Without its middle where it is too long: names differ at the end too."""
+    name, ink = visible(row.name), Ink.STRONG if row.is_real else Ink.TEXT
+    if cell_len(name) <= room:
+        return drawing.fit([(name, ink)], room)
+    end = "".join(drawing.cells(name)[-(room // 3) :])
+    begin = set_cell_size(name, room - cell_len(end) - cell_len(glyphs.more))
+    return drawing.fit([(begin + glyphs.more + end, ink)], room, more=glyphs.more)
 
 
 def _value(row: ComparedRow, glyphs: Glyphs) -> str:

@@ -57,9 +57,11 @@ class Widths:
     now: int
 
     @classmethod
-    def of(cls, width: int) -> Widths:
+    def of(cls, width: int, incident: Incident | None) -> Widths:
         now = NOW if width >= ROOM_FOR_NOW else 0
-        name = max(LEAST_NAME, min(NAME, width // 5))
+        lanes = incident.lanes if incident else ()
+        longest = max((cell_len(visible(lane.domain)) for lane in lanes), default=0)
+        name = max(LEAST_NAME, min(NAME, width // 4, longest + 2))
         return cls(name=name, bar=max(8, width - name - now - 2), now=now)
 
 
@@ -104,7 +106,7 @@ def draw(
     cursor: int | None = None,
 ) -> list[Row]:
     """The lanes around the selected one, the axis of times, and the key of signs, in exactly so many lines."""
-    widths, legend = Widths.of(width), _legend(width, glyphs)
+    widths, legend = Widths.of(width, incident), _legend(width, glyphs)
     room = max(1, height - 1 - len(legend))
     top = _workspace_lines(incident, widths, room // 4, glyphs=glyphs)
     room -= len(top)
@@ -284,12 +286,10 @@ def _notes(marks: Sequence[Mark], incident: Incident, columns: int, *, glyphs: G
 def _place(rows: list[list[Cell]], x: int, mark: Mark, words: str, *, columns: int, glyphs: Glyphs) -> None:
     """Into the first line with room for the sign and its words, to its right or to its left."""
     sign: Cell = (mark.sign(glyphs), mark.look.ink)
-    length = cell_len(words) + 1
-    if length > columns // 2:
-        words = "".join(
-            text for text, _ in drawing.fit([(words, Ink.MUTED)], columns // 2 - 1, more=glyphs.more)
-        )
-        length = columns // 2
+    room, length = max(columns - x, x) - 1, cell_len(words) + 1
+    if length > room:
+        words = "".join(text for text, _ in drawing.fit([(words, Ink.MUTED)], room - 1, more=glyphs.more))
+        length = room
     cells = [(letter, Ink.MUTED) for letter in (*drawing.cells(words),)]
     is_right = x + 1 + length <= columns
     first = x if is_right else max(0, x - length)

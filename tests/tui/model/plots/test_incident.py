@@ -267,7 +267,7 @@ def test_a_short_trouble_is_never_too_short_to_be_seen() -> None:
 )
 def test_the_cursor_reads_how_a_domain_stood(ago: timedelta, words: str) -> None:
     incident = an_incident(1, a_mark(2 * HOUR, text="guardrail bounces"))
-    columns = Widths.of(120).bar
+    columns = Widths.of(120, incident).bar
     column = int((6 * HOUR - ago) / (6 * HOUR) * columns)
     text = "".join(
         part for part, _ in reading_words(incident, incident.lanes[0], column, columns, glyphs=UNICODE)
