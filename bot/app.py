@@ -14,8 +14,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from secrets import token_hex
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import aiohttp
 import structlog
@@ -23,7 +24,7 @@ from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 
 from bot.alerts.routing import Routes
-from bot.commands.context import open_contexts
+from bot.commands.context import CommandContexts, open_contexts
 from bot.delivery.channel_health import ChannelHealth
 from bot.delivery.finder import PostFinder
 from bot.delivery.repainter import Repainter, everybody_sees
@@ -61,6 +62,9 @@ from shared.api.errors import OutreachError
 from shared.api.http.transport import Transport
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from bot.assistants.endpoint import AssistantEndpoint
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
@@ -206,10 +210,12 @@ async def open_bot(
             socket_mode=socket_mode,
         )
         bodies = BodyReader()
+        assistants = _assistants(settings, contexts, slack=slack, directory=directory, teams=teams)
         web = AsgiApp(
             receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
             slack=_slack_guard(settings, bolt, bodies),
             installing=OAuthPages(slack, teams, settings.slack) if teams else None,
+            assistants=assistants,
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,
             update_gauges=readiness.update_gauges,
@@ -236,6 +242,7 @@ async def open_bot(
             "lookups": finder.run,
             "delivery": worker.run,
             "card_refresh": refresher.run,
+            **({"assistants": assistants.run} if assistants else {}),
         }
         for name, run in tasks.items():
             await stack.enter_async_context(supervisor.running(name, run))
@@ -256,6 +263,30 @@ async def open_bot(
         )
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
+
+
+def _assistants(
+    settings: Settings,
+    contexts: CommandContexts,
+    *,
+    slack: WebApi,
+    directory: UserDirectory,
+    teams: Teams | None,
+) -> AssistantEndpoint | None:
+    """`/mcp`, where it is enabled and its package is installed; alerts don't wait for that."""
+    if not settings.mcp.enabled:
+        return None
+    if find_spec("mcp") is None:
+        log.error("/mcp is off: its package is missing")
+        return None
+    from bot.assistants.endpoint import AssistantEndpoint  # the SDK is optional, and slow to import
+    from bot.assistants.sessions import AssistantSessions
+
+    secret = settings.slack.signing_secret
+    return AssistantEndpoint(
+        AssistantSessions(contexts, slack=slack, directory=directory, teams=teams),
+        signing_secret=secret.get_secret_value() if secret else None,
+    )
 
 
 @asynccontextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -14,13 +14,17 @@ from mcp.server.stdio import stdio_server
 
 from shared.assistants import documents, prompts
 from shared.assistants.quoting import NOTICE
-from shared.assistants.session import AssistantSession, Outcome
-from shared.assistants.tools import Tool
+from shared.assistants.session import AssistantSession, Outcome, failure
+from shared.assistants.tools import Tool, tools
+from shared.commands import Command, Role
 
 NAME = "outreach"
 INSTRUCTIONS = f"Tools of an email outreach account. {NOTICE}"
 
-FindSession = Callable[[ServerRequestContext[Any, Any]], AssistantSession]
+SESSION = "outreach.session"
+"""Where the scope of a request has the session."""
+FindSession = Callable[[ServerRequestContext[Any, Any]], AssistantSession | None]
+"""None: of somebody who isn't named, such as Slack itself while it looks for tools."""
 
 
 def build_server(session_of: FindSession) -> Server[Any]:
@@ -30,7 +34,7 @@ def build_server(session_of: FindSession) -> Server[Any]:
         context: ServerRequestContext[Any, Any], _page: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         return types.ListToolsResult(
-            tools=[_tool(one) for one in session_of(context).tools()],
+            tools=[_tool(one) for one in _tools(session_of(context))],
             ttl_ms=0,  # roles change
             cache_scope="private",
         )
@@ -38,7 +42,10 @@ def build_server(session_of: FindSession) -> Server[Any]:
     async def call_tool(
         context: ServerRequestContext[Any, Any], call: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        return _result(await session_of(context).call(call.name, call.arguments or {}))
+        session = session_of(context)
+        if session is None:
+            return _result(failure("Slack didn't say who asks. Ask through Slack's assistant."))
+        return _result(await session.call(call.name, call.arguments or {}))
 
     return Server(
         NAME,
@@ -108,6 +115,20 @@ async def serve_stdio(session: AssistantSession) -> None:
     server = build_server(lambda _context: session)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
+
+
+def session_of_request(context: ServerRequestContext[Any, Any]) -> AssistantSession | None:
+    """The session that the request came with over HTTP."""
+    session: AssistantSession | None = getattr(context.request, "scope", {}).get(SESSION)
+    return session
+
+
+def _tools(session: AssistantSession | None) -> Sequence[Tool]:
+    return session.tools() if session else tools(changes=False, allowed=_reads)
+
+
+def _reads(command: Command) -> bool:
+    return Role.READER.includes(command.role)
 
 
 def _tool(tool: Tool) -> types.Tool:

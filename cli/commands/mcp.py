@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,13 @@ MISSING = "This needs the package of the protocol: pip install 'outreach-ops[mcp
 
 
 def run(options: Namespace) -> int:
-    """Serve until the client closes stdin."""
+    """Serve until the client closes stdin, or manage the tokens for `/mcp`."""
     from shared.settings import Need, load
+
+    if options.what:
+        from cli.commands.mcp_tokens import manage
+
+        return asyncio.run(manage(load(config=options.config), options))
 
     if find_spec("mcp") is None:
         raise exit_codes.Failed(MISSING)
@@ -30,18 +36,25 @@ async def _serve(settings: Settings) -> None:
     from bot.assistants.protocol import serve_stdio
     from cli.console.resources import open_context
     from shared import operations
-    from shared.assistants.session import AssistantSession
+    from shared.assistants.gate import Gate
+    from shared.assistants.session import AssistantSession, Caller
     from shared.commands import Invocation
     from shared.commands.result import Result
+    from shared.operations.outcome import need_records
+    from shared.records.audit import ASSISTANT
 
     async with AsyncExitStack() as stack:
-        contexts = {
+        opened = {
             name: await stack.enter_async_context(open_context(settings, workspace))
             for name, workspace in settings.workspaces.items()
         }
+        own = opened[settings.default_workspace]
+        actor = replace(own.actor, via=ASSISTANT)
+        contexts = {name: replace(context, actor=actor) for name, context in opened.items()}
 
         async def act(invocation: Invocation) -> Result:
             workspace = settings.workspace(invocation.workspace)
             return await operations.run(invocation, contexts[workspace.name])
 
-        await serve_stdio(AssistantSession(act))
+        caller = Caller(actor=actor, records=need_records(own), now=own.now, settings=settings)
+        await serve_stdio(AssistantSession(caller, act, gate=Gate()))

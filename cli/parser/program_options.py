@@ -45,8 +45,25 @@ def bot(_parser: ArgumentParser) -> None:
     """It takes all it needs from the settings."""
 
 
-def mcp(_parser: ArgumentParser) -> None:
-    """It takes all it needs from the settings."""
+def mcp(parser: ArgumentParser) -> None:
+    parser.add_argument("what", nargs="?", choices=("token",), help="manage tokens for /mcp of the bot")
+    parser.add_argument(
+        "action", nargs="?", choices=("create", "list", "revoke"), help="create, list or revoke a token"
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME|ID", help="with create: a name; with revoke: an id")
+    parser.add_argument(
+        "--role", choices=("reader", "operator", "admin"), default="reader", help="its role (default: reader)"
+    )
+    parser.add_argument(
+        "--workspaces",
+        default="",
+        metavar="NAME,NAME",
+        help="the workspaces that it can see (default: the usual one)",
+    )
+    parser.add_argument(
+        "--expires", type=_duration, default=2_592_000.0, metavar="30d", help="how long it is valid (30d)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the data as JSON")
 
 
 def dashboard(parser: ArgumentParser) -> None:

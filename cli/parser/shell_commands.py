@@ -108,10 +108,16 @@ _ALL = (
     Program(
         name="mcp",
         group=Group.RUN,
-        summary="Let an assistant on this machine read the account, over stdio (Model Context Protocol)",
+        summary="Serve an assistant on this machine (Model Context Protocol on stdio), and manage tokens for the bot's /mcp",
         entry="cli.commands.mcp:run",
         options=program_options.mcp,
-        examples=("mcp",),
+        examples=(
+            "mcp",
+            "mcp token create reports --workspaces acme --expires 30d",
+            "mcp token list",
+            "mcp token revoke at1f2e3d4c",
+        ),
+        usage="[token create NAME [--role ROLE] [--workspaces NAME,NAME] [--expires 30d] | token list | token revoke ID]",
     ),
     Program(
         name="init",

@@ -1,28 +1,33 @@
-"""One person's assistant: the tools that it is offered, and the calls that it makes."""
+"""One person's assistant: the tools that it is offered, and the calls that it makes.
+
+Each call is bounded in time and number, and in the audit log; where that can't be written, nothing is answered.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from datetime import datetime
 from typing import Any
 
 from shared.api.errors import OutreachError
 from shared.assistants import quoting
+from shared.assistants.gate import Busy, Gate
+from shared.assistants.limits import exceeded
 from shared.assistants.tools import CallError, Tool, is_offered, read_call, tools
-from shared.commands import Command, Invocation
+from shared.commands import Command, Invocation, UsageError
 from shared.commands.result import Problem, Result
 from shared.operations import error_card
-from shared.records.records import RecordsUnavailable
-from shared.settings import UnknownWorkspace
+from shared.records.audit import Actor, AuditEntry, Effect
+from shared.records.records import Records, RecordsUnavailable
+from shared.settings import Settings, UnknownWorkspace
 
-
-class Changes(StrEnum):
-    """What an assistant may do beside reading."""
-
-    NEVER = "never"
-    CONFIRM = "confirm"
+CALL_SECONDS = 30.0
+"""For a call, however slow the service is."""
+LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,37 +49,119 @@ Run = Callable[[Invocation], Awaitable[Result]]
 """Carries out a command that reads, with the checks that a typed one has."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """In whose name an assistant calls, and where that is written down."""
+
+    actor: Actor
+    """With `via`."""
+    records: Records
+    now: Callable[[], datetime]
+    settings: Settings
+    """With the workspaces that they may see."""
+
+    @property
+    def key(self) -> str:
+        return self.actor.id or self.actor.name
+
+    def workspace(self, named: str | None) -> str:
+        """Where a call is recorded: in the workspace that it names, if it may be known."""
+        with contextlib.suppress(UnknownWorkspace):
+            return self.settings.workspace(named).name
+        return self.settings.workspace(None).name
+
+
 class AssistantSession:
     """The tools of one person, and their calls."""
 
     def __init__(
         self,
+        caller: Caller,
         run: Run,
         *,
-        changes: Changes = Changes.NEVER,
+        gate: Gate,
         allowed: Callable[[Command], bool] = lambda _: True,
+        seconds: float = CALL_SECONDS,
     ) -> None:
-        self._run, self._changes, self._allowed = run, changes, allowed
+        self._caller, self._run, self._gate = caller, run, gate
+        self._allowed, self._seconds = allowed, seconds
+        self._writing: set[asyncio.Task[None]] = set()
 
     def tools(self) -> tuple[Tool, ...]:
-        return tools(changes=self._changes is Changes.CONFIRM, allowed=self._allowed)
+        return tools(changes=False, allowed=self._allowed)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
         """Carry out a call; whatever goes wrong is told as an outcome."""
         try:
+            with self._gate.enter(self._caller.key) as under_way:
+                return await self._counted(name, arguments, under_way)
+        except Busy:
+            return failure("Too many calls at once. Wait for the others to end, then try again.")
+        except RecordsUnavailable:
+            return failure(
+                "The bot's database isn't available, and every call is recorded there. Try again later."
+            )
+
+    async def _counted(self, name: str, arguments: Mapping[str, Any], under_way: int) -> Outcome:
+        used = await self._caller.records.assistant_usage(self._caller.actor, self._caller.now())
+        if reason := exceeded(used, self._caller.settings.mcp, change=False, under_way=under_way):
+            return failure(reason)
+        try:
             invocation = read_call(name, arguments)
         except CallError as error:
+            await self._record(None, "refused: not a valid call", "refused", line=name[:LONGEST_NAME])
             return failure(str(error))
-        if not is_offered(invocation.command, changes=self._changes is Changes.CONFIRM) or invocation.changes:
+        if not is_offered(invocation.command, changes=False) or invocation.changes:
+            await self._record(invocation, "refused: assistants may only read", "refused")
             return failure(CHANGES_ARE_OFF)
         return await self._read(invocation)
 
     async def _read(self, invocation: Invocation) -> Outcome:
         try:
-            result = await self._run(invocation)
+            async with asyncio.timeout(self._seconds):
+                result = await self._run(invocation)
+        except TimeoutError:
+            await self._record(invocation, "failed: took too long", "failed")
+            return failure("The outreach service takes too long. Try again in a moment.")
+        except asyncio.CancelledError:
+            self._record_later(invocation, "cancelled", "read")
+            raise
+        except UsageError as error:
+            await self._record(invocation, "refused: not a valid call", "refused")
+            return failure(str(error))
         except (OutreachError, RecordsUnavailable, UnknownWorkspace) as error:
-            result = Result(card=error_card(error), problem=Problem(text="failed"))
+            await self._record(invocation, f"failed: {type(error).__name__}", "failed")
+            return outcome(invocation.command, Result(card=error_card(error), problem=Problem(text="failed")))
+        if not result.audit:  # else it is written down already
+            refused = f"refused: {result.problem.text}" if result.problem else ""
+            rows = f"read {len(result.rows):,} rows"
+            await self._record(invocation, refused or rows, "refused" if refused else "read")
         return outcome(invocation.command, result)
+
+    async def _record(
+        self, invocation: Invocation | None, result: str, effect: Effect, *, line: str = ""
+    ) -> None:
+        caller = self._caller
+        entry = AuditEntry(
+            at=caller.now(),
+            actor=caller.actor,
+            workspace=caller.workspace(invocation.workspace if invocation else None),
+            command=invocation.line if invocation else line,
+            result=result,
+            effect=effect,
+        )
+        await caller.records.record(entry)
+
+    def _record_later(self, invocation: Invocation, result: str, effect: Effect) -> None:
+        """Of a call that was cancelled, which can wait for nothing."""
+        task = asyncio.ensure_future(self._record(invocation, result, effect))
+        self._writing.add(task)
+        task.add_done_callback(self._written)
+
+    def _written(self, task: asyncio.Task[None]) -> None:
+        self._writing.discard(task)
+        if not task.cancelled():
+            task.exception()  # the client is gone, and nobody can be told
 
 
 CHANGES_ARE_OFF = (

@@ -30,7 +30,7 @@ LISTED = 100
 LAST_PAGE = 1_000_000
 """Pages from here on are empty: a database counts no further than 63 bits."""
 AUDIT_COLUMNS = columns("When", "Who", "Where", "Command", "Result")
-AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS = 100, 20, 5
+AUDITED, AUDIT_CHANGES, AUDIT_REFUSALS, AUDIT_CALLS = 100, 20, 5, 3
 """Entries of the audit that are read, and how many changes and refused commands of them are shown."""
 LATE_SECONDS = 300
 """Seconds after which an unclaimed reply is shown as late."""
@@ -183,13 +183,17 @@ async def audit(_: Audit, context: CommandContext) -> Result:
     records, workspace, most = need_records(context), context.workspace.name, context.limit or AUDITED
     # Each by itself: many refused commands, which anybody can type, would hide the changes.
     refused = await records.audit(workspace, most, refused=True)
-    known = [*refused, *await records.audit(workspace, most, refused=False)]
+    read = await records.assistant_calls(workspace, context.limit or AUDIT_CALLS)
+    known = [*refused, *read, *await records.audit(workspace, most, refused=False)]
     # Some are written late, such as the result of a request whose answer was lost.
     ordered = sorted(known, key=lambda one: one.at, reverse=True)
     entries = [_without_other_teams(one, context.team) for one in _with_one_name(ordered)]
-    changes = [one for one in entries if not _is_refused(one)][: context.limit or AUDIT_CHANGES]
+    calls = [one for one in entries if one.effect == "read"]
+    changes = [one for one in entries if one.effect not in {"refused", "read"}][
+        : context.limit or AUDIT_CHANGES
+    ]
     refusals = [one for one in entries if _is_refused(one)][: context.limit or AUDIT_REFUSALS]
-    shown = {id(one) for one in (*changes, *refusals)}
+    shown = {id(one) for one in (*changes, *refusals, *calls)}
     rows = tuple(
         Row(
             cells=(
@@ -205,14 +209,18 @@ async def audit(_: Audit, context: CommandContext) -> Result:
     return Result(
         card=Card(
             title=f"Last {show_number(len(rows), 'change')}" if rows else "No changes yet",
-            facts=tuple(_refusal(one, context) for one in refusals),
+            facts=(
+                *(_refusal(one, context) for one in refusals),
+                *(_assistant_call(one, context) for one in calls),
+            ),
             table=Table(columns=AUDIT_COLUMNS, rows=rows) if rows else None,
         ),
         rows=tuple(
             {
                 "at": e.at.isoformat(),
                 "who": e.actor.name,
-                "where": where(e.actor),
+                "where": where(replace(e.actor, via="")),
+                "via": e.actor.via or None,
                 "workspace": e.workspace,
                 "command": e.command,
                 "result": e.result,
@@ -262,8 +270,16 @@ def _refusal(entry: AuditEntry, context: CommandContext) -> Fact:
     )
 
 
+def _assistant_call(entry: AuditEntry, context: CommandContext) -> Fact:
+    when = show_time(entry.at, now=context.now(), zone=context.zone)
+    return Fact(
+        label="Assistant", value=f"{when}, for {who_did(entry.actor)}: {entry.command} ({entry.result})"
+    )
+
+
 def where(actor: Actor) -> str:
-    return f"{actor.face} {actor.channel}".strip()
+    place = f"{actor.face} {actor.channel}".strip()
+    return f"{place}, via {actor.via}" if actor.via else place
 
 
 async def whoami(_: Whoami, context: CommandContext) -> Result:

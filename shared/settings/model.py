@@ -24,6 +24,7 @@ from shared.settings.sections import (
     DnsSection,
     GuardrailSection,
     LinksSection,
+    McpSection,
     ReportSection,
     RetentionSection,
     Roles,
@@ -156,6 +157,9 @@ class Settings(WorkspaceSection):
     )
     dns: DnsSection = setting(
         DnsSection(), "The checks of the sending domains' DNS (see docs/domain-health.md)."
+    )
+    mcp: McpSection = setting(
+        McpSection(), "Assistants: clients of the Model Context Protocol (see docs/assistants.md)."
     )
     report: ReportSection = setting(
         ReportSection(),

@@ -22,7 +22,7 @@ def read_audit_entry(row: sa.Row[Any]) -> AuditEntry:
     """A row of the audit."""
     return AuditEntry(
         at=moment(row.at),
-        actor=Actor(name=row.actor_name, id=row.actor_id, face=row.face, channel=row.channel),
+        actor=Actor(name=row.actor_name, id=row.actor_id, face=row.face, channel=row.channel, via=row.via),
         workspace=row.workspace,
         command=row.command,
         result=row.result,
@@ -41,6 +41,7 @@ def audit_row(entry: AuditEntry) -> dict[str, Any]:
         "actor_id": entry.actor.id,
         "face": entry.actor.face,
         "channel": entry.actor.channel,
+        "via": entry.actor.via,
         "command": entry.command,
         "result": entry.result,
         "effect": entry.effect,

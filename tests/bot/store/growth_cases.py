@@ -29,6 +29,7 @@ from bot.store.records.people import OwnDigest
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import WebhookSubscriptions
 from shared.api.models import Subscription as WebhookSubscription
+from shared.commands.table import Role
 from shared.domain.personal import PersonalSettings
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainReport
@@ -497,6 +498,19 @@ RECORDS: Mapping[str, Case] = {
     "CommandRecords.set_digest": flat(lambda one: one.store.records.set_digest(one.workspace, "C101", "09:00")),
     "CommandRecords.give_up_channel": lists(OF_CHANNEL, lambda one: one.store.records.give_up_channel(REFUSED)),
     "CommandRecords.audit": flat(lambda one: one.store.records.audit(one.workspace)),
+    "CommandRecords.assistant_calls": flat(lambda one: one.store.records.assistant_calls(one.workspace)),
+    "CommandRecords.assistant_usage": flat(
+        lambda one: one.store.records.assistant_usage(ANN, moment(one.now))
+    ),
+    "AssistantTokens.create": flat(
+        lambda one: one.store.assistant_tokens.create(
+            "reports", role=Role.READER, workspaces=[one.workspace], created_by="ann", seconds=HOUR
+        )
+    ),
+    "AssistantTokens.all": flat(lambda one: one.store.assistant_tokens.all()),
+    "AssistantTokens.find": flat(lambda one: one.store.assistant_tokens.find("outreach_mcp_at1_secret")),
+    "AssistantTokens.note_use": flat(lambda one: one.store.assistant_tokens.note_use("at1")),
+    "AssistantTokens.revoke": flat(lambda one: one.store.assistant_tokens.revoke("at1")),
     "CommandRecords.record": lists(
         "it compares the sequence's open Undos", lambda one: one.store.records.record(_entry(one, "sq1"))
     ),

@@ -56,6 +56,7 @@ IMPERSONAL = {
         "guardrail_incidents",
         "instance",
         "lookups",
+        "assistant_tokens",
     ),
     *(
         "moved_channels",
