@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from sandbox.slack.people.assistant import Assistant
 from sandbox.slack.people.people import People
 from sandbox.slack.people.response_urls import ResponseUrls
 from sandbox.slack.state import given, seed
@@ -101,6 +102,7 @@ class Workspace:
         self.response_urls = ResponseUrls(self.world, origin=self.origin)
         self.events = Events(self.world, self.installations)
         self.people = People(self.world, installations=self.installations, response_urls=self.response_urls)
+        self.assistant = Assistant(self.world, installations=self.installations)
         for one in self.installations:
             one.rate_limiter = RateLimiter()
             self._seat(one)

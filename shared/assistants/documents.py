@@ -50,6 +50,7 @@ def read(uri: str, folder: Path = FOLDER) -> str:
 
 def _page(folder: Path, path: str) -> Page:
     heading, _, rest = (folder / path).read_text(encoding="utf-8").partition("\n")
-    paragraph = " ".join(rest.strip().partition("\n\n")[0].split())
+    paragraphs = (" ".join(part.split()) for part in rest.split("\n\n"))
+    paragraph = next((part for part in paragraphs if part and not part.startswith("#")), "")
     summary = paragraph if len(paragraph) <= MOST_SUMMARY else paragraph[: MOST_SUMMARY - 1] + "…"
     return Page(path=path, title=heading.lstrip("# "), summary=summary)

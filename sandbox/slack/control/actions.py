@@ -8,6 +8,7 @@ from typing import Any
 
 from sandbox.slack.control.reports import described
 from sandbox.slack.people import input_values, modals
+from sandbox.slack.state import seed
 from sandbox.slack.state.errors import InvalidActionError
 from sandbox.slack.state.model import Channel, Json, Message, User
 from sandbox.slack.to_bot.installation import Installation
@@ -46,10 +47,12 @@ class Act:
 
     @property
     def channel(self) -> Channel:
-        """`channel`, `dm` for the conversation with the bot of `app`, or the first channel."""
+        """`channel`, `dm` for the conversation with the bot of `app`, `slackbot` for Slack's assistant, or the first channel."""
         name = self.body.get("channel") or next(iter(self.workspace.world.channels))
         if name == "dm":
             return self.workspace.world.direct(self.user.id, self.app.app)
+        if name == "slackbot":
+            return self.workspace.assistant.conversation(self.user)
         return self.people.channel(str(name), self.user)
 
     @property
@@ -140,6 +143,8 @@ async def message(act: Act) -> Json:
     text = act.people.with_mentions(text) if act.body.get("typed") else text
     posted = act.people.post(text, user=act.user, channel=channel, thread_ts=thread)
     act.workspace.events.message_posted(posted, channel=channel)
+    if act.workspace.assistant.is_in(channel) and not act.user.is_bot:
+        await act.workspace.assistant.hear(text, user=act.user)
     return {"message": described(act.workspace, posted), **await act.answers(channel)}
 
 
@@ -158,8 +163,24 @@ async def click(act: Act) -> Json:
     else:
         target = act.message
         channel = act.workspace.world.channels[target.channel]
+        if target.user == seed.SLACKBOT.id:
+            done = await act.workspace.assistant.click(target, user=act.user, element=act.body)
+            return {**done, **await act.answers(channel)}
         done = await act.people.click(target, user=act.user, element=act.body)
     return {**done, **await act.answers(channel)}
+
+
+async def tools(act: Act) -> Json:
+    """`{user}`: the tools that apps offer to someone through Slack's assistant."""
+    return {"tools": await act.workspace.assistant.tools(act.user)}
+
+
+async def tool(act: Act) -> Json:
+    """`{user, name, arguments}`: have Slack's assistant call a tool; answers the result as it came."""
+    arguments = act.body.get("arguments") or {}
+    if not isinstance(arguments, dict):
+        raise InvalidActionError("arguments: not an object")
+    return {"result": await act.workspace.assistant.call(act.user, str(act.body["name"]), arguments)}
 
 
 async def options(act: Act) -> Json:

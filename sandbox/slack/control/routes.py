@@ -53,6 +53,8 @@ _PEOPLE: dict[str, Callable[[Act], Awaitable[dict[str, Any]]]] = {
     "message": actions.message,
     "click": actions.click,
     "options": actions.options,
+    "tools": actions.tools,
+    "tool": actions.tool,
     "shortcut": actions.shortcut,
     "reaction": actions.reaction,
     "file": actions.upload,

@@ -127,6 +127,8 @@ def _file(path: Path) -> web.Response:
 def _state(workspace: Workspace, user: str) -> Json:
     """What the page needs to draw everything but the messages, as `user` sees it."""
     person = workspace.people.person(user)
+    if workspace.assistant.is_offered:
+        workspace.assistant.conversation(person)
     apps = sorted(workspace.installations, key=lambda one: one is not workspace.first)
     installed = [one for one in workspace.installations if one.installed]
     return {

@@ -9,6 +9,8 @@ from typing import Any
 
 from sandbox.slack.state.errors import InvalidActionError
 
+AUTH_TYPES = ("slack_identity_auth", "no_auth", "manual_auth", "dynamic_client_registration")
+MOST_SERVERS, MOST_ADDRESS = 20, 500
 _WORD = re.compile(r"[\x21-\x7e]{1,255}")
 
 
@@ -40,6 +42,25 @@ def words(value: Any, at: str) -> tuple[str, ...]:
     ):
         raise InvalidActionError(f"{at}: not a list of words")
     return tuple(found)
+
+
+def tool_server(servers: Mapping[str, Any]) -> str:
+    """The address of the first server that knows people by Slack's signature; empty: there is none.
+
+    https://docs.slack.dev/reference/app-manifest
+    """
+    found = ""
+    if len(servers) > MOST_SERVERS:
+        raise InvalidActionError(f"mcp_servers: no more than {MOST_SERVERS}")
+    for name, server in servers.items():
+        known = server if isinstance(server, Mapping) else {}
+        url = known.get("url")
+        if not isinstance(url, str) or not url.startswith("https://") or len(url) > MOST_ADDRESS:
+            raise InvalidActionError(f"mcp_servers.{name}.url: not an https address")
+        if known.get("auth_type") not in AUTH_TYPES:
+            raise InvalidActionError(f"mcp_servers.{name}.auth_type: one of {', '.join(AUTH_TYPES)}")
+        found = found or (url if known["auth_type"] == AUTH_TYPES[0] else "")
+    return found
 
 
 def number(value: Any, at: str, *, kind: Callable[[Any], Any] = float) -> Any:

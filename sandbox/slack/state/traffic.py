@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sandbox.slack.state.feed import Feed
 
-Direction = Literal["to_bot", "web_api", "response_url"]
+Direction = Literal["to_bot", "web_api", "response_url", "tools"]
 _HIDDEN = frozenset({"token", "access_token", "client_secret"})
 _MAX_TEXT = 50_000
 
@@ -48,8 +48,12 @@ class Counts:
     acks: deque[float] = field(default_factory=lambda: deque(maxlen=20_000))
     unacknowledged: Counter[str] = field(default_factory=Counter)
     redelivered: int = 0
+    tool_calls: int = 0
 
     def add(self, exchange: Exchange) -> None:
+        if exchange.direction == "tools":  # they may take a minute, and are no calls of the Web API
+            self.tool_calls += 1
+            return
         if exchange.direction == "to_bot":
             self.redelivered += exchange.attempt > 0
             if exchange.ok:
@@ -120,4 +124,5 @@ class Traffic:
             },
             "unacknowledged": dict(counts.unacknowledged),
             "redelivered": counts.redelivered,
+            "tool_calls": counts.tool_calls,
         }

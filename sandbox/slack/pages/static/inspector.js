@@ -4,7 +4,7 @@ import { arrange, clock, el, fill, icon } from "./dom.js";
 import { read } from "./net.js";
 
 const KEPT = 300;
-const WAYS = { to_bot: ["→ bot", "out"], web_api: ["bot →", "in"], response_url: ["bot →", "in"] };
+const WAYS = { to_bot: ["→ bot", "out"], web_api: ["bot →", "in"], response_url: ["bot →", "in"], tools: ["→ bot", "out"] };
 
 export class Inspector {
   constructor(app) {
@@ -50,7 +50,7 @@ export class Inspector {
   draw() {
     const choice = (name, title) => el("button", { class: this.only === name ? "on" : "", "aria-pressed": String(this.only === name), onclick: () => { this.only = name; this.draw(); } }, title);
     fill(this.filters, choice("all", "All"), choice("to_bot", "To the bot"), choice("web_api", "Web API"), choice("failed", "Refused"));
-    const shown = this.exchanges.filter((one) => this.only === "all" || (this.only === "failed" ? !one.ok : one.direction === this.only || (this.only === "web_api" && one.direction === "response_url")));
+    const shown = this.exchanges.filter((one) => this.only === "all" || (this.only === "failed" ? !one.ok : one.direction === this.only || (this.only === "to_bot" && one.direction === "tools") || (this.only === "web_api" && one.direction === "response_url")));
     const kept = new Map(shown.map((one) => [one, this.nodes.get(one) ?? this.row(one)]));
     this.nodes = kept;
     arrange(this.rows, shown.length ? [...kept.values()] : [el("p", { class: "none" }, "Nothing yet. Type a command, and it shows here with the time the bot took.")]);

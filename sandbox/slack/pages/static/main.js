@@ -104,7 +104,7 @@ class App {
 
   get home() { return this.apps.find((one) => one.id === this.place.id) ?? this.apps[0]; }
 
-  botOf(channel) { return this.apps.find((one) => channel.members.includes(one.bot_user))?.name ?? "the app"; }
+  botOf(channel) { return channel.members.includes("USLACKBOT") ? "Slackbot" : this.apps.find((one) => channel.members.includes(one.bot_user))?.name ?? "the app"; }
 
   get channel() { return this.place.kind === "channel" ? this.names.channel(this.place.id) : null; }
 
@@ -145,7 +145,7 @@ class App {
     const title = channel.is_im ? el("h1", {}, icon("bolt"), this.botOf(channel)) : el("h1", {}, icon(channel.is_archived ? "box" : channel.is_private ? "lock" : "hash"), channel.name);
     const count = channel.is_im ? null : el("span", { class: "members", title: channel.members.map((id) => this.users.get(id)?.real_name).join(", ") }, `${channel.members.length} members`);
     const footer = this.footer(channel);
-    fill($("main"), this.header(title, channel.topic?.value || (channel.is_im ? "Direct messages with the app" : ""), count), this.banner(), timeline.node, footer.node);
+    fill($("main"), this.header(title, channel.topic?.value || (channel.members.includes("USLACKBOT") ? "Slack's assistant: type the name of a tool, then its arguments as JSON" : channel.is_im ? "Direct messages with the app" : ""), count), this.banner(), timeline.node, footer.node);
     const found = await this.guarded(() => read("/control/messages", { channel: channel.id, user: this.me, limit: 300 }));
     if (this.timeline !== timeline) return;
     timeline.show((found?.messages || []).filter((one) => one.in_channel));
@@ -158,6 +158,7 @@ class App {
     if (channel.is_archived) return closed("This channel is archived; nothing can be said here.");
     if (channel.is_member === false) return closed("You are looking in from outside; only members can write here.");
     this.composer = new Composer(this, { place: () => channel.id, sent: () => this.timeline.follows(), hint: channel.is_im ? `Message ${this.botOf(channel)}` : `Message #${channel.name}` });
+    if (channel.is_im) return this.composer;
     const absent = this.apps.filter((one) => !channel.members.includes(one.bot_user));
     if (absent.length < this.apps.length || !absent.length) return this.composer;
     const [bot] = absent;

@@ -29,7 +29,8 @@ export function sidebar(node, app) {
     el("header", {}, el("span", { class: "logo" }, app.team.name.slice(0, 1)), el("div", { class: "what" }, el("strong", {}, app.team.name), status(app))),
     el("div", { class: "channels" },
       el("h2", {}, "Channels"), open.map((channel) => item(channel, channel.name, sign(channel))),
-      el("h2", {}, "Apps"), app.apps.flatMap(entries)),
+      el("h2", {}, "Apps"), app.apps.flatMap(entries),
+      app.channels.filter((channel) => channel.is_im && channel.members.includes("USLACKBOT")).map((channel) => item(channel, "Slackbot", "thread"))),
     switcher);
   node.querySelector(".channels").scrollTop = top;
 }
