@@ -12,6 +12,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
+from bot.blockkit.tool_blocks import result_meta, tool_meta
 from shared.assistants import documents, prompts
 from shared.assistants.quoting import NOTICE
 from shared.assistants.session import AssistantSession, Outcome, failure
@@ -45,7 +46,8 @@ def build_server(session_of: FindSession) -> Server[Any]:
         session = session_of(context)
         if session is None:
             return _result(failure("Slack didn't say who asks. Ask through Slack's assistant."))
-        return _result(await session.call(call.name, call.arguments or {}))
+        outcome = await session.call(call.name, call.arguments or {})
+        return _result(outcome, meta=_blocks(outcome, session) if session.in_slack else None)
 
     return Server(
         NAME,
@@ -143,11 +145,20 @@ def _tool(tool: Tool) -> types.Tool:
             idempotent_hint=tool.idempotent,
             open_world_hint=False,
         ),
+        _meta=tool_meta(),
     )
 
 
-def _result(outcome: Outcome) -> types.CallToolResult:
+def _blocks(outcome: Outcome, session: AssistantSession) -> dict[str, Any] | None:
+    """The card for Slack's assistant; its buttons call only tools that the person is offered."""
+    if outcome.card is None:
+        return None
+    return result_meta(outcome.card, tools={tool.name for tool in session.tools()})
+
+
+def _result(outcome: Outcome, *, meta: dict[str, Any] | None = None) -> types.CallToolResult:
     return types.CallToolResult(
+        _meta=meta,
         content=[types.TextContent(type="text", text=text) for text in outcome.texts],
         structured_content=dict(outcome.content),
         is_error=outcome.failed,

@@ -20,6 +20,7 @@ from shared.assistants.limits import exceeded
 from shared.assistants.tools import CallError, Tool, is_offered, read_call, tools
 from shared.commands import Command, Invocation, UsageError
 from shared.commands.result import Problem, Result
+from shared.domain.card import Card
 from shared.operations import error_card
 from shared.records.audit import Actor, AuditEntry, Effect
 from shared.records.records import Records, RecordsUnavailable
@@ -37,6 +38,8 @@ class Outcome:
     content: Mapping[str, Any]
     summary: str
     """Words of ours alone."""
+    card: Card | None = None
+    """What people would be shown."""
     failed: bool = False
 
     @property
@@ -87,6 +90,11 @@ class AssistantSession:
         self._allowed, self._seconds = allowed, seconds
         self._writing: set[asyncio.Task[None]] = set()
 
+    @property
+    def in_slack(self) -> bool:
+        """Whether what is answered is shown in Slack."""
+        return self._caller.actor.face == "slack"
+
     def tools(self) -> tuple[Tool, ...]:
         return tools(changes=False, allowed=self._allowed)
 
@@ -110,7 +118,7 @@ class AssistantSession:
             invocation = read_call(name, arguments)
         except CallError as error:
             await self._record(None, "refused: not a valid call", "refused", line=name[:LONGEST_NAME])
-            return failure(str(error))
+            return misread(error)
         if not is_offered(invocation.command, changes=False) or invocation.changes:
             await self._record(invocation, "refused: assistants may only read", "refused")
             return failure(CHANGES_ARE_OFF)
@@ -128,7 +136,7 @@ class AssistantSession:
             raise
         except UsageError as error:
             await self._record(invocation, "refused: not a valid call", "refused")
-            return failure(str(error))
+            return misread(error)
         except (OutreachError, RecordsUnavailable, UnknownWorkspace) as error:
             await self._record(invocation, f"failed: {type(error).__name__}", "failed")
             return outcome(invocation.command, Result(card=error_card(error), problem=Problem(text="failed")))
@@ -172,7 +180,14 @@ CHANGES_ARE_OFF = (
 
 def outcome(command: Command, result: Result) -> Outcome:
     content = quoting.answer(command, result)
-    return Outcome(content=content, summary=quoting.summary(command, result), failed=result.refused)
+    summary = quoting.summary(command, result)
+    return Outcome(content=content, summary=summary, card=result.card, failed=result.refused)
+
+
+def misread(error: Exception) -> Outcome:
+    """The refusal of a call, which may repeat what was in it."""
+    why = {"problem": {"why": quoting.quote(str(error))}}
+    return Outcome(content=why, summary=f"The call was refused. {quoting.NOTICE}", failed=True)
 
 
 def failure(text: str) -> Outcome:
