@@ -31,7 +31,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo run test test-e2e test-clock fuzz soak lint lint-style lint-types lint-imports lint-pages lint-tree check-deploy audit site format bench lock docs clean
+.PHONY: help demo run test test-e2e test-clock fuzz soak lint lint-style lint-types lint-imports lint-pages lint-tree check-deploy audit release site format bench lock docs clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
 
 audit: $(DEV)  ## licenses, known vulnerabilities and component list of what requirements.lock installs
 	@$(BIN)/python -m tests.audit
+
+release: $(DEV)  ## both wheels, built twice and compared, with SBOM, licenses, manual and checksums, into build/release
+	@$(BIN)/python -m tests.release build/release
 
 site: $(DEV)  ## the documentation as a site that needs no network, into build/site; fails at dead links
 	@rm -rf build/docs build/site && mkdir -p build && cp -r docs build/docs && rm build/docs/copy.md && mv build/docs/zensical.toml build/

@@ -66,17 +66,20 @@ def is_allowed(expression: str) -> bool:
     return any(all(part.strip("() ") in ALLOWED for part in choice.split(" AND ")) for choice in choices)
 
 
-def check_licences() -> bool:
+def check_licences(*, quiet: bool = False) -> bool:
+    """Whether every one is allowed; `quiet` prints only those that aren't."""
     good = True
     for name, version in pinned().items():
         try:
             found = licence(metadata(name))
         except PackageNotFoundError:
-            print(f"{name:26}{version:14}not installed on this platform: unchecked")
+            if not quiet:
+                print(f"{name:26}{version:14}not installed on this platform: unchecked")
             continue
         allowed = is_allowed(found)
         good &= allowed
-        print(f"{name:26}{version:14}{found or 'unknown'}{'' if allowed else '   NOT ALLOWED'}")
+        if not (quiet and allowed):
+            print(f"{name:26}{version:14}{found or 'unknown'}{'' if allowed else '   NOT ALLOWED'}")
     return good
 
 
@@ -112,9 +115,10 @@ def report(answer: str, *, error: str) -> bool:
     return not known
 
 
-def write_components() -> bool:
+def write_components(folder: Path = ROOT / "dist") -> bool:
+    """The SBOM, in CycloneDX's JSON."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    target = ROOT / "dist" / f"outreach-ops-{version}.cdx.json"
+    target = folder / f"outreach-ops-{version}.cdx.json"
     target.parent.mkdir(exist_ok=True)
     words = (
         "requirements",
@@ -131,9 +135,7 @@ def write_components() -> bool:
         text=True,
         check=False,
     )
-    print(
-        f"SBOM: {target.relative_to(ROOT)}" if ran.returncode == 0 else f"SBOM: failed: {ran.stderr[-300:]}"
-    )
+    print(f"SBOM: {target.name} in {folder}" if ran.returncode == 0 else f"SBOM: failed: {ran.stderr[-300:]}")
     return ran.returncode == 0
 
 

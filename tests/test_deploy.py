@@ -111,3 +111,17 @@ def test_the_unit_of_the_dashboard_gives_it_the_console_that_it_draws_on() -> No
         ("Input", "tty-force"),
         ("Error", "tty"),
     ]
+
+
+def test_the_network_policy_and_the_pod_monitor_select_the_pods_and_ports_of_the_deployment() -> None:
+    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes/outreach.yaml").read_text()))
+    (pod,) = [one["spec"]["template"] for one in documents if one["kind"] == "Deployment"]
+    ports = {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
+    policy = yaml.safe_load((DEPLOY / "kubernetes/network.yaml").read_text())["spec"]
+    monitor = yaml.safe_load((DEPLOY / "kubernetes/podmonitor.yaml").read_text())["spec"]
+    labels = pod["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"] == monitor["selector"]["matchLabels"] == labels
+    opened = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
+    assert opened == ports
+    assert {endpoint["port"] for endpoint in monitor["podMetricsEndpoints"]} <= ports
+    assert all(rule["from"] for rule in policy["ingress"])  # an empty one would admit everybody

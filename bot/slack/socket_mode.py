@@ -55,6 +55,7 @@ class Connection(SocketModeClient):
 
     def __init__(self, app_token: str, web_client: AsyncWebClient, *, ping: float) -> None:
         super().__init__(app_token, logger=_silent, web_client=web_client, ping_interval=ping)
+        self.proxy = web_client.proxy  # the SDK's own choice ignores NO_PROXY
         self.ended, self.idle = asyncio.Event(), asyncio.Event()
         self.idle.set()
         self._unanswered = 0

@@ -22,6 +22,7 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook import WebhookResponse
 
 from bot.blockkit.plainer import plainer
+from bot.slack.proxy import proxy_for
 from bot.telemetry import metrics
 from shared.api.http.rate_wait import boot_time
 from shared.text.network_errors import describe_network_error
@@ -216,16 +217,15 @@ async def open_web_api(
     own = aiohttp.ClientTimeout(total=30)
     async with session or aiohttp.ClientSession(timeout=own) as opened:
         # The SDK's own handlers would repeat a post after a cut connection, and Slack may have taken the first.
-        yield WebApi(
-            AsyncWebClient(
-                token=token or None,
-                session=opened,
-                base_url=base_url or AsyncWebClient.BASE_URL,
-                retry_handlers=[],
-                logger=_silent,
-            ),
-            token_of=token_of,
+        client = AsyncWebClient(
+            token=token or None,
+            session=opened,
+            base_url=base_url or AsyncWebClient.BASE_URL,
+            retry_handlers=[],
+            logger=_silent,
         )
+        client.proxy = proxy_for(client.base_url)  # the SDK's own choice ignores NO_PROXY
+        yield WebApi(client, token_of=token_of)
 
 
 def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dict[str, Any] | None:

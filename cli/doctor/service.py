@@ -82,7 +82,7 @@ async def deliveries(settings: Settings) -> AsyncIterator[Finding]:
                 in_files[name] = (*in_files.get(name, ()), *some)
         except WebhookFileUnreadable as fault:
             yield bad("Webhook secrets", str(fault), fix="The bot imports it when it can be read.")
-    async with aiohttp.ClientSession(timeout=TIMEOUT) as http:
+    async with aiohttp.ClientSession(timeout=TIMEOUT, trust_env=True) as http:
         async for finding in _running(http, own, database):
             yield finding
         for workspace in settings.workspaces.values():

@@ -251,8 +251,11 @@ def connection(check: str, info: Mapping[str, Any] | str) -> Finding:
 
 
 def _client(slack: SlackSettings, token: str) -> AsyncWebClient:
-    base = slack.api_url or AsyncWebClient.BASE_URL
-    return AsyncWebClient(token=token, base_url=base, timeout=PATIENCE)
+    from bot.slack.proxy import proxy_for  # late, and before in `import_bot`
+
+    client = AsyncWebClient(token=token, base_url=slack.api_url or AsyncWebClient.BASE_URL, timeout=PATIENCE)
+    client.proxy = proxy_for(client.base_url)
+    return client
 
 
 async def _asked(check: str, call: Awaitable[Any], *, fix: str) -> tuple[Any, Finding | None]:

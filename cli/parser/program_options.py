@@ -362,5 +362,9 @@ def version(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def man(parser: ArgumentParser) -> None:
+    """No options of its own."""
+
+
 def completion(parser: ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))

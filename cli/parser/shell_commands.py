@@ -193,6 +193,14 @@ _ALL = (
         usage="bash|zsh|fish",
     ),
     Program(
+        name="man",
+        group=Group.SET_UP,
+        summary="Print the manual page",
+        entry="cli.commands.man:run",
+        options=program_options.man,
+        examples=("man > ~/.local/share/man/man1/outreach.1",),
+    ),
+    Program(
         name="version",
         group=Group.SET_UP,
         summary="Print the version, the commit and the database schema",
