@@ -65,3 +65,28 @@ def test_no_card_shows_an_internal_id_or_a_raw_time() -> None:
         (name, text) for name, card in cards.items() for text in _shown(card) if not name.startswith("help")
     )
     assert [(name, found[0], text) for name, text in shown if (found := INTERNAL.search(text))] == []
+
+
+OTHER_NAMES = re.compile(
+    r"""\b(?:
+      faults? | campaigns? | speed\ to\ lead | (?:first\ )?touch(?:es)? | time\ to\ (?:answer|reply|touch) | handled
+    | resumptions? | understood:\  | many\ (?:bounces|opt-outs) | audit\ (?:trail|entry)
+    | (?<!outreach\ )(?<!slack\ )workspaces?\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Of what has one name: problem, sequence, time to claim, resume, rule, bounce spike, audit log, outreach or Slack workspace."""
+OTHER_LABELS = {"Address", "From", "Campaign", "Workspace", "Near", "Closest"}
+
+
+def test_cards_call_each_thing_by_its_one_name() -> None:
+    cards = {**answers(), **bot_cards.alerts(), **dict(bot_cards.guardrails()), **dict(bot_cards.exchanges())}
+    labels = [(name, fact.label) for name, card in cards.items() for fact in (*card.facts, *card.details)]
+    labels += [
+        (name, column.title) for name, card in cards.items() if card.table for column in card.table.columns
+    ]
+    assert [one for one in labels if one[1] in OTHER_LABELS] == []
+    shown = (
+        (name, text) for name, card in cards.items() for text in _shown(card) if not name.startswith("help")
+    )
+    assert [(name, found[0], text) for name, text in shown if (found := OTHER_NAMES.search(text))] == []

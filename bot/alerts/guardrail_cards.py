@@ -80,12 +80,12 @@ def paused(
     )
 
 
-def not_paused(incident: Incident, why: str, *, footer: str = "") -> Card:
-    """A rule should have paused and didn't."""
+def not_paused(incident: Incident, why: str, *, failed: bool, footer: str = "") -> Card:
+    """A rule should have paused and didn't: the service refused, or someone was first."""
     return Card(
         title=f"Guardrail {incident.rule} didn't pause {clip(incident.label)}",
-        tone=Tone.BAD,
-        failure=True,
+        tone=Tone.BAD if failed else Tone.WARN,
+        failure=failed,
         text=(_sentence(incident.note), why),
         facts=(Fact(label="Rule", value=incident.sentence),),
         buttons=_about(incident.rule, _scope_of(incident), incident.label),
@@ -112,9 +112,9 @@ def suggestion(
 
 def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") -> Card:
     """A rule notifies."""
-    what = "the workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(label)}"
+    what = "the outreach workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(label)}"
     return Card(
-        title=f"Guardrail {name}: {what}",
+        title=f"Guardrail {name} fired for {what}",
         tone=Tone.WARN,
         text=(_sentence(note),),
         facts=(Fact(label="Rule", value=str(rule)),),

@@ -41,11 +41,12 @@ def card(alert: Alert) -> Card:
 
 
 def origin(alert: Alert) -> tuple[Fact, ...]:
-    """Address, sequence, step, inbox and time, for the small line of a card."""
+    """Email, sequence, step, inbox and time, for the small line of a card."""
     email = alert.event.lead.email
     link = answer_link(alert.event) if kind_of(alert.event.kind).card == "reply" else ""
+    label = "Reply by email" if link else "Email"
     return (
-        *((Fact(label="Reply by email", value=email, url=link),) if email else ()),
+        *((Fact(label=label, value=email, url=link),) if email else ()),
         *facts_of(("Sequence", campaign_of(alert.event)), brief=True),
         when("Received", alert.received_at),
     )

@@ -47,7 +47,7 @@ def spike_card(
     many = [one.kind for one in figures if one.spikes]
     window = show_exact_span(rule.window)
     return Card(
-        title=f"Many {_nouns(many)} from {subject.label}",
+        title=f"{_spike(many)}: {subject.label}",
         tone=Tone.WARN,
         text=tuple(EVENTS[kind].spike_advice for kind in many),
         facts=(
@@ -72,10 +72,15 @@ def merged_card(subject: Subject, kinds: Sequence[str], *, onto: str) -> Card:
 def over_card(subject: Subject, kinds: Sequence[str], *, since: float, now: float) -> Card:
     """The card of a spike that has passed."""
     return Card(
-        title=f"Ended: many {_nouns(kinds)} from {subject.label}",
+        title=f"{_spike(kinds)} ended: {subject.label}",
         text=(f"Lasted {show_exact_span(timedelta(seconds=now - since))}.",),
         facts=(when("Since", moment(since)),),
     )
+
+
+def _spike(kinds: Sequence[str]) -> str:
+    """“Bounce spike”, “Bounce and opt-out spike”."""
+    return f"{' and '.join(EVENTS[kind].noun for kind in SPIKING if kind in kinds)} spike".capitalize()
 
 
 def _nouns(kinds: Sequence[str]) -> str:

@@ -128,7 +128,7 @@ def _workspaces(request: FormRequest) -> list[Block]:
         "options": offered,
         "initial_option": _option(request.workspace, request.workspace),
     }
-    return [_input(WORKSPACE, "Workspace", element) | {"dispatch_action": True}]
+    return [_input(WORKSPACE, "Outreach workspace", element) | {"dispatch_action": True}]
 
 
 def answer_view(card: Card, *, items: Sequence[Card] = (), channel: str = "") -> View:
@@ -214,7 +214,7 @@ def _subscribe(request: FormRequest) -> list[Block]:
 
 def _add(request: FormRequest) -> list[Block]:
     return [
-        _input("email", "Email address", _line(254)),
+        _input("email", "Email", _line(254)),
         _sequence_menu("Sequence", request),
         _input("first_name", "First name", _line(100), optional=True),
         _input("last_name", "Last name", _line(100), optional=True),

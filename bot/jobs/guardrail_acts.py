@@ -303,7 +303,7 @@ class GuardrailActs:
                     footer=footer,
                 )
             else:
-                card = cards.not_paused(incident, why, footer=footer)
+                card = cards.not_paused(incident, why, failed=bool(failed), footer=footer)
             return self._post(incident, card, undo=undo)
 
         result = f"{', '.join(f'{label} ({name})' for name, label in done.items())} paused"

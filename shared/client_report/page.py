@@ -153,12 +153,12 @@ def _counts(row: StatsRow, name: str) -> list[str]:
 
 
 def _positive(report: ClientReport) -> str:
-    head = "<h2>Positive replies and time to claim</h2>"
+    head = "<h2>Interested replies and time to claim</h2>"
     if report.positive is None:
         return f"{head}<p>Not available: the bot's records couldn't be read.</p>"
     if not report.positive:
         known = " by the bot, so their time to claim is unknown" if report.total.positive_replies else ""
-        return f"{head}<p>No positive replies were recorded in this period{known}.</p>"
+        return f"{head}<p>No interested replies were recorded in this period{known}.</p>"
     named = any(one.email or one.lead for one in report.positive)
     rows = [
         (
@@ -174,12 +174,12 @@ def _positive(report: ClientReport) -> str:
 
 
 def _touches(report: ClientReport) -> str:
-    touches, count = report.touches, show_number(report.replies, "positive reply")
+    touches, count = report.touches, show_number(report.replies, "interested reply")
     if touches is None or touches.median is None:
-        return f"{count}, none handled yet."
+        return f"{count}, none claimed or done yet."
     typical = show_span(timedelta(seconds=touches.median))
     return (
-        f"{count}; {touches.count:,} handled, in {typical} (median), "
+        f"{count}; {touches.count:,} claimed or done, in {typical} (median), "
         f"{show_rate(touches.in_time / touches.count)} of them within an hour."
     )
 

@@ -114,7 +114,7 @@ _TABLE = (
     ),
     Command(
         arguments=arguments.Status,
-        summary="Show an overview of the workspace on one page",
+        summary="Show an overview on one page",
         own_fields=frozenset({"workspace", "last_delivery_at"}),
         examples=("status",),
     ),
@@ -161,7 +161,7 @@ _TABLE = (
     Command(
         arguments=arguments.Domain,
         usage="DOMAIN",
-        summary="Show why a domain is as it is: health, sends, bounces, DNS, last changes, advice",
+        summary="Show the state of a domain and its causes: health, sends, bounces, DNS, last changes, advice",
         own_fields=frozenset({"at", "kind"}),
         examples=("domain mail.acme.com",),
     ),
@@ -295,7 +295,7 @@ _TABLE = (
     ),
     Command(
         arguments=arguments.Undo,
-        summary="Take back your last pause or resumption, within 10 minutes, after confirmation",
+        summary="Undo your last pause or resume, within 10 minutes, after confirmation",
         changes=True,
         role=Role.OPERATOR,
         examples=("undo",),

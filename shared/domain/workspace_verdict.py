@@ -94,7 +94,7 @@ def judge_domains(domains: tuple[DomainHealth, ...]) -> WorkspaceVerdict:
     """The verdict on all domains of a workspace, which `roll_up` has counted."""
     counts = InboxCounts(**count_by_kind(domains))
     if not counts.all:
-        return WorkspaceVerdict(tone=Tone.INFO, text="No inboxes are connected to this workspace")
+        return WorkspaceVerdict(tone=Tone.INFO, text="No inboxes are connected to this outreach workspace")
     return WorkspaceVerdict(
         tone=_tone(counts),
         text=_text(counts, domains),

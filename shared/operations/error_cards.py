@@ -20,7 +20,7 @@ from shared.settings import SettingsError, UnknownWorkspace
 
 MESSAGES: dict[type[Exception], tuple[str, str]] = {
     Unauthorized: ("The service rejects the API key", "Check it with `outreach doctor`."),
-    NotFound: ("Not found", "It may have been deleted, or belong to another workspace."),
+    NotFound: ("Not found", "It may have been deleted, or belong to another outreach workspace."),
     InvalidRequest: ("The service rejects this request", "Correct the value it names, then try again."),
     RateLimited: ("Too many requests", "Nothing was changed."),
     Unreachable: ("The outreach service can't be reached", "Try again in a moment."),
@@ -41,7 +41,7 @@ MESSAGES: dict[type[Exception], tuple[str, str]] = {
         "The bot's database isn't available",
         "Check OUTREACH_DATABASE_URL. `outreach doctor` shows the database's error.",
     ),
-    UnknownWorkspace: ("Unknown workspace", "Remove @NAME to use the default workspace."),
+    UnknownWorkspace: ("Unknown outreach workspace", "Remove @NAME to use the default outreach workspace."),
     SettingsError: ("Some settings are missing or invalid", "Check them with `outreach doctor`."),
 }
 """Title and next step; a class comes before those it is derived from."""
@@ -77,9 +77,10 @@ def _card(title: str, text: tuple[str, ...], *, error: Exception, reference: str
     if isinstance(error, OutreachError):  # what was asked of the service, and its answer
         footer += [error.endpoint or "", " ".join(str(part) for part in (error.status, error.code) if part)]
     footer.append(reference and f"Reference {reference}")
+    mistyped = isinstance(error, UnknownWorkspace)  # a mistake in the command: nothing has failed
     return Card(
         title=title,
-        tone=Tone.BAD,
+        tone=Tone.WARN if mistyped else Tone.BAD,
         failure=True,
         text=tuple(line for line in text if line),
         facts=(Fact(label="Field", value=field),) if field else (),

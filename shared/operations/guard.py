@@ -31,8 +31,12 @@ SNOOZED = timedelta(days=1)
 IDLE = {"off", "snoozed", "waits"}
 TONES = {"acts": Tone.GOOD, "suggests": Tone.INFO, "notifies": Tone.INFO, "waits": Tone.WARN}
 RULE_COLUMNS = (
-    *columns("Name", Column(title="Last fired", narrow="fired"), Column(title="Closest", narrow="closest")),
-    Column(title="Near", bar=True),
+    *columns(
+        "Name",
+        Column(title="Last fired", narrow="fired"),
+        Column(title="Nearest to its limit", narrow="nearest"),
+    ),
+    Column(title="How near", bar=True),
 )
 
 
@@ -152,7 +156,7 @@ async def _add(arguments: Guard, context: CommandContext) -> Result:
     card = Card(
         title=f"Guardrail {name} is on",
         tone=Tone.GOOD,
-        text=(f"Understood: {rule}.", DOES[rule.action], *await missing_sequence(rule, context)),
+        text=(f"Rule: {rule}.", DOES[rule.action], *await missing_sequence(rule, context)),
         buttons=(
             Button(label="Test it", action=Guard(act="test", name=name)),
             Button(label="Remove", action=Guard(act="remove", name=name)),
@@ -251,7 +255,7 @@ async def _off(arguments: Guard, context: CommandContext) -> Result:
         return _not_for_all()
     switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
     await need_records(context).guardrails.switch_off(context.workspace.name, switch)
-    what = f"Guardrail {name} is" if name else "All guardrails of all workspaces are"
+    what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
     text = (
         "It does nothing until someone turns it on."
         if name
@@ -290,7 +294,7 @@ def _sees_all(context: CommandContext) -> bool:
 
 def _not_for_all() -> Result:
     return refused(
-        "You can't switch the guardrails of all workspaces here",
+        "You can't switch the guardrails of all outreach workspaces here",
         "This Slack workspace doesn't have access to all of them.",
         "`guardrails off NAME` turns off one rule of this workspace.",
         why="not all workspaces",

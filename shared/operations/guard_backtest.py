@@ -68,7 +68,7 @@ async def backtest_rule(name: str, rule: Rule, context: CommandContext, *, is_ne
     return Result(
         card=Card(
             title=title,
-            text=(f"Understood: {rule}.", *await missing_sequence(rule, context), *_summary(rule, result)),
+            text=(f"Rule: {rule}.", *await missing_sequence(rule, context), *_summary(rule, result)),
             facts=_facts(rule, result),
             table=_firings(rule, result, context) if firings else None,
             charts=await asyncio.to_thread(charts, rule, activity, result),

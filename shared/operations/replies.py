@@ -290,7 +290,7 @@ async def whoami(_: Whoami, context: CommandContext) -> Result:
         card=Card(
             title=f"You are {context.actor.name} ({context.role})",
             facts=(
-                Fact(label="Workspace", value=context.workspace.name),
+                Fact(label="Outreach workspace", value=context.workspace.name),
                 Fact(label="Where", value=where(context.actor)),
                 Fact(label="Can change", value=", ".join(changing) or "nothing"),
                 Fact(label="Can view", value=", ".join(name for name in may if name not in changing)),

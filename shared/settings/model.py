@@ -48,7 +48,9 @@ class UnknownWorkspace(Exception):
 
     def __init__(self, name: str, *, known: Collection[str]) -> None:
         self.name, self.known = name, tuple(known)
-        super().__init__(f"No workspace is named “{name}”. Workspaces: {', '.join(self.known)}.")
+        super().__init__(
+            f"No outreach workspace is named “{name}”. Outreach workspaces: {', '.join(self.known)}."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,7 +142,7 @@ def guardrails() -> Iterator[tuple[str, Card]]:
     )  # fmt: skip
     yield (
         "guardrail did not pause",
-        guardrail_cards.not_paused(incident, "Someone else had already paused it."),
+        guardrail_cards.not_paused(incident, "Someone else had already paused it.", failed=False),
     )
     yield "guardrail suggests", guardrail_cards.suggestion(
         "bounces-5", rule, "Q3 founders", incident.note, target="sq_1",

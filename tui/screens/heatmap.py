@@ -59,7 +59,7 @@ class HeatmapScreen(HeadedScreen[None]):
         stamp = board.stamps.get("inboxes") if board else None
         stale = board is not None and board.is_stale("inboxes", status.now)
         is_read = stamp is not None and stamp.read_at is not None
-        empty = "No inboxes are connected to this workspace." if is_read else "Loading…"
+        empty = "No inboxes are connected to this outreach workspace." if is_read else "Loading…"
         self.heat.show(board, stale=stale and is_read, empty=empty)
         self._show_about()
 

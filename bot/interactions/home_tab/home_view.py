@@ -92,7 +92,7 @@ def _choice(standing: HomeState) -> Block:
     names = [name for name in standing.workspaces if len(name) <= LONGEST][: OPTIONS - 1]
     offered = [
         {"text": plain(cut(label, LABEL)), "value": write_value(ShowHome(workspace=name))}
-        for label, name in (("All workspaces", ""), *zip(names, names, strict=True))
+        for label, name in (("All outreach workspaces", ""), *zip(names, names, strict=True))
     ]
     value = write_value(ShowHome(workspace=standing.viewed_workspace))
     return {
@@ -111,7 +111,7 @@ def _summary(standing: HomeState) -> str:
         return "No unclaimed replies"
     text = show_number(sum(standing.unclaimed.values()), "unclaimed reply")
     places = len(standing.unclaimed)
-    return f"{text}{f' in {places} workspaces' if places > 1 else ''}"
+    return f"{text}{f' in {places} outreach workspaces' if places > 1 else ''}"
 
 
 def _waiting(
@@ -182,7 +182,7 @@ def _workspaces(standing: HomeState) -> list[Block]:
         return rank, -standing.unclaimed.get(name, 0), name.casefold()
 
     names = sorted(standing.workspaces, key=urgency)
-    drawn: list[Block] = [_divider(), _header(f"Workspaces · {len(names)}")]
+    drawn: list[Block] = [_divider(), _header(f"Outreach workspaces · {len(names)}")]
     drawn += [_workspace(name, standing) for name in names[:WORKSPACES]]
     return [*drawn, *_more(len(names) - WORKSPACES, "The menu above lists all of them.")]
 
@@ -193,7 +193,7 @@ def _workspace(name: str, standing: HomeState) -> Block:
     paused = sum(one.workspace == name for one in standing.paused)
     troubled = [one for one in domains or () if one.tone is not Tone.GOOD]
     text = (
-        f"{waiting} waiting" if waiting else "",
+        f"{waiting} unclaimed" if waiting else "",
         f"{show_number(paused, 'domain')} paused" if paused else "",
         f"{show_number(len(troubled), 'domain')} at risk" if troubled else "",
         "inboxes unknown" if domains is None else "",

@@ -36,6 +36,13 @@ from shared.text.formats import show_count, show_number, show_span, show_time
 T = TypeVar("T")
 ASKED = 3
 """Requests to the service; when all of them fail, there is no status to show."""
+REJECTIONS = {
+    "is_archived": "archived",
+    "not_in_channel": "the bot isn't in it",
+    "channel_not_found": "deleted, or private without the bot",
+    "token_revoked": "the bot's token was revoked",
+}
+"""Slack's usual errors, in words."""
 NO_BOT = "not running, so replies and alerts aren't recorded. Start it with `outreach bot`."
 
 
@@ -274,7 +281,7 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
     own = {name: error for name, error in known.broken_channels.items() if context.may_name(name)}
     if own:
-        text = ", ".join(f"{channel} ({error})" for channel, error in own.items())
+        text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
         facts.append(Fact(label="Channels that reject posts", value=text, tone=Tone.BAD))
     if known.unknown_timers:
         text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version. Upgrade the bot."

@@ -84,10 +84,10 @@ def _touch(made: ClientReport) -> Fact:
     if touches is None:
         return Fact(label=label, value="unknown", tone=Tone.UNKNOWN)
     if touches.median is None:
-        return Fact(label=label, value="no positive replies handled yet")
+        return Fact(label=label, value="no interested replies claimed yet")
     typical = show_span(timedelta(seconds=touches.median))
     waiting = made.replies - touches.count
-    left = f", {waiting:,} not handled yet" if waiting else ""
+    left = f", {waiting:,} not claimed yet" if waiting else ""
     return Fact(label=label, value=f"median {typical} of {touches.count:,}{left}")
 
 
@@ -186,7 +186,7 @@ async def read_report(
 
 def _gaps(recorded: Part[Any], inboxes: Part[tuple[Inbox, ...]]) -> tuple[str, ...]:
     meanings = (
-        (recorded, "Positive replies, incidents and changes are unavailable"),
+        (recorded, "Interested replies, incidents and changes are unavailable"),
         (inboxes, "Domain health is unavailable"),
     )
     return tuple(f"{what}: {part.why}" for part, what in meanings if part.error)

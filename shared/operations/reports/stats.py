@@ -197,7 +197,7 @@ def sequence_of(row: StatsRow) -> str:
 
 
 def _contests(rows: Sequence[StatsRow], names: Mapping[str, str], *, by: str, within: str) -> Iterator[str]:
-    for label, name in (("Replies", "replies"), ("Positive replies", "positive_replies")):
+    for label, name in (("Replies", "replies"), ("Interested replies", "positive_replies")):
         groups = ((_label(row, names, by), evidence.rate_of(getattr(row, name), row.sends)) for row in rows)
         if found := evidence.contest(groups):
             yield f"{label}{within}: {found}."

@@ -75,9 +75,9 @@ async def test_home_shows_what_is_urgent_everywhere_then_the_one_that_was_chosen
     assert await agency.bot.deliver(interested(2), path="/globex") == 200
     await agency.bot.until_posted(2)
     view = await agency.home()
-    assert "2 unclaimed replies in 2 workspaces" in shown(view)
+    assert "2 unclaimed replies in 2 outreach workspaces" in shown(view)
     assert "acme · Q3 founders · waiting" in shown(view)
-    assert "Workspaces · 2" in shown(view)
+    assert "Outreach workspaces · 2" in shown(view)
     choice = {"home": True, "action_id": "run_workspace", "value": write_value(ShowHome(workspace="globex"))}
     await agency.bot.control("click", **choice, **BEN, wait=5)
 

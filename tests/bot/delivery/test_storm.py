@@ -96,7 +96,7 @@ async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_
         assert await bot.deliver(bounce(number, sequence="Q4 CTOs")) == 200
 
     async def spiked() -> list[dict[str, Any]] | None:
-        found = [m for m in await bot.messages() if "Many bounces" in m["text"]]
+        found = [m for m in await bot.messages() if "Bounce spike" in m["text"]]
         return found if found and "17 bounces" in shown(found[0]) else None
 
     (spike,) = await until(spiked, seconds=40)
@@ -107,7 +107,7 @@ async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_
 
     async def merged() -> bool:
         texts = [m["text"] for m in in_channel(await bot.messages())]
-        return not any("Many bounces" in text for text in texts) and any(
+        return not any("Bounce spike" in text for text in texts) and any(
             "counted on the card of its pause" in text for text in texts
         )
 
@@ -135,7 +135,7 @@ async def test_bounces_and_opt_outs_of_a_domain_are_one_card_with_both_numbers(b
         return found[0] if found else None
 
     card = await until(counted, seconds=40)
-    assert "Many bounces and opt-outs from mail.example" in card["text"]
+    assert "Bounce and opt-out spike: mail.example" in card["text"]
     assert "Q3 founders (27)" in shown(card)
     spikes_of = [m["text"] for m in in_channel(await bot.messages()) if "mail.example" in shown(m)]
     assert len(spikes_of) == 1, "neither the second kind nor the sequence has its own card"

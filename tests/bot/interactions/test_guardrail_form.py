@@ -197,7 +197,7 @@ async def test_a_guardrails_card_snoozes_its_rule_and_turns_it_off_after_confirm
     assert bot.running
     note = PlannedPost(dedupe="guard:1", channel=CHANNEL, kind="note", note=write_note(card))
     await bot.running.store.outbox.plan("default", note)
-    message = await bot.public_message("Guardrail mine: inbox ann@mail.example")
+    message = await bot.public_message("Guardrail mine fired for inbox ann@mail.example")
     at = {"channel": message["channel"], "ts": message["ts"], "wait": 5}
     refused = await bot.control("click", user=seed.GUS.id, text="Snooze 24 h", **at)
     assert "don't have permission" in json.dumps(refused["answers"])

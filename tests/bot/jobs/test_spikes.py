@@ -76,10 +76,7 @@ async def test_a_spike_has_one_card_that_counts_on_and_says_when_it_is_over(
     over = over_card(domain, open_.kinds("s:1"), since=clock.now, now=clock.now + HOUR)
     assert await store.spikes.end("default", domain, "s:1", rendering.write_note(over))
     ((message,),) = await store.repaints.claim(limit=5)
-    assert (
-        rendering.card_of(message, several=False).title
-        == "Ended: many bounces and opt-outs from mail.example"
-    )
+    assert rendering.card_of(message, several=False).title == "Bounce and opt-out spike ended: mail.example"
 
 
 async def test_a_spike_that_another_process_shows_already_gets_no_second_card(

@@ -162,7 +162,7 @@ def test_an_empty_range_has_a_page() -> None:
     nothing = replace(REPORT, sequences=(), before=None, buckets=(), positive=(), incidents=(), changes=())
     shown = Reader(page(nothing, Brand())).shown
     assert "No activity in this period." in shown
-    assert "No positive replies were recorded" in shown
+    assert "No interested replies were recorded" in shown
     assert "recorded no incidents or changes" in shown
 
 

@@ -105,7 +105,7 @@ def account(*statuses: tuple[str, float | None], each: int = 2) -> list[Inbox]:
         ),
         (account(("active", None), ("active", 90)), Tone.UNKNOWN, "2 of 4 inboxes of unknown health"),
         (account(("active", 90), each=1), Tone.GOOD, "The only inbox is healthy"),
-        ([], Tone.INFO, "No inboxes are connected to this workspace"),
+        ([], Tone.INFO, "No inboxes are connected to this outreach workspace"),
     ],
 )
 def test_the_verdict_says_what_cannot_send_first(inboxes: list[Inbox], tone: Tone, text: str) -> None:

@@ -63,7 +63,7 @@ async def test_a_rule_that_suggests_is_on_at_once_and_echoed(harness: CommandHar
     card = await harness.say("guard add suggest pausing domain when opt-outs > 1% in 7d as quiet")
     assert card.title == "Guardrail quiet is on"
     sentence = "suggest pausing domain when opt-outs > 1% of at least 50 sends in 7d, at most 5 a day"
-    assert f"Understood: {sentence}." in card.text
+    assert f"Rule: {sentence}." in card.text
     assert records(harness).guardrails.added["quiet"].sentence == sentence
     (entry,) = records(harness).entries
     assert entry.result == f"guardrail quiet: {sentence}"
@@ -144,7 +144,7 @@ async def test_adding_a_pausing_rule_needs_permission_to_pause(harness: CommandH
 
 
 async def test_off_and_on_switch_all_rules_or_one(harness: CommandHarness) -> None:
-    assert (await harness.say("guard off")).title == "All guardrails of all workspaces are off"
+    assert (await harness.say("guard off")).title == "All guardrails of all outreach workspaces are off"
     card = await harness.say("guard list")
     assert "@ann turned all guardrails off at 14:30 UTC." in card.text
     assert all(fact.value.endswith("(off: by @ann)") for fact in card.facts)
@@ -165,12 +165,14 @@ async def test_all_rules_are_not_switched_where_only_some_workspaces_may_be_seen
     for line in ("guard off", "guard on"):
         card = said(await run(parse(line), limited))
         assert card.refused
-        assert card.title == "You can't switch the guardrails of all workspaces here"
+        assert card.title == "You can't switch the guardrails of all outreach workspaces here"
     assert not (said(await run(parse("guard list"), limited))).buttons
     assert (said(await run(parse("guard off bounces-5"), limited))).title == "Guardrail bounces-5 is off"
     assert [one.rule for one in await records(harness).guardrails.switches("default")] == ["bounces-5"]
     whole = replace(harness.context, settings=both)
-    assert (said(await run(parse("guard off"), whole))).title == "All guardrails of all workspaces are off"
+    assert (
+        said(await run(parse("guard off"), whole))
+    ).title == "All guardrails of all outreach workspaces are off"
 
 
 async def test_the_list_shows_each_rule_as_a_whole_sentence_with_its_state(harness: CommandHarness) -> None:

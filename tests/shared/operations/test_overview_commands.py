@@ -94,7 +94,7 @@ async def test_status_names_the_channels_that_take_nothing(harness: CommandHarne
     harness.records.alerts = AlertsSummary(dead=2, held=1, broken_channels={"C1": "is_archived"})
     card = await harness.say("status")
     assert facts(card)["Alerts"] == "0 waiting, 2 undeliverable, 1 held until quiet hours end"
-    assert facts(card)["Channels that reject posts"] == "C1 (is_archived)"
+    assert facts(card)["Channels that reject posts"] == "C1 (archived)"
 
 
 async def test_status_lists_timers_of_a_newer_version(harness: CommandHarness) -> None:
@@ -280,7 +280,7 @@ async def test_last_week_shows_its_dates_by_the_services_day(harness: CommandHar
 async def test_the_better_group_is_named_with_how_sure_it_is(harness: CommandHarness) -> None:
     card = await harness.say("stats")
     assert card.text[0] == "Replies: Q3 Founders beats Spring, with 99% confidence: 4.0% vs 2.0%."
-    assert card.text[1].startswith("Positive replies: Q3 Founders beats Spring, with 9")
+    assert card.text[1].startswith("Interested replies: Q3 Founders beats Spring, with 9")
     assert "different people" in card.text[2]
 
 

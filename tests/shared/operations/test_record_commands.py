@@ -350,7 +350,7 @@ async def test_buttons_name_the_workspace_the_card_is_about(harness: CommandHarn
 
 
 async def test_a_line_for_another_workspace_touches_nothing_here(harness: CommandHarness) -> None:
-    with pytest.raises(UnknownWorkspace, match="Workspaces: default"):
+    with pytest.raises(UnknownWorkspace, match="default"):
         await harness.say("pause sq_1 @globex")
     assert harness.service.requests == []
 

@@ -105,7 +105,7 @@ BOARD = (
     Key(id="theme", keys="t", action="app.theme", word="theme", summary="Switch theme: dark, light, high contrast"),
     Key(id="export", keys="e", action="app.export", word="export",
         summary="Export this view as CSV, text and SVG to the state folder"),
-    Key(id="copy", keys="c", action="app.copy_line", word="copy", summary="Copy the selected line's id or address"),
+    Key(id="copy", keys="c", action="app.copy_line", word="copy", summary="Copy the selected line's id or email"),
     Key(id="help", keys="f1,question_mark", action="app.panel_help", word="help",
         summary="Help for this panel, and its keys", foot=10),
     Key(id="views", keys="v", action="app.views", word="views",

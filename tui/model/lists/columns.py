@@ -355,7 +355,7 @@ def _lead_text(
 INTERESTED = (
     Column("lead", "Lead", 16, _text(lambda x: x.name), sort=lambda x: x.name.casefold(), grow=1),
     _lead_text("company", "Company", 14, lambda lead: lead.company),
-    _lead_text("address", "Address", 24, lambda lead: lead.email, rank=1),
+    _lead_text("email", "Email", 24, lambda lead: lead.email, rank=1),
 )
 
 

@@ -67,7 +67,7 @@ def card_of(line: ReplyLine) -> Card:
     """All that is known of a reply."""
     reply = line.reply
     facts = (
-        ("Address", reply.email),
+        ("Email", reply.email),
         ("Company", reply.company),
         ("Sequence", reply.sequence),
         ("Received", formatting.moment(reply.received_at, now=line.now)),

@@ -313,7 +313,7 @@ def _lead(key: str, board: Board) -> Page | None:
     if line is None:
         return None
     lead, reply = line.lead, line.reply
-    known = (("Address", lead.email), ("Company", lead.company), ("Id", lead.id))
+    known = (("Email", lead.email), ("Company", lead.company), ("Id", lead.id))
     facts = (
         Fact(label="Status", value=lead.status or "unknown", tone=Tone.GOOD),
         *(Fact(label=label, value=value) for label, value in known if value),

@@ -41,7 +41,7 @@ def test_every_inbox_is_counted_once() -> None:
 
 def test_an_account_without_inboxes_says_so() -> None:
     board = board_of(account(inboxes=0))
-    assert board.verdict.text == "No inboxes are connected to this workspace"
+    assert board.verdict.text == "No inboxes are connected to this outreach workspace"
     assert board.counts == InboxCounts()
 
 
