@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 
+from bot.alerts import domain_dns
 from bot.blockkit.actions import write_value
 from bot.jobs import card_refresh, spikes
 from sandbox.slack.state import seed
 from shared.commands.arguments import Remove
 from shared.commands.pauses import Pause
 from shared.commands.periods import Replies
+from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
+from shared.records.records import Subscription
 from tests.bot.fake_service import KEY, Remote
-from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
+from tests.clock import NOW
 from tests.waiting import until
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example", "reason": "bounce_rate"}).encode()
@@ -194,3 +198,29 @@ async def test_the_cards_of_bounces_opt_outs_and_absences_have_their_buttons(bot
     assert json.dumps(write_value(Remove(who="x1@gone.example", status="bounced"))) in texts
     assert json.dumps(write_value(Remove(who="ada@acme.example", status="unsubscribed"))) in texts
     assert "Remind on 1 Dec" in texts
+
+
+async def test_the_dns_of_many_domains_is_one_message_with_each_in_its_thread(bot: BotHarness) -> None:
+    """As after a mistake at the provider of name servers that all of them have."""
+    assert bot.running
+    subscription = Subscription(channel=CHANNEL, event="domain.dns")
+    await bot.running.store.records.subscribe("default", [subscription])
+    await bot.control("settings", messages_per_second=1, burst=1)
+    for number in range(40):
+        assert await bot.deliver(spf_lost(f"d{number}.example")) == 200
+    await bot.control("settings", messages_per_second=0)
+    posted = await bot.until_posted(40, seconds=30)
+    assert set(posted.values()) == {1}
+    messages = await bot.messages()
+    (head,) = [m for m in in_channel(messages) if "new alerts" in m["text"]]
+    threaded = [m for m in messages if m.get("thread_ts") == head["ts"] != m["ts"]]
+    assert len(in_channel(messages)) < 5, "the channel isn't flooded"
+    assert "SPF" in shown(threaded[0])
+
+
+def spf_lost(domain: str) -> bytes:
+    """What the bot's own check stores of a domain whose SPF record is gone."""
+    before = CheckReport(check=Check.SPF, value=Value.GOOD, code=Code.FINE)
+    after = CheckReport(check=Check.SPF, value=Value.PROBLEM, code=Code.MISSING)
+    change = DomainChange(domain=domain, check=Check.SPF, at=NOW, before=before, after=after)
+    return domain_dns.body(domain, [change], 0.0)
