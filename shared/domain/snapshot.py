@@ -33,6 +33,10 @@ DEFAULT_RANGE = timedelta(days=30)
 NEWEST_INTERESTED = 50
 
 
+SEEN_LATE = 3600.0
+"""Seconds by which a poll may see a problem late that it saw begin."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemStart:
     """When something began to be wrong, and when it became of its present kind, in Unix seconds."""
@@ -43,6 +47,12 @@ class ProblemStart:
     kind_since: float
     is_older: bool = False
     """It held already at the first look: it began at `since` or before."""
+
+    def known_from(self, at: float) -> ProblemStart:
+        """The same, begun earlier, as somebody else recorded it; what is long before its start is another one's."""
+        if at >= self.kind_since or not (self.is_older or self.kind_since - at <= SEEN_LATE):
+            return self
+        return replace(self, since=min(self.since, at), kind_since=at, is_older=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -151,7 +151,8 @@ def _rank(domain: DomainHealth) -> tuple[bool, int, float, str]:
 SERVICE = "service"
 OF_DOMAINS = "domain "
 """How the keys of conditions of domains begin."""
-DOMAIN_KINDS = ("bad", "resting", "paused")
+PAUSED = "paused"
+DOMAIN_KINDS = ("bad", "resting", PAUSED)
 """The least bad first."""
 GUARDRAIL = "guardrail"
 
@@ -218,7 +219,7 @@ def dated(conditions: Iterable[Condition], starts: Iterable[ProblemStart]) -> tu
 def _of_domain(domain: DomainHealth) -> Condition | None:
     text, extent = "; ".join(domain.reasons), domain.resting + domain.bad
     if domain.paused:
-        return Condition(kind="paused", where=domain.domain, text=text, extent=extent)
+        return Condition(kind=PAUSED, where=domain.domain, text=text, extent=extent)
     if extent:
         kind = "resting" if domain.resting else "bad"
         return Condition(kind=kind, where=domain.domain, text=text, extent=extent)

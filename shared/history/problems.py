@@ -38,7 +38,11 @@ def follow_problems(
     for one in present:
         row = kept.pop(one.key, None)
         is_over = row is not None and row.gone_at is not None and now - row.gone_at > SETTLES
-        start = one if row is None or is_over else _continued(_start(row), one, now=now)
+        if row is None or is_over:
+            ended = row.gone_at if row is not None else 0.0
+            start = one if one.kind_since >= ended else replace(one, since=now, kind_since=now)
+        else:
+            start = _continued(_start(row), one, now=now)
         found.append(start)
         if row is None or start != _start(row) or row.gone_at is not None:
             changed.append({"workspace": workspace, **asdict(start)})
@@ -64,5 +68,5 @@ def _start(row: sa.Row[tuple[object, ...]]) -> ProblemStart:
 
 def _continued(before: ProblemStart, one: ProblemStart, *, now: float) -> ProblemStart:
     if before.kind == one.kind:
-        return before
-    return replace(before, kind=one.kind, kind_since=now)
+        return before if one.is_older else before.known_from(one.kind_since)
+    return replace(before, kind=one.kind, kind_since=min(now, max(one.kind_since, before.kind_since)))

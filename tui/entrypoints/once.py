@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -16,14 +17,15 @@ from rich.console import Console
 from sqlalchemy.engine import URL
 
 from shared.domain import evidence
-from shared.domain.snapshot import SOURCES, Snapshot, take_snapshot, to_json
+from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot, take_snapshot, to_json
+from shared.domain.workspace_verdict import PAUSED, conditions_of, judge_reading
 from shared.history import History, HistoryUnavailable
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
-from tui.feed.recorded_marks import read_marks
+from tui.feed.recorded_marks import read_marks, read_pause_starts
 from tui.feed.startup import OpenRecords, has_bot_database
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.lists.lines import ChangeLine, PageRef
@@ -58,7 +60,7 @@ async def print_once(
     async with open_client(settings, place) as client:
         snapshot = await take_snapshot(client, place.name, now=datetime.now(UTC))
     now = datetime.now(UTC)
-    snapshot = await _with_starts(settings, place, snapshot)
+    snapshot = await _with_starts(settings, place, snapshot, now=now, open_records=open_records)
     board = compose(snapshot, intervals=intervals(settings.poll_seconds), thresholds=place.thresholds)
     if svg:
         tick = Tick(snapshot=snapshot, board=board, changes=(), beats=1)
@@ -100,15 +102,31 @@ def _has_history(database: URL) -> bool:
     return database.get_backend_name() != "sqlite" or Path(database.database or "").is_file()
 
 
-async def _with_starts(settings: Settings, place: Workspace, snapshot: Snapshot) -> Snapshot:
-    """The snapshot with since when what is wrong has been so, as far as earlier runs remember."""
-    if not _has_history(settings.history_database):
-        return snapshot
-    async with History(settings.history_database, thresholds=place.thresholds) as store:
-        try:
-            return replace(snapshot, problems=await store.problems(place.name))
-        except HistoryUnavailable:
-            return snapshot
+async def _with_starts(
+    settings: Settings,
+    place: Workspace,
+    snapshot: Snapshot,
+    *,
+    now: datetime,
+    open_records: OpenRecords | None,
+) -> Snapshot:
+    """The snapshot with since when what is wrong has been so, as far as earlier runs and the bot remember."""
+    starts: dict[str, ProblemStart] = {}
+    if _has_history(settings.history_database):
+        async with History(settings.history_database, thresholds=place.thresholds) as store:
+            with contextlib.suppress(HistoryUnavailable):
+                starts = {one.key: one for one in await store.problems(place.name)}
+    verdict = judge_reading(snapshot.inboxes, thresholds=place.thresholds)
+    paused = [one for one in conditions_of(snapshot, verdict) if one.kind == PAUSED]
+    if paused and open_records and has_bot_database(settings):
+        async with open_records(settings) as records:
+            names = (one.where for one in paused)
+            recorded = await read_pause_starts(records, place.name, names, now=now)
+        for one in paused:
+            if at := recorded.get(one.where):
+                new = ProblemStart(key=one.key, kind=one.kind, since=at, kind_since=at)
+                starts[one.key] = starts.get(one.key, new).known_from(at)
+    return replace(snapshot, problems=tuple(starts.values()))
 
 
 async def _began(

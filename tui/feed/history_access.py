@@ -75,13 +75,14 @@ class HistoryAccess:
             transitions = await self._history.transitions(
                 self._workspace, start=now - timedelta(days=2), limit=100
             )
+            problems = await self._history.problems(self._workspace)
         except self._unavailable as error:
             self._fail(error)
             return RecalledState()
         self.notice = self._history.notice
         inboxes = (snapshot.inboxes.value if snapshot else None) or ()
         return RecalledState(
-            snapshot=snapshot and as_recalled(snapshot),
+            snapshot=snapshot and replace(as_recalled(snapshot), problems=problems),
             trends=trends,
             changes=together(map(change_line, transitions), inboxes=inboxes),
         )

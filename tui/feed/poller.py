@@ -31,7 +31,7 @@ from shared.domain.snapshot import (
     Source,
     read_source,
 )
-from shared.domain.workspace_verdict import OF_DOMAINS, SERVICE
+from shared.domain.workspace_verdict import OF_DOMAINS, PAUSED, SERVICE
 from shared.records.guardrails import Incident
 from shared.records.replies import InterestedReply
 from shared.records.sequence_changes import PauseEnd
@@ -196,6 +196,9 @@ class Poller:
         self._has_looked = False
         """Whether the domains were seen before: only then is what is wrong now known to be new."""
         self._problems: tuple[ProblemStart, ...] = ()
+        self.paused_domains: frozenset[str] = frozenset()
+        self._pause_starts: Mapping[str, float] = {}
+        """Since when, as the bot recorded it."""
         self._recalled: tuple[ChangeLine, ...] = ()
 
     def start(self, deliver: Callable[[Tick], object], *, past: RecalledState | None = None) -> None:
@@ -231,6 +234,12 @@ class Poller:
     def note_pauses(self, pauses: tuple[PauseEnd, ...]) -> None:
         """Show until when sequences are paused, and by whom."""
         self._note(replace(self.snapshot, pauses=pauses), pauses != self.snapshot.pauses)
+
+    def note_pause_starts(self, starts: Mapping[str, float]) -> None:
+        """Date the paused domains by what the bot recorded."""
+        if starts != self._pause_starts:
+            self._pause_starts, self._held = starts, None
+            self._changed.set()
 
     def note_firings(self, firings: tuple[Incident, ...]) -> None:
         """Raise alarms for the guardrails that have fired."""
@@ -347,9 +356,16 @@ class Poller:
         if held != self._held:
             now = self._now()
             present = [
-                start_of(one, now=now, first_look=not self._has_looked, changes=self._recalled)
+                start_of(
+                    one,
+                    now=now,
+                    first_look=not self._has_looked,
+                    changes=self._recalled,
+                    recorded=self._pause_starts,
+                )
                 for one in known
             ]
+            self.paused_domains = frozenset(one.where for one in known if one.kind == PAUSED)
             spared = "" if is_read else OF_DOMAINS
             following = self._history.follow_problems(present, spared=spared, now=now)
             with contextlib.suppress(TimeoutError):

@@ -57,6 +57,8 @@ SETTLED = 3.0
 LOOKED_BACK = timedelta(days=30)
 """The time that the counts of inboxes cover, so that bounces can be a share of sends."""
 REPLIES_EVERY = 15.0
+MOST_PAUSED = 20
+"""Domains whose pause is looked up at a time."""
 """Seconds between two looks at the bot's records."""
 NOT_PERMITTED = Card(
     title="You don't have permission to run this command in a browser",
@@ -84,6 +86,7 @@ class ServiceFeed:
         self._load = load
         self.start_settings = start_settings
         self._open_records = open_records
+        self._pause_starts: Mapping[str, float] = {}
         self._now = now
         self._poller: Poller | None = None
         self._client: OutreachClient | None = None
@@ -323,6 +326,7 @@ class ServiceFeed:
                 await self._read_replies(records, self._poller)
                 await self._read_firings(records, self._poller)
                 await self._read_pauses(records, self._poller)
+                await self._read_pause_starts(records, self._poller)
                 await asyncio.sleep(REPLIES_EVERY)
             await asyncio.Event().wait()
 
@@ -347,6 +351,16 @@ class ServiceFeed:
                     for one in timers
                 )
             )
+
+    async def _read_pause_starts(self, records: Records, poller: Poller) -> None:
+        """Of each paused domain until the bot knows; forgotten once it isn't paused any more."""
+        from tui.feed.recorded_marks import read_pause_starts  # late: the first paint does without
+
+        known = {name: at for name, at in self._pause_starts.items() if name in poller.paused_domains}
+        unknown = sorted(poller.paused_domains - known.keys())[:MOST_PAUSED]
+        place, now = self.start_settings.workspace, self._now()
+        self._pause_starts = {**known, **await read_pause_starts(records, place, unknown, now=now)}
+        poller.note_pause_starts(self._pause_starts)
 
     async def _read_firings(self, records: Records, poller: Poller) -> None:
         """Those of which nothing can be read now stay."""

@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from shared.api.models import Inbox
-from shared.domain.snapshot import from_json, to_json
+from shared.domain.snapshot import ProblemStart, from_json, to_json
 from shared.domain.workspace_verdict import SERVICE
 from shared.history import History
+from shared.records.domains import DomainPast, DomainPause
 from shared.storage.database import parse_url
+from tests.shared.doubles import MemoryRecords
 from tests.tui.accounts import NOW, Clock, board_of
 from tests.tui.feed.test_poller import Service, Watcher, polled
 from tui.entrypoints.once import as_data
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick
+from tui.feed.recorded_marks import read_pause_starts
 from tui.feed.workspace_state import WorkspaceState
 from tui.model.news.alarms import trouble_since
 from tui.screens import text_report
@@ -56,7 +59,13 @@ async def first_tick(folder: Path, service: Service, clock: Clock) -> Tick:
 
 
 def is_whole(tick: Tick) -> bool:
-    return bool(tick.snapshot.problems) and all(stamp.was_tried for stamp in tick.board.stamps.values())
+    """Once everything was read, or failed to be: before, what was kept is shown."""
+    is_polled = tick.beats > 0 or tick.board.trouble is not None
+    return (
+        is_polled
+        and bool(tick.snapshot.problems)
+        and all(one.was_tried for one in tick.board.stamps.values())
+    )
 
 
 def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
@@ -72,7 +81,7 @@ def domain_since(tick: Tick, *, words: str) -> set[datetime | None]:
     ]
     report = text_report.lines(tick.board, width=120, now=now, glyphs=UNICODE)
     assert any(f"not sending since {words}" in text_report.plain(line) for line in report)
-    assert trouble_since(state.alarms, now=now).removesuffix(" (5 h)") == words
+    assert trouble_since(state.alarms, now=now).partition(" (")[0] == words
     assert alarm.since_words(now) == words
     return {alarm.since, viewed.since, viewed.began, datetime.fromisoformat(told["since"])}
 
@@ -131,6 +140,56 @@ async def test_what_recovered_and_came_back_begins_anew(tmp_path: Path) -> None:
         await history.follow_problems((), spared="", now=clock())
         clock.advance(31)
         assert await history.follow_problems((again,), spared="", now=clock()) == (again,)
-        worse = replace(again, kind="bad", since=0.0)
+        worse = replace(again, kind="bad", since=0.0, kind_since=clock().timestamp())
         (found,) = await history.follow_problems((worse,), spared="", now=clock()) or ()
         assert (found.since, found.kind_since) == (again.since, clock().timestamp())
+
+
+async def test_the_bot_knows_of_a_pause_before_a_poll_sees_it(tmp_path: Path) -> None:
+    clock, service = Clock(), Service()
+    paused_at = NOW - timedelta(minutes=40)
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        history = HistoryAccess(store, workspace="acme")
+        async with polled(service, history=history, now=clock) as (poller, watcher):
+            assert domain_since(await watcher.until(is_whole), words="before 14:32") == {NOW}
+            assert poller.paused_domains == {DOMAIN}
+            poller.note_pause_starts({DOMAIN: paused_at.timestamp()})
+            dated = await watcher.until(
+                lambda tick: is_whole(tick) and not tick.snapshot.problems[0].is_older
+            )
+            assert domain_since(dated, words="13:52") == {paused_at}
+    clock.advance(3600)
+    later = await first_tick(tmp_path, service, clock)
+    assert domain_since(later, words="13:52") == {paused_at}, "another process, without the bot's records"
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        recalled = await HistoryAccess(store, workspace="acme").recall(now=clock())
+    assert recalled.snapshot
+    assert recalled.snapshot.problems == later.snapshot.problems, "also before the first poll"
+
+
+async def test_a_record_of_an_earlier_pause_dates_no_later_one(tmp_path: Path) -> None:
+    async with History(parse_url(f"sqlite:///{tmp_path}/history.db")) as store:
+        history = HistoryAccess(store, workspace="acme")
+        now = NOW.timestamp()
+        seen = ProblemStart(key=f"domain {DOMAIN}", kind="paused", since=now, kind_since=now)
+        await history.follow_problems((seen,), spared="", now=NOW)
+        old = replace(seen, since=now - 7200, kind_since=now - 7200)
+        assert await history.follow_problems((old,), spared="", now=NOW) == (seen,), "it was seen to begin"
+        await history.follow_problems((), spared="", now=NOW + timedelta(minutes=1))
+        again = NOW + timedelta(hours=1)
+        (found,) = await history.follow_problems((old,), spared="", now=again) or ()
+        assert found.since == again.timestamp(), "the record is of the pause before"
+
+
+async def test_records_name_pauses_that_are_not_over() -> None:
+    pause = DomainPause(at=NOW)
+    records = MemoryRecords(
+        past={
+            "a.example": DomainPast(pauses=(pause, DomainPause(at=NOW - timedelta(days=3)))),
+            "b.example": DomainPast(pauses=(replace(pause, recovered_at=NOW),)),
+        }
+    )
+    domains = ("a.example", "b.example", "c.example")
+    assert await read_pause_starts(records, "acme", domains, now=NOW) == {"a.example": NOW.timestamp()}
+    records.broken = True
+    assert await read_pause_starts(records, "acme", domains, now=NOW) == {}

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from shared.domain.card import Tone
 from shared.domain.snapshot import ProblemStart
-from shared.domain.workspace_verdict import DOMAIN_KINDS, GUARDRAIL, Condition
+from shared.domain.workspace_verdict import DOMAIN_KINDS, GUARDRAIL, PAUSED, Condition
 from shared.text.formats import show_exact_span
 from shared.text.sanitize import visible
 from tui.model.lists.lines import ChangeLine
@@ -268,17 +269,20 @@ def _begun(
 
 
 def start_of(
-    condition: Condition, *, now: datetime, first_look: bool, changes: Iterable[ChangeLine]
+    condition: Condition,
+    *,
+    now: datetime,
+    first_look: bool,
+    changes: Iterable[ChangeLine],
+    recorded: Mapping[str, float] = MappingProxyType({}),
 ) -> ProblemStart:
-    """Since when a condition has held, as far as one process can tell."""
+    """Since when a condition has held, as far as one process can tell; `recorded` by the bot, of paused domains."""
     (alarm,) = update((), (condition,), now=now, first_look=first_look, changes=changes).alarms
-    since = alarm.since.timestamp()
+    since, at = alarm.since.timestamp(), recorded.get(condition.where) if condition.kind == PAUSED else None
+    is_older = alarm.since_or_earlier and at is None
+    since = since if at is None else min(at, since)
     return ProblemStart(
-        key=condition.key,
-        kind=condition.kind,
-        since=since,
-        kind_since=since,
-        is_older=alarm.since_or_earlier,
+        key=condition.key, kind=condition.kind, since=since, kind_since=since, is_older=is_older
     )
 
 
