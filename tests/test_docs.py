@@ -155,12 +155,19 @@ SHOWN_ONLY = {
 """The tree of rooms, and what the dashboard's lines, a failed test and `doctor --post` print."""
 
 
+def test_every_block_of_javascript_is_part_of_an_example_that_runs() -> None:
+    examples = "".join(file.read_text() for file in sorted((ROOT / "docs/examples/javascript").glob("*.mjs")))
+    shown = list(blocks("javascript"))
+    assert shown
+    assert [block.text for block in shown if block.text not in examples] == []
+
+
 def test_every_block_of_the_pages_is_of_a_kind_that_a_test_runs() -> None:
     untested = [
         (block.page.name, block.language, block.text[:60])
         for block in blocks()
         if block.page.name != "copy.md"
-        and block.language not in {"sh", "console", "toml", "json", "python", "yaml"}
+        and block.language not in {"sh", "console", "toml", "json", "python", "yaml", "javascript"}
         and not all(line.startswith("/outreach ") for line in block.text.splitlines())
         and (block.page.name, block.language) not in SHOWN_ONLY
     ]

@@ -99,10 +99,13 @@ class Act:
         seen = [one for one in every if one.seen_by in (None, self.user.id)]
         return sorted(seen, key=lambda message: message.ts, reverse=True)
 
-    async def answers(self, channel: Channel) -> Json:
-        """What the bot did since: messages that the user sees in `channel`, changes, and the view in front."""
+    async def answers(self, channel: Channel, *, besides: int = 0) -> Json:
+        """What the bot did since: messages that the user sees in `channel`, changes, and the view in front.
+
+        `besides`: so many messages of the bot's user were already there, of Slack's making.
+        """
         min_answers = int(self.body.get("answers", 1))
-        await self.wait(lambda: len(self._seen(channel)) >= min_answers or self.opened())
+        await self.wait(lambda: len(self._seen(channel)) >= min_answers + besides or self.opened())
         return {"answers": self._seen(channel), "view": self.people.views.top(self.user.id)}
 
     async def wait(self, condition: Callable[[], bool]) -> None:
@@ -251,6 +254,19 @@ async def open_home(act: Act) -> Json:
     act.workspace.events.home_opened(act.user, of=act.app, tab=tab, view=act.home)
     await act.wait(act.opened)
     return {"view": act.home}
+
+
+async def open_assistant(act: Act) -> Json:
+    """`{user, app, context, wait}`: begin a conversation with an app's assistant, a thread of their direct messages."""
+    world = act.workspace.world
+    channel = world.direct(act.user.id, act.app.app)
+    opened = world.post(channel, user=act.app.app.user, text="New Assistant Thread", app=act.app.app)
+    act.workspace.events.assistant_opened(
+        opened, user=act.user, to=act.app, context=act.body.get("context") or {}
+    )
+    answers = await act.answers(channel, besides=1)
+    said = [one for one in answers["answers"] if one["ts"] != opened.ts]
+    return {"thread_ts": opened.ts, **answers, "answers": said}
 
 
 async def read(act: Act) -> Json:

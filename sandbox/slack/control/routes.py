@@ -61,6 +61,7 @@ _PEOPLE: dict[str, Callable[[Act], Awaitable[dict[str, Any]]]] = {
     "view/submit": actions.submit_view,
     "view/close": actions.close_view,
     "home/open": actions.open_home,
+    "assistant/open": actions.open_assistant,
     "read": actions.read,
 }
 _RECORDED = {name: _recorded(name, act) for name, act in _PEOPLE.items()}

@@ -151,6 +151,8 @@ SCOPES = frozenset(
         "bookmarks:read",
         "bookmarks:write",
         "assistant:write",
+        "links:read",
+        "links:write",
         "emoji:read",
         "team:read",
         "users:read.email",

@@ -62,6 +62,8 @@ class AppSettings:
     """Where the manifest lets an installation end (oauth_config.redirect_urls)."""
     scopes: frozenset[str] = seed.SCOPES
     events: frozenset[str] = seed.EVENTS
+    unfurl_domains: tuple[str, ...] = ()
+    """Domains whose links the app is told of (features.unfurl_domains)."""
     tool_server: str = ""
     """Where Slack's assistant finds the app's tools (mcp_servers), for servers that know people by Slack's signature."""
     commands: tuple[dict[str, Any], ...] = seed.COMMANDS
@@ -83,6 +85,7 @@ class AppSettings:
             "shortcuts": given.objects(features.get("shortcuts"), "shortcuts", key="callback_id"),
             "events": frozenset(given.words(events, "bot_events")),
             "redirect_urls": given.words(redirect_urls, "redirect_urls"),
+            "unfurl_domains": given.words(features.get("unfurl_domains"), "unfurl_domains"),
             "tool_server": given.tool_server(given.section(manifest, "mcp_servers")),
             "org_deploy": bool(settings.get("org_deploy_enabled")),
             "rotates_tokens": bool(settings.get("token_rotation_enabled")),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
+from sandbox.slack.state.links import links_of
 from sandbox.slack.state.model import Channel, Json, Message, User
 from sandbox.slack.to_bot import payloads
 from sandbox.slack.to_bot.installation import Installation
@@ -67,6 +69,32 @@ class Events:
                 self.send(one, "app_mention", **fields)
             if subscription in events:
                 self.send(one, "message", channel_type=channel_type, **fields)
+        if not speaker.is_bot:
+            self._links_shared(message, channel=channel)
+
+    def _links_shared(self, message: Message, *, channel: Channel) -> None:
+        """https://docs.slack.dev/reference/events/link_shared, also where the bot isn't a member."""
+        thread: Json = {"thread_ts": message.thread_ts} if message.is_reply else {}
+        for one in self._installations:
+            links = [
+                {"domain": domain, "url": url}
+                for url in links_of(message.text)
+                for domain in one.settings.unfurl_domains
+                if f".{urlsplit(url).hostname}".endswith(f".{domain}")
+            ]
+            if links and "link_shared" in one.settings.events:
+                self.send(
+                    one,
+                    "link_shared",
+                    user=message.user,
+                    channel=channel.id,
+                    message_ts=message.ts,
+                    **thread,
+                    is_bot_user_member=one.app.user in channel.members,
+                    links=links,
+                    source="conversations_history",
+                    unfurl_id=f"{channel.id}-{message.ts}",
+                )
 
     def home_opened(self, user: User, *, of: Installation, tab: str, view: dict[str, Any] | None) -> None:
         """Someone opened an app's Home."""
@@ -74,6 +102,17 @@ class Events:
             shown: dict[str, Any] = {"view": view} if view else {}
             channel = self._world.direct(user.id, of.app).id
             self.send(of, "app_home_opened", user=user.id, channel=channel, tab=tab, **shown)
+
+    def assistant_opened(self, opened: Message, *, user: User, to: Installation, context: Json) -> None:
+        """https://docs.slack.dev/reference/events/assistant_thread_started."""
+        thread = {
+            "user_id": user.id,
+            "context": {"team_id": self._world.team.id, **context},
+            "channel_id": opened.channel,
+            "thread_ts": opened.ts,
+        }
+        if "assistant_thread_started" in to.settings.events:
+            self.send(to, "assistant_thread_started", assistant_thread=thread)
 
     def member_joined(self, user: str, *, channel: Channel, inviter: str | None = None) -> None:
         """Someone, or a bot, joined a channel."""

@@ -27,13 +27,14 @@ from sandbox.slack.web_api import (  # noqa: F401 -- they fill the table of meth
     pins,
     scheduled,
     surfaces,
+    unfurls,
     validation,
 )
 from sandbox.slack.web_api.calls import METHODS, Call, Method
 from sandbox.slack.workspace import Workspace
 from sandbox.slack.workspaces import Workspaces
 
-_NESTED = {"blocks", "attachments", "view", "metadata", "files", "prompts", "chunks"}
+_NESTED = {"blocks", "attachments", "view", "metadata", "files", "prompts", "chunks", "unfurls"}
 
 
 async def arguments(request: web.Request) -> Json:

@@ -33,7 +33,7 @@ def content(args: dict[str, Any], *, check: Callable[[Any], list[str]] = problem
     if text is not None and not isinstance(text, str):
         raise SlackError("invalid_arguments", messages=["text must be a string [json-pointer:/text]"])
     blocks = checked_blocks(args.get("blocks"), check=check) or _markdown(args)
-    attachments = _attachments(args.get("attachments"))
+    attachments = checked_attachments(args.get("attachments"))
     refuse_if(not text and not blocks and not attachments, "no_text")
     return Content(
         # Slack truncates beyond 40,000 characters instead of refusing.
@@ -66,7 +66,8 @@ def checked_blocks(blocks: Any, *, check: Callable[[Any], list[str]] = problems)
     return blocks
 
 
-def _attachments(attachments: Any) -> list[Json]:
+def checked_attachments(attachments: Any) -> list[Json]:
+    """The attachments of a message; raises `SlackError` (invalid_attachments, too_many_attachments)."""
     if not attachments:
         return []
     if not isinstance(attachments, list) or not all(isinstance(one, dict) for one in attachments):
