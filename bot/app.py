@@ -210,7 +210,9 @@ async def open_bot(
             socket_mode=socket_mode,
         )
         bodies = BodyReader()
-        assistants = _assistants(settings, contexts, slack=slack, directory=directory, teams=teams)
+        assistants = _assistants(
+            settings, contexts, slack=slack, directory=directory, teams=teams, changed=signals.changed
+        )
         web = AsgiApp(
             receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
             slack=_slack_guard(settings, bolt, bodies),
@@ -272,6 +274,7 @@ def _assistants(
     slack: WebApi,
     directory: UserDirectory,
     teams: Teams | None,
+    changed: Callable[[], None],
 ) -> AssistantEndpoint | None:
     """`/mcp`, where it is enabled and its package is installed; alerts don't wait for that."""
     if not settings.mcp.enabled:
@@ -284,7 +287,7 @@ def _assistants(
 
     secret = settings.slack.signing_secret
     return AssistantEndpoint(
-        AssistantSessions(contexts, slack=slack, directory=directory, teams=teams),
+        AssistantSessions(contexts, slack=slack, directory=directory, teams=teams, changed=changed),
         signing_secret=secret.get_secret_value() if secret else None,
     )
 

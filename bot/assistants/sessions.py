@@ -6,21 +6,27 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from bot.blockkit.actions import Confirm
 from bot.commands.access import Access, actor_of
 from bot.commands.context import CommandContexts
+from bot.commands.runner import CommandRunner
+from bot.interactions.answer_queue import AnswerQueue
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person
 from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi
+from bot.store.alerts.confirmations import Verdict, proposal_id
 from bot.store.assistant_tokens import USED_SECONDS, AssistantToken
 from bot.store.slack_teams import SlackTeam
 from shared import operations
+from shared.assistants.dry_run import WouldChangeError, reading_only
 from shared.assistants.gate import Gate
-from shared.assistants.session import AssistantSession, Caller
+from shared.assistants.proposal import proposal
+from shared.assistants.session import AssistantSession, Caller, Proposed, Standing
 from shared.commands import Command, Invocation, parse
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
-from shared.operations.context import Place
+from shared.operations.context import CommandContext, Place
 from shared.records.audit import ASSISTANT, Actor
 from shared.text.slack_ids import in_team
 
@@ -32,10 +38,17 @@ class AssistantSessions:
     """Finds sessions; who may not have one gets None."""
 
     def __init__(
-        self, contexts: CommandContexts, *, slack: WebApi, directory: UserDirectory, teams: Teams | None
+        self,
+        contexts: CommandContexts,
+        *,
+        slack: WebApi,
+        directory: UserDirectory,
+        teams: Teams | None,
+        changed: Callable[[], None],
     ) -> None:
-        self._contexts, self._slack, self._teams = contexts, slack, teams
-        self._own = SlackPeople(contexts, directory)
+        """`changed`: there is something to post."""
+        self._contexts, self._slack, self._teams, self._changed = contexts, slack, teams, changed
+        self._own = SlackPeople(contexts, directory, slack, changed=changed)
         self._of_team: dict[str, tuple[SlackTeam, SlackPeople]] = {}
         self._gate = Gate()
 
@@ -56,8 +69,10 @@ class AssistantSessions:
             return None
         known = self._of_team.get(team)
         if known is None or known[0] != found:
-            directory = UserDirectory(self._slack.of_team(team), groups=self._contexts.settings.roles.groups)
-            known = found, SlackPeople(self._contexts.only(found.workspaces), directory)
+            own = self._slack.of_team(team)
+            directory = UserDirectory(own, groups=self._contexts.settings.roles.groups)
+            people = SlackPeople(self._contexts.only(found.workspaces), directory, own, changed=self._changed)
+            known = found, people
             self._of_team[team] = known
         return known[1]
 
@@ -92,7 +107,7 @@ class AssistantSessions:
                 return _NOT_PERMITTED
             # Private channels are for their members, and a token is none.
             context = replace(context, sees_channel=_sees_none, find_place=_unknown_place)
-            return await operations.run(invocation, context)
+            return await operations.run(invocation, reading_only(context))
 
         return AssistantSession(
             _caller(actor, contexts), run, gate=self._gate, allowed=partial(_includes, token)
@@ -102,9 +117,18 @@ class AssistantSessions:
 class SlackPeople:
     """The people of one Slack workspace, with the rules that hold for what they type there."""
 
-    def __init__(self, contexts: CommandContexts, directory: UserDirectory) -> None:
-        self._contexts, self._directory = contexts, directory
+    def __init__(
+        self,
+        contexts: CommandContexts,
+        directory: UserDirectory,
+        slack: WebApi,
+        *,
+        changed: Callable[[], None],
+    ) -> None:
+        self.store, self._contexts, self._directory = contexts.store, contexts, directory
         self._access = Access(contexts, directory)
+        self._queue = AnswerQueue(contexts.store, slack, changed=changed)
+        self._runner = CommandRunner(contexts.store, self._access, account_changed=changed)
 
     async def session(self, user: str, gate: Gate) -> AssistantSession | None:
         found = await self._directory.find(in_team(self._directory.team, user))
@@ -115,6 +139,7 @@ class SlackPeople:
             _caller(actor_of(person, ""), self._contexts),
             partial(self._run, person),
             gate=gate,
+            proposals=SlackProposals(self, person, self._queue, self._runner),
             allowed=self._allowed(person),
         )
 
@@ -123,16 +148,27 @@ class SlackPeople:
 
     async def _run(self, person: Person, invocation: Invocation) -> Result:
         """As the same line in a direct message with the bot."""
+        checked = await self.checked(person, invocation)
+        if isinstance(checked, Result):
+            return checked
+        line, context = checked
+        return await operations.run(line, reading_only(context))
+
+    async def checked(
+        self, person: Person, invocation: Invocation
+    ) -> tuple[Invocation, CommandContext] | Result:
+        """The line with its context, or why this person may not give it."""
         viewer = Viewer(user=person.id)
         named = parse(await self._directory.with_channels(invocation.line, viewer))
         named = self._access.in_own_team(named)
         readable = await self._access.readable(named, person, channel="")
         if readable is None:
-            answer = await self._access.refuse(named, person, channel="")
-            return Result(card=answer.card, problem=answer.problem, audit="refused: role")
+            command = named.command
+            card = await self._access.refusal(command.name, command.name, command.role, person, channel="")
+            return Result(card=card, problem=Problem(text="role"))
         if hidden := await self._access.hidden(readable, person, channel=""):
             return Result(card=hidden.card, problem=hidden.problem)
-        return await operations.run(readable, self._access.context(readable.workspace, person, channel=""))
+        return readable, self._access.context(readable.workspace, person, channel="")
 
 
 _NOT_PERMITTED = Result(
@@ -143,6 +179,44 @@ _NOT_PERMITTED = Result(
     ),
     problem=Problem(text="role"),
 )
+
+
+class SlackProposals:
+    """Asks a person, in their direct messages with the bot, to confirm what their assistant proposes."""
+
+    def __init__(
+        self, people: SlackPeople, person: Person, queue: AnswerQueue, runner: CommandRunner
+    ) -> None:
+        self._people, self._person, self._queue, self._runner = people, person, queue, runner
+
+    async def propose(self, invocation: Invocation) -> Proposed | Result:
+        checked = await self._people.checked(self._person, invocation)
+        if isinstance(checked, Result):
+            return checked
+        line, context = checked[0], reading_only(checked[1])
+        try:
+            answer = await self._runner.run(line, self._person, context=context)
+        except WouldChangeError:
+            line, card = await proposal(line, context)
+            answer = await self._runner.propose(line, self._person, card=card, context=context)
+        nonces = [
+            button.action.nonce
+            for button in answer.card.buttons
+            if isinstance(button.action, Confirm) and not button.action.undo
+        ]
+        if not nonces:
+            return Result(card=answer.card, problem=answer.problem or Problem(text="nothing to change"))
+        asked = replace(answer, workspace=context.workspace.name)
+        await self._queue.post(asked, channel=self._person.id, about=nonces[0])
+        return Proposed(ids=tuple(map(proposal_id, nonces)), card=answer.card)
+
+    async def look(self, proposal: str) -> Standing | None:
+        found = await self._people.store.confirmations.proposed(proposal, self._person.id)
+        if found is None or found.question is None:
+            return None
+        if found.verdict is Verdict.GIVEN:
+            return Standing(state="confirmed", result=found.question.result)
+        return Standing(state="expired" if found.verdict is Verdict.LATE else "waiting for confirmation")
 
 
 def _caller(actor: Actor, contexts: CommandContexts) -> Caller:

@@ -46,6 +46,7 @@ class BulkPause:
                     person=person.id,
                     workspace=context.workspace.name,
                     names=touched.names(word),
+                    via=person.via,
                 ),
                 seconds=CONFIRM_SECONDS,
             )

@@ -34,12 +34,15 @@ def run(options: Namespace) -> int:
 
 async def _serve(settings: Settings) -> None:
     from bot.assistants.protocol import serve_stdio
+    from cli.commands.mcp_confirm import TerminalProposals
     from cli.console.resources import open_context
     from shared import operations
+    from shared.assistants.dry_run import reading_only
     from shared.assistants.gate import Gate
     from shared.assistants.session import AssistantSession, Caller
     from shared.commands import Invocation
     from shared.commands.result import Result
+    from shared.operations.context import CommandContext
     from shared.operations.outcome import need_records
     from shared.records.audit import ASSISTANT
 
@@ -52,9 +55,12 @@ async def _serve(settings: Settings) -> None:
         actor = replace(own.actor, via=ASSISTANT)
         contexts = {name: replace(context, actor=actor) for name, context in opened.items()}
 
+        def context_of(invocation: Invocation) -> CommandContext:
+            return contexts[settings.workspace(invocation.workspace).name]
+
         async def act(invocation: Invocation) -> Result:
-            workspace = settings.workspace(invocation.workspace)
-            return await operations.run(invocation, contexts[workspace.name])
+            return await operations.run(invocation, reading_only(context_of(invocation)))
 
         caller = Caller(actor=actor, records=need_records(own), now=own.now, settings=settings)
-        await serve_stdio(AssistantSession(caller, act, gate=Gate()))
+        proposals = TerminalProposals(context_of)
+        await serve_stdio(AssistantSession(caller, act, gate=Gate(), proposals=proposals))

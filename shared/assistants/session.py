@@ -9,22 +9,23 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, Protocol
 
 from shared.api.errors import OutreachError
 from shared.assistants import quoting
+from shared.assistants.dry_run import WouldChangeError
 from shared.assistants.gate import Busy, Gate
 from shared.assistants.limits import exceeded
-from shared.assistants.tools import CallError, Tool, is_offered, read_call, tools
+from shared.assistants.tools import PROPOSAL, CallError, Tool, read_call, read_proposal, tools
 from shared.commands import Command, Invocation, UsageError
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card
 from shared.operations import error_card
 from shared.records.audit import Actor, AuditEntry, Effect
 from shared.records.records import Records, RecordsUnavailable
-from shared.settings import Settings, UnknownWorkspace
+from shared.settings import Changes, Settings, UnknownWorkspace
 
 CALL_SECONDS = 30.0
 """For a call, however slow the service is."""
@@ -50,6 +51,33 @@ class Outcome:
 
 Run = Callable[[Invocation], Awaitable[Result]]
 """Carries out a command that reads, with the checks that a typed one has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """A change that waits for the person: what they were asked, and the ids by which its result is asked for."""
+
+    ids: tuple[str, ...]
+    card: Card
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a proposal stands."""
+
+    state: Literal["waiting for confirmation", "confirmed", "declined", "expired"]
+    result: str = ""
+    """What the person was told of it."""
+
+
+class Proposals(Protocol):
+    """Asks a person to confirm what their assistant proposes."""
+
+    async def propose(self, invocation: Invocation) -> Proposed | Result:
+        """Check a change as if it were to be made, and ask; a `Result` says why there is nothing to ask."""
+
+    async def look(self, proposal: str) -> Standing | None:
+        """How a proposal to this person stands; None: there is none of this id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +111,14 @@ class AssistantSession:
         run: Run,
         *,
         gate: Gate,
+        proposals: Proposals | None = None,
         allowed: Callable[[Command], bool] = lambda _: True,
         seconds: float = CALL_SECONDS,
     ) -> None:
+        """`proposals`: None where nobody could confirm; whether they are wanted, the settings say."""
         self._caller, self._run, self._gate = caller, run, gate
+        wanted = caller.settings.mcp.changes is Changes.CONFIRM
+        self._proposals = proposals if wanted else None
         self._allowed, self._seconds = allowed, seconds
         self._writing: set[asyncio.Task[None]] = set()
 
@@ -96,7 +128,7 @@ class AssistantSession:
         return self._caller.actor.face == "slack"
 
     def tools(self) -> tuple[Tool, ...]:
-        return tools(changes=False, allowed=self._allowed)
+        return tools(changes=self._proposals is not None, allowed=self._allowed)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Outcome:
         """Carry out a call; whatever goes wrong is told as an outcome."""
@@ -112,22 +144,43 @@ class AssistantSession:
 
     async def _counted(self, name: str, arguments: Mapping[str, Any], under_way: int) -> Outcome:
         used = await self._caller.records.assistant_usage(self._caller.actor, self._caller.now())
-        if reason := exceeded(used, self._caller.settings.mcp, change=False, under_way=under_way):
+        limits = self._caller.settings.mcp
+        if reason := exceeded(used, limits, change=False, under_way=under_way):
             return failure(reason)
         try:
+            if name == PROPOSAL and self._proposals:
+                return await self._look(read_proposal(arguments), self._proposals)
             invocation = read_call(name, arguments)
         except CallError as error:
             await self._record(None, "refused: not a valid call", "refused", line=name[:LONGEST_NAME])
             return misread(error)
-        if not is_offered(invocation.command, changes=False) or invocation.changes:
-            await self._record(invocation, "refused: assistants may only read", "refused")
-            return failure(CHANGES_ARE_OFF)
-        return await self._read(invocation)
+        if not invocation.changes:
+            return await self._carry_out(invocation, self._run)
+        reason = (
+            exceeded(used, limits, change=True, under_way=under_way) if self._proposals else CHANGES_ARE_OFF
+        )
+        if reason or self._proposals is None:
+            await self._record(invocation, f"refused: {reason}", "refused")
+            return failure(reason)
+        return await self._carry_out(invocation, self._proposals.propose)
 
-    async def _read(self, invocation: Invocation) -> Outcome:
+    async def _look(self, proposal: str, proposals: Proposals) -> Outcome:
+        found = await proposals.look(proposal)
+        await self._record(None, found.state if found else "unknown", "read", line=f"{PROPOSAL} {proposal}")
+        if found is None:
+            return failure("There is no such proposal to this person.")
+        content: dict[str, Any] = {"proposal": proposal, "state": found.state}
+        if found.result:
+            content["result"] = quoting.quote(found.result)
+        return Outcome(content=content, summary=f"{proposal}: {found.state}. {quoting.NOTICE}")
+
+    async def _carry_out(
+        self, invocation: Invocation, act: Callable[[Invocation], Awaitable[Proposed | Result]]
+    ) -> Outcome:
+        """Read, or propose a change."""
         try:
             async with asyncio.timeout(self._seconds):
-                result = await self._run(invocation)
+                result = await act(invocation)
         except TimeoutError:
             await self._record(invocation, "failed: took too long", "failed")
             return failure("The outreach service takes too long. Try again in a moment.")
@@ -137,13 +190,18 @@ class AssistantSession:
         except UsageError as error:
             await self._record(invocation, "refused: not a valid call", "refused")
             return misread(error)
+        except WouldChangeError:  # a reading that would have written something
+            await self._record(invocation, "refused: it would change something", "refused")
+            return failure(CHANGES_ARE_OFF)
         except (OutreachError, RecordsUnavailable, UnknownWorkspace) as error:
             await self._record(invocation, f"failed: {type(error).__name__}", "failed")
             return outcome(invocation.command, Result(card=error_card(error), problem=Problem(text="failed")))
-        if not result.audit:  # else it is written down already
-            refused = f"refused: {result.problem.text}" if result.problem else ""
-            rows = f"read {len(result.rows):,} rows"
-            await self._record(invocation, refused or rows, "refused" if refused else "read")
+        if isinstance(result, Proposed):
+            await self._record(invocation, f"waiting for confirmation: {', '.join(result.ids)}", "proposed")
+            return waiting(invocation.command, result)
+        refused = f"refused: {result.problem.text}" if result.problem else ""
+        rows = f"read {len(result.rows):,} rows"
+        await self._record(invocation, refused or rows, "refused" if refused else "read")
         return outcome(invocation.command, result)
 
     async def _record(
@@ -188,6 +246,20 @@ def misread(error: Exception) -> Outcome:
     """The refusal of a call, which may repeat what was in it."""
     why = {"problem": {"why": quoting.quote(str(error))}}
     return Outcome(content=why, summary=f"The call was refused. {quoting.NOTICE}", failed=True)
+
+
+def waiting(command: Command, proposed: Proposed) -> Outcome:
+    """What a model is told of a change that it proposed."""
+    content = {
+        **quoting.answer(command, Result(card=proposed.card)),
+        "state": "waiting for confirmation",
+        "proposals": list(proposed.ids),
+    }
+    summary = (
+        f"{command.name}: waiting for confirmation. Nothing has changed, and only the person can confirm it. "
+        f"{PROPOSAL} tells the result. {quoting.NOTICE}"
+    )
+    return Outcome(content=content, summary=summary, card=replace(proposed.card, buttons=()))
 
 
 def failure(text: str) -> Outcome:

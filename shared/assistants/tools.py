@@ -7,6 +7,7 @@ parsed again: a tool can ask for nothing that a person could not have typed, and
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -41,17 +42,51 @@ class Tool:
     idempotent: bool
 
 
+PROPOSAL = "proposal_result"
+"""The one tool that is no command."""
+_RESULT_OF_PROPOSAL = Tool(
+    name=PROPOSAL,
+    summary="Show what became of a proposed change",
+    description=(
+        "Show what became of a proposed change: whether the person has confirmed it, and what came of it. Only the person can "
+        "confirm."
+    ),
+    schema={
+        "type": "object",
+        "properties": {"proposal": {"type": "string", "maxLength": 60}},
+        "required": ["proposal"],
+        "additionalProperties": False,
+    },
+    reads_only=True,
+    destructive=False,
+    idempotent=True,
+)
+
+
 class CallError(Exception):
     """A call that makes no sense; the message says what to do."""
 
 
 def tools(*, changes: bool, allowed: Callable[[Command], bool]) -> tuple[Tool, ...]:
     """The tools for a person; without `changes` those that only read."""
-    return tuple(
+    commands = (
         _tool(command, reads_only=not (changes and command.changes))
         for command in COMMANDS.values()
         if is_offered(command, changes=changes) and allowed(command)
     )
+    return (*commands, *((_RESULT_OF_PROPOSAL,) if changes else ()))
+
+
+def read_proposal(given: Mapping[str, Any]) -> str:
+    """The id that a call of `PROPOSAL` asks about. Raises `CallError`."""
+    found = given.get("proposal")
+    if (
+        given.keys() != {"proposal"}
+        or not isinstance(found, str)
+        or not re.fullmatch(r"pr_[0-9a-f]{1,40}", found)
+    ):
+        raise CallError("It takes one argument, proposal: an id that begins with pr_.")
+    return found
 
 
 def is_offered(command: Command, *, changes: bool) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from bot.slack.manifest import manifest
 from sandbox.slack.blockkit.tool_blocks import tool_problems
 from shared.assistants.quoting import NOTICE
-from tests.bot.assistants.test_endpoint import Assistants, Bearer, open_assistants
+from tests.bot.assistants.clients import Assistants, Bearer, open_assistants
 
 READING = [
     "status",

@@ -229,6 +229,10 @@ ALERTS: Mapping[str, Case] = {
     ),
     "Confirmations.look": lists(SINCE, lambda one: one.store.confirmations.look("q1", "U1")),
     "Confirmations.answer": lists(SINCE, lambda one: one.store.confirmations.answer("q1", "U1")),
+    "Confirmations.proposed": lists(
+        "it reads the questions to one person of a week",
+        lambda one: one.store.confirmations.proposed("pr_1", "U1"),
+    ),
     "Confirmations.give_back": flat(lambda one: one.store.confirmations.give_back("q1")),
     "Confirmations.carried_out": flat(lambda one: one.store.confirmations.carried_out("q1", "ann")),
     "Confirmations.undo_ended": flat(lambda one: one.store.confirmations.undo_ended("q1")),

@@ -1,0 +1,94 @@
+"""Commands up to their first change: nothing is written, whatever the command."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from shared.assistants.dry_run import CLIENT_READS, PARTS, RECORDS_READS, WouldChangeError, reading_only
+from shared.commands import COMMANDS, invocation, parse
+from shared.commands.arguments import Arguments, Confirmable
+from shared.operations import run
+from tests.shared.doubles import CommandHarness, open_harness
+
+LINES = {
+    "pause": "pause sq_1 for 2h reason a test",
+    "resume": "resume sq_2",
+    "add": "add new@acme.com to sq_1",
+    "remove": "remove ld_1",
+    "subscribe": "subscribe bounces <#C1>",
+    "unsubscribe": "unsubscribe all <#C1>",
+    "digest": "digest at 09:00 <#C1>",
+    "guardrails": "guardrails off",
+    "undo": "undo",
+}
+READING = [
+    line
+    for command in COMMANDS.values()
+    for line in command.examples
+    if command.assistants and not parse(line).changes
+]
+
+
+def with_confirmation(arguments: Arguments) -> Arguments:
+    return replace(arguments, confirmed=True) if isinstance(arguments, Confirmable) else arguments
+
+
+def test_every_changing_command_has_a_case() -> None:
+    assert {*LINES} == {name for name, one in COMMANDS.items() if one.changes and one.assistants}
+
+
+@pytest.mark.parametrize("line", LINES.values())
+@pytest.mark.parametrize("confirmed", [False, True])
+async def test_no_changing_command_writes_anything(
+    harness: CommandHarness, line: str, *, confirmed: bool
+) -> None:
+    asked = parse(line)
+    asked = invocation(with_confirmation(asked.arguments)) if confirmed else asked
+    try:
+        result = await run(asked, reading_only(harness.context))
+    except WouldChangeError:
+        pass
+    else:
+        assert result.question or result.refused
+    assert {method for method, _, _ in harness.service.requests} <= {"GET"}
+    assert harness.records is not None
+    assert harness.records.entries == []
+    assert harness.records.planned == {}
+
+
+@pytest.mark.parametrize("line", READING)
+async def test_every_reading_command_reads_as_ever(line: str) -> None:
+    plain, bounded = open_harness(), open_harness()
+    try:
+        usual = await run(parse(line), plain.context)
+        result = await run(parse(line), reading_only(bounded.context))
+        assert (result.card, result.rows) == (usual.card, usual.rows)
+    finally:
+        await plain.client.aclose()
+        await bounded.client.aclose()
+
+
+@pytest.mark.parametrize("line", ["pause nothing like it", "pause Q3", "resume Q9"])
+async def test_a_refusal_is_the_same_as_ever(harness: CommandHarness, line: str) -> None:
+    result = await run(parse(line), reading_only(harness.context))
+    assert result.refused
+    assert harness.records is not None
+    assert harness.records.entries == []
+
+
+def test_a_method_that_is_not_named_counts_as_a_change(harness: CommandHarness) -> None:
+    looking = reading_only(harness.context)
+    assert looking.records is not None
+    for name in ("pause_sequence", "with_options", "with_raw_response", "post", "get", "aclose"):
+        assert name not in CLIENT_READS
+        with pytest.raises(WouldChangeError):
+            getattr(looking.client, name)
+    for name in ("subscribe", "set_timer", "give_up_channel", "_look"):
+        assert name not in RECORDS_READS
+        with pytest.raises(WouldChangeError):
+            getattr(looking.records, name)
+    with pytest.raises(WouldChangeError):
+        looking.records.guardrails.add_rule  # noqa: B018
+    assert {*PARTS} == {"changes", "domains", "guardrails", "turns"}
