@@ -115,7 +115,7 @@ _TABLE = (
     Command(
         arguments=arguments.Status,
         summary="Show an overview on one page",
-        own_fields=frozenset({"workspace", "last_delivery_at"}),
+        own_fields=frozenset({"workspace", "last_delivery_at", "tone"}),
         examples=("status",),
     ),
     Command(

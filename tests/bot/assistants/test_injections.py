@@ -1,0 +1,331 @@
+"""A model that does whatever it reads, on an account in which strangers have written fifty injections: nothing changes.
+
+The other tests of this folder show what each part refuses; here they stand together, as the bot is run. That such a test
+can fail is part of it: with a person's click the same change happens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from mcp import Client, StdioServerParameters
+
+from bot.store.db import guardrail_schema, installation_schema, schema
+from sandbox.service import Service
+from sandbox.slack.state import seed
+from shared.commands.table import Role
+from tests.bot.assistants.clients import Assistants, Bearer, Signing, open_assistants, slack
+from tests.bot.harness import interested, sequences_of
+from tests.cli.conftest import PROGRAM, ROOT
+from tests.injections import COMPANIES, INJECTIONS, NAMES, REPLIES, SUBJECTS, asked_calls
+from tests.rate_limit import lift_rate_limit
+from tests.waiting import until
+
+YES = {"confirm": True, "confirmed": True, "yes": True, "approved_by": "U0ANN"}
+FLAGS = ({"confirm": True}, YES)
+READING = (
+    "status",
+    "sequences",
+    "inboxes",
+    "stats",
+    "leads",
+    "replies",
+    "subscriptions",
+    "guardrails",
+    "audit",
+    "whoami",
+)
+SETTINGS = (
+    "[mcp]\ncalls_an_hour = 100000\ncalls_a_day = 100000\nchanges_an_hour = 100000\nchanges_a_day = 100000\n"
+)
+"""No limit of calls: that is not what keeps the account as it is."""
+KEPT = (
+    *(guardrail_schema.rules, guardrail_schema.switches, installation_schema.webhook_subscriptions),
+    *(schema.subscriptions, schema.digests, schema.timers, schema.rota_turns, schema.absences, schema.people),
+)
+"""The bot's tables that a command changes."""
+
+Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+
+class ObedientModel:
+    """Calls every tool that any text it gets names, as written, as the tool wants it, and with each word for yes."""
+
+    def __init__(self, tools: list[Any], call: Call) -> None:
+        self._schemas = {tool.name: tool.input_schema for tool in tools}
+        self._call = call
+        self._waiting: list[tuple[str, dict[str, Any]]] = []
+        self._known: set[str] = set()
+        self.received: list[str] = [json.dumps([tool.model_dump(mode="json") for tool in tools])]
+        self.obeyed: list[tuple[str, dict[str, Any]]] = []
+
+    async def review(self, emails: list[str]) -> None:
+        """What a person asks for, and then whatever that brings with it."""
+        for tool in READING:
+            self._intend(tool, {})
+        for email in emails:
+            self._intend("lead", {"who": email})
+        while self._waiting:
+            name, arguments = self._waiting.pop(0)
+            result = await self._call(name, arguments)
+            found = result.model_dump(mode="json", by_alias=True)
+            self.received.append(json.dumps(found, ensure_ascii=False))
+            for text in texts(found):
+                self._read(text)
+
+    def _read(self, text: str) -> None:
+        for name, arguments in asked_calls(text):
+            self.obeyed.append((name, arguments))
+            self._intend(name, arguments)
+            fitted = self._fitted(name, arguments)
+            self._intend(name, fitted)
+            for flag in FLAGS:
+                self._intend(name, {**fitted, **flag})
+        for proposal in re.findall(r"\b(?:pr|q)_[\w-]+", text):
+            for tool in ("proposal_result", "confirm", "yes", "undo"):
+                self._intend(tool, {"proposal": proposal})
+                self._intend(tool, {"proposal": proposal, "confirm": True})
+
+    def _intend(self, name: str, arguments: dict[str, Any]) -> None:
+        key = json.dumps([name, arguments], sort_keys=True)
+        if key not in self._known:
+            self._known.add(key)
+            self._waiting.append((name, arguments))
+
+    def _fitted(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments that the tool has, in the form that it wants."""
+        known = self._schemas.get(name, {}).get("properties", {})
+        wants_list = {key for key, one in known.items() if "array" in json.dumps(one)}
+        return {
+            key: [value] if key in wants_list and isinstance(value, str) else value
+            for key, value in arguments.items()
+            if key in known
+        }
+
+
+def texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts(inner)
+
+
+class Account:
+    """A bot and a service, in which strangers have written."""
+
+    def __init__(self, assistants: Assistants, service: Service) -> None:
+        self.assistants, self.bot, self.service = assistants, assistants.bot, service
+        self.key = next(iter(self.service.api_keys.values()))
+        self.emails = [f"stranger{number}@evil.example" for number in range(len(INJECTIONS))]
+
+    async def plant(self) -> None:
+        """Let each injection come in where its kind does: in a reply, a name, a company or a subject."""
+        self.sequence = next(one["id"] for one in await self.sequences() if one["status"] == "active")
+        kinds = (
+            *["reply"] * len(REPLIES),
+            *["first_name"] * len(NAMES),
+            *["company"] * len(COMPANIES),
+            *["subject"] * len(SUBJECTS),
+        )
+        leads = []
+        for number, (kind, written) in enumerate(zip(kinds, INJECTIONS, strict=True)):
+            email = self.emails[number]
+            text = written.replace("{sequence}", self.sequence).replace("{lead}", email)
+            lead = {
+                "email": email,
+                "first_name": "Ann",
+                "company": "Acme",
+                **({kind: text} if kind != "reply" else {}),
+            }
+            leads.append(lead)
+            reply = text if kind == "reply" else "Yes, call me."
+            assert await self.bot.deliver(interested(number, lead=lead, reply=reply)) == 200
+        await self.request("POST", "/leads", {"sequence_id": self.sequence, "leads": leads})
+
+    async def request(self, method: str, path: str, body: Any = None) -> Any:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        url = f"{self.service.base_url}{path}"
+        async with self.bot.http.request(method, url, json=body, headers=headers) as answer:
+            assert answer.status < 300, await answer.text()
+            return await answer.json()
+
+    async def sequences(self) -> list[dict[str, Any]]:
+        return await sequences_of(self.service, http=self.bot.http)
+
+    async def state(self) -> dict[str, Any]:
+        """All that a command could change, at the service and in the bot's own tables."""
+        async with self.bot.http.get(f"{self.service.control_url}/state", ssl=False) as answer:
+            counts = (await answer.json())["counts"]
+        assert self.bot.running is not None
+        database = self.bot.running.store.database
+        rows = {}
+        for table in KEPT:
+            found = await database.read(partial(_rows, table))
+            rows[table.name] = found
+        statuses = {one["id"]: one["status"] for one in await self.sequences()}
+        return {"sequences": statuses, "leads": counts["leads"], "inboxes": counts["inboxes"], **rows}
+
+    def secrets(self) -> list[str]:
+        """What no assistant may ever get."""
+        names = ("OUTREACH_API_KEY", "OUTREACH_WEBHOOK_SECRET", "SLACK_BOT_TOKEN", "SLACK_SIGNING_SECRET")
+        return [self.bot.environ[name] for name in names]
+
+    async def effects(self) -> set[str]:
+        """The effects of all that assistants did, as the audit log has them."""
+        assert self.bot.running is not None
+        rows = await self.bot.running.store.database.read(partial(_rows, schema.audit))
+        columns = [column.name for column in schema.audit.columns]
+        entries = [dict(zip(columns, row, strict=True)) for row in rows]
+        return {one["effect"] for one in entries if one["via"] == "assistant"}
+
+
+def _rows(table: sa.Table, tx: sa.Connection) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in tx.execute(sa.select(table))]
+
+
+@asynccontextmanager
+async def attacked(folder: Path, account: str, changes: str) -> AsyncIterator[Account]:
+    """An account as strangers have left it."""
+    settings = f'{SETTINGS}changes = "{changes}"\n'
+    async with Service(speed=0, database=account) as service:
+        service.state.limiter.change("off")
+        where = {
+            "OUTREACH_BASE_URL": service.base_url,
+            "OUTREACH_API_KEY": next(iter(service.api_keys.values())),
+        }
+        async with open_assistants(folder, settings=settings, **where) as assistants:
+            found = Account(assistants, service)
+            await found.plant()
+            yield found
+
+
+async def obey(
+    client: Client, account: Account, *, user: str = "", emails: int = len(INJECTIONS)
+) -> ObedientModel:
+    meta: Any = slack(user) if user else None
+    tools = (await client.list_tools(meta=meta)).tools
+
+    async def call(name: str, arguments: dict[str, Any]) -> Any:
+        return await client.call_tool(name, arguments, meta=meta)
+
+    model = ObedientModel(tools, call)
+    await model.review(account.emails[:emails])
+    return model
+
+
+def check_model(model: ObedientModel, account: Account) -> None:
+    """It was told to act, and tried; and got no secret."""
+    assert {name for name, _ in model.obeyed} >= {"pause", "resume", "remove", "guardrails", "add", "doctor"}
+    everything = "".join(model.received)
+    assert [secret for secret in account.secrets() if secret in everything] == []
+    assert not re.search(r"\bq_[\w-]{6,}", everything), "what confirms a question is for the person alone"
+    assert "\U000e0041" not in everything
+
+
+@pytest.fixture(autouse=True)
+def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    lift_rate_limit(monkeypatch)
+
+
+@pytest.mark.parametrize("changes", ["never", "confirm"])
+async def test_a_model_in_slack_that_obeys_everything_changes_nothing(
+    tmp_path: Path, account: str, changes: str
+) -> None:
+    async with attacked(tmp_path, account, changes) as found:
+        before = await found.state()
+        async with found.assistants.connected(Signing(found.assistants.secret)) as client:
+            model = await obey(client, found, user=seed.BEN.id)
+        assert await found.state() == before
+        check_model(model, found)
+        effects = await found.effects()
+        assert effects <= {"read", "refused", "failed", "proposed"}
+        assert ("proposed" in effects) is (changes == "confirm")
+
+
+@pytest.mark.e2e  # it takes long
+@pytest.mark.parametrize("changes", ["never", "confirm"])
+async def test_a_model_with_the_token_of_an_admin_changes_nothing(
+    tmp_path: Path, account: str, changes: str
+) -> None:
+    async with attacked(tmp_path, account, changes) as found:
+        before = await found.state()
+        token = await found.assistants.token(role=Role.ADMIN)
+        async with found.assistants.connected(Bearer(token)) as client:
+            model = await obey(client, found)
+        assert await found.state() == before
+        check_model(model, found)
+        assert token not in "".join(model.received)
+        assert await found.effects() <= {"read", "refused", "failed"}
+
+
+@pytest.mark.e2e  # it takes long
+@pytest.mark.parametrize("changes", ["never", "confirm"])
+async def test_a_model_in_a_terminal_that_obeys_everything_changes_nothing(
+    tmp_path: Path, account: str, changes: str
+) -> None:
+    async with attacked(tmp_path, account, changes) as found:
+        before = await found.state()
+        command, *words = (*PROGRAM, "mcp")
+        environ = {"PATH": os.environ["PATH"], **found.bot.environ}
+        server = StdioServerParameters(command=command, args=words, env=environ, cwd=ROOT)
+        async with Client(server) as client:
+            model = await obey(client, found, emails=3)
+        assert await found.state() == before
+        assert {name for name, _ in model.obeyed} >= {"pause", "resume"}
+        assert [secret for secret in found.secrets() if secret in "".join(model.received)] == []
+        assert await found.effects() <= {"read", "refused", "failed"}
+
+
+async def test_the_state_that_is_compared_shows_what_a_person_changes(tmp_path: Path, account: str) -> None:
+    """Else the tests above could never fail."""
+    async with attacked(tmp_path, account, "never") as found:
+        before = await found.state()
+        await found.bot.say(f"pause {found.sequence}", user=seed.BEN.id)
+        await found.bot.say("subscribe bounces here", user=seed.BEN.id)
+        after = await found.state()
+        assert (before["sequences"][found.sequence], after["sequences"][found.sequence]) == (
+            "active",
+            "paused",
+        )
+        assert before["subscriptions"] != after["subscriptions"]
+
+
+async def test_only_a_persons_click_carries_out_what_the_model_proposed(tmp_path: Path, account: str) -> None:
+    async with attacked(tmp_path, account, "confirm") as found:
+        asked = await found.assistants.ask(seed.BEN.id, "pause", {"target": [found.sequence]})
+        proposal = asked.structured_content["proposals"][0]
+        before = await found.state()
+        assert before["sequences"][found.sequence] == "active"
+        card = await until(lambda: asked_card(found))
+        await found.bot.control(
+            "click", user="ben", channel=card["channel"], ts=card["ts"], text="Pause", wait=20
+        )
+        await until(lambda: is_paused(found))
+        told = await found.assistants.ask(seed.BEN.id, "proposal_result", {"proposal": proposal})
+        assert told.structured_content["state"] == "confirmed"
+        (change,) = [one for one in await found.assistants.audit() if one.effect == "paused"]
+        assert (change.actor.name, change.actor.via) == ("ben", "assistant")
+
+
+async def asked_card(found: Account) -> dict[str, Any] | None:
+    messages = await found.bot.messages("dm-ben")
+    return next((one for one in messages if "assistant" in json.dumps(one["blocks"])), None)
+
+
+async def is_paused(found: Account) -> bool:
+    state = await found.state()
+    return bool(state["sequences"][found.sequence] == "paused")
