@@ -63,7 +63,12 @@ class AssistantEndpoint:
         self._bodies = BodyReader(limit=LARGEST_BODY)
         self._manager: StreamableHTTPSessionManager | None = None
         self._seen, self._clock = OrderedDict[str, float](), clock
-        self._open = 0
+        self.open = 0
+        """Requests under way."""
+
+    @property
+    def is_running(self) -> bool:
+        return self._manager is not None
 
     async def run(self) -> None:
         """Keep the SDK's tasks, until cancelled."""
@@ -83,16 +88,16 @@ class AssistantEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             return await answer(send, 405)
-        if self._manager is None or self._open >= MOST_OPEN:
+        if self._manager is None or self.open >= MOST_OPEN:
             return await answer(send, 503)
-        self._open += 1
+        self.open += 1
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 await self._serve(scope, receive, send)
         except TimeoutError:
             log.warning("a request of an assistant was cut off")  # the server closes its connection
         finally:
-            self._open -= 1
+            self.open -= 1
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, BinaryIO, cast
 
+import anyio
+import anyio.to_thread
 import mcp_types as types
 from mcp import MCPError
 from mcp.server.context import ServerRequestContext
@@ -20,6 +23,8 @@ from shared.assistants.tools import Tool, tools
 from shared.commands import Command, Role
 
 NAME = "outreach"
+LONGEST_LINE = 256 * 1024
+"""Bytes of a message on stdio."""
 INSTRUCTIONS = f"Tools of an email outreach account. {NOTICE}"
 
 SESSION = "outreach.session"
@@ -115,8 +120,31 @@ async def _get_prompt(_context: Any, asked: types.GetPromptRequestParams) -> typ
 async def serve_stdio(session: AssistantSession) -> None:
     """Serve one client on stdin and stdout until it leaves."""
     server = build_server(lambda _context: session)
-    async with stdio_server() as (reading, writing):
+    lines = cast("anyio.AsyncFile[str]", _Lines(sys.stdin.buffer))
+    async with stdio_server(lines) as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
+
+
+class _Lines:
+    """The lines of stdin; one over the limit is never held, and reads as no message."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self._read()
+
+    async def _read(self) -> AsyncIterator[str]:
+        while line := await anyio.to_thread.run_sync(self._line, abandon_on_cancel=True):
+            yield line
+
+    def _line(self) -> str:
+        line = self._stream.readline(LONGEST_LINE)
+        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+            return line.decode(errors="replace")
+        while line and not line.endswith(b"\n"):
+            line = self._stream.readline(LONGEST_LINE)
+        return "too long\n"
 
 
 def session_of_request(context: ServerRequestContext[Any, Any]) -> AssistantSession | None:

@@ -7,6 +7,7 @@ import json
 import os
 import select
 import shlex
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -81,6 +82,42 @@ async def test_a_page_or_prompt_that_does_not_exist_is_refused(shell: Shell) -> 
             await client.read_resource("outreach-docs:///../outreach.toml")
         with pytest.raises(MCPError, match="a sending domain"):
             await client.get_prompt("paused-domain", {"domain": "not a domain"})
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+def test_half_huge_and_odd_messages_end_nothing(shell: Shell) -> None:
+    with shell.start("mcp", stdin=subprocess.PIPE) as process:
+        assert process.stdin
+        assert process.stdout
+        listing = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}}
+        unknown = {"jsonrpc": "2.0", "id": 6, "method": "no/such/method", "params": {}}
+        huge = {**listing, "id": 5, "params": {"x": "x" * 3_000_000}}
+        ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        lines = (HELLO, ready, '{"jsonrpc": "2.0", "id": 1, "met', "[]", "[" * 20_000, huge, unknown, listing)
+        for line in lines:
+            process.stdin.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
+        process.stdin.flush()
+        answers = {}
+        while 7 not in answers:
+            answer = json.loads(process.stdout.readline())
+            answers[answer.get("id")] = answer
+        assert 5 not in answers
+        assert "error" in answers[6]
+        assert answers[7]["result"]["tools"]
+        process.stdin.close()
+        assert process.wait(30) == 0
+        assert process.stdout.read() == ""
 
 
 def test_missing_package_is_named(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
