@@ -179,7 +179,7 @@ class AllWorkspacesScreen(HeadedScreen[None]):
             panel.tick(self._now())
 
     def action_other_list(self) -> None:
-        (self.workspaces if self.inboxes.grid.has_focus else self.inboxes).grid.focus()
+        self.set_focus((self.workspaces if self.inboxes.grid.has_focus else self.inboxes).grid)
 
     def action_sort(self) -> None:
         self.grid.next_order()

@@ -51,11 +51,14 @@ class BoardScreen(SafeScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(BOARD),
-        *(Binding(str(layout.NUMBERS[name]), f"panel('{name}')", show=False) for name in layout.PANELS),
+        *(
+            Binding(str(layout.NUMBERS[name]), f"panel('{name}')", show=False, priority=True)
+            for name in layout.PANELS
+        ),
         Binding("tab", "next_panel(1)", show=False, priority=True),
         Binding("shift+tab", "next_panel(-1)", show=False, priority=True),
-        Binding("l,right", "next_panel(1)", show=False),
-        Binding("h,left", "next_panel(-1)", show=False),
+        Binding("l,right", "next_panel(1)", show=False, priority=True),
+        Binding("h,left", "next_panel(-1)", show=False, priority=True),
     ]
 
     AUTO_FOCUS: ClassVar[str] = ""
@@ -305,7 +308,7 @@ class BoardScreen(SafeScreen[None]):
     def action_panel(self, name: str) -> None:
         self.active = name
         self._fit(self.size.width, self.size.height)
-        self.grid.focus()
+        self.set_focus(self.grid)  # at once: the next keys may be waiting
         self._show_foot()
 
     def action_next_panel(self, by: int) -> None:

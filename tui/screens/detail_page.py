@@ -225,7 +225,7 @@ class DetailScreen(HeadedScreen[None]):
         self.plot.leave()
         self.plot.show(None, empty="Loading…")
         self._rearrange()
-        self.panels[0].grid.focus()
+        self.set_focus(self.panels[0].grid)
         self._look()
 
     def _rearrange(self) -> None:
@@ -321,4 +321,4 @@ class DetailScreen(HeadedScreen[None]):
     def action_other_list(self) -> None:
         second = self.panels[1]
         target = second if second.display and not second.grid.has_focus else self.panels[0]
-        target.grid.focus()
+        self.set_focus(target.grid)

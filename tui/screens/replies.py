@@ -71,8 +71,8 @@ class RepliesScreen(HeadedScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(REPLIES, group="replies"),
         *bindings(common(REPLIES)),
-        Binding("s", "sort", show=False),
-        Binding("S", "reverse", show=False),
+        Binding("s", "sort", show=False, priority=True),
+        Binding("S", "reverse", show=False, priority=True),
     ]
     HORIZONTAL_BREAKPOINTS = layout.WIDTHS
 

@@ -37,14 +37,14 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
     """Lines under titles, with a cursor, marks, a filter and an order."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False, id="grid.up"),
-        Binding("down,j", "move(1)", "Down", show=False, id="grid.down"),
-        Binding("pageup", "page(-1)", "Page up", show=False, id="grid.page-up"),
-        Binding("pagedown", "page(1)", "Page down", show=False, id="grid.page-down"),
-        Binding("home", "edge(0)", "First", show=False, id="grid.first"),
-        Binding("end", "edge(1)", "Last", show=False, id="grid.last"),
-        Binding("enter", "pick", "Open", show=False, id="grid.open"),
-        Binding("space", "mark", "Mark", show=False, id="grid.mark"),
+        Binding("up,k", "move(-1)", "Up", show=False, id="grid.up", priority=True),
+        Binding("down,j", "move(1)", "Down", show=False, id="grid.down", priority=True),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="grid.page-up", priority=True),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="grid.page-down", priority=True),
+        Binding("home", "edge(0)", "First", show=False, id="grid.first", priority=True),
+        Binding("end", "edge(1)", "Last", show=False, id="grid.last", priority=True),
+        Binding("enter", "pick", "Open", show=False, id="grid.open", priority=True),
+        Binding("space", "mark", "Mark", show=False, id="grid.mark", priority=True),
     ]
 
     @dataclass

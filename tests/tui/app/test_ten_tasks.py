@@ -240,3 +240,20 @@ async def test_a_command_typed_and_sent_in_one_burst_is_run(tmp_path: Path) -> N
         await person.pilot.pause(0.1)
         assert not isinstance(person.app.screen, Palette)
         assert "Exported" in person.toasts
+
+
+@pytest.mark.parametrize(
+    ("keys", "panel", "cursor"),
+    [(("2",), "sequences", 0), (("2", "down"), "sequences", 1), (("j", "j"), "inboxes", 2)],
+)
+async def test_keys_right_before_a_line_is_opened_still_count(
+    keys: tuple[str, ...], panel: str, cursor: int, tmp_path: Path
+) -> None:
+    async with at_the_dashboard(tmp_path) as person:
+        for key in (*keys, "colon", *"view"):
+            person.app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await person.pilot.pause()
+        await person.pilot.pause(0.1)
+        assert person.app.screen.query_one(Input).value == "view"
+        assert person.app.board_screen.active == panel
+        assert person.app.board_screen.grid._cursor == cursor

@@ -27,8 +27,6 @@ class Key:
     """Where it does something; everywhere when none is named."""
     changes: bool = False
     """A dashboard that only reads does not offer it."""
-    opens_line: bool = False
-    """It opens a line to type in, to which the keys right behind it belong."""
 
     @property
     def shown(self) -> str:
@@ -57,7 +55,7 @@ BOARD = (
     Key(id="undo", keys="u", action="app.undo", word="undo", summary="Undo the last pause or resume, within 10 seconds",
         changes=True),
     Key(id="filter", keys="slash", action="app.filter", word="filter",
-        summary="Filter lines by words. !word excludes, status:resting searches one column", foot=4, opens_line=True),
+        summary="Filter lines by words. !word excludes, status:resting searches one column", foot=4),
     Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=6),
     Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Reverse the sort order"),
     Key(id="problems", keys="f", action="problems", word="problems", summary="Show only problems", foot=5),
@@ -72,8 +70,7 @@ BOARD = (
         summary="Go back an hour"),
     Key(id="hour-later", keys="right_curly_bracket", action="app.leap(1)", word="an hour later",
         summary="Go forward an hour"),
-    Key(id="seek", keys="at", action="app.seek", word="go to time", summary="Go to a time: 14:02, yesterday 9:00, 3h",
-        opens_line=True),
+    Key(id="seek", keys="at", action="app.seek", word="go to time", summary="Go to a time: 14:02, yesterday 9:00, 3h"),
     Key(id="difference", keys="equals_sign", action="app.difference", word="difference",
         summary="Compare the time shown with now"),
     Key(id="domains", keys="d", action="app.domains", word="domains",
@@ -109,10 +106,9 @@ BOARD = (
     Key(id="help", keys="f1,question_mark", action="app.panel_help", word="help",
         summary="Help for this panel, and its keys", foot=10),
     Key(id="views", keys="v", action="app.views", word="views",
-        summary="Saved views of this workspace (`view save NAME` saves what a panel shows, `columns` chooses its columns)",
-        opens_line=True),
+        summary="Saved views of this workspace (`view save NAME` saves what a panel shows, `columns` chooses its columns)"),
     Key(id="commands", keys="colon,ctrl+p", action="app.commands", word="commands",
-        summary="Run any command (`help` lists them)", foot=1, opens_line=True),
+        summary="Run any command (`help` lists them)", foot=1),
     Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Quit", foot=11),
 )  # fmt: skip
 
@@ -274,11 +270,12 @@ def keys_of_page(kind: str, *, only_reads: bool = False) -> tuple[Key, ...]:
 def bindings(keys: Sequence[Key] = BOARD, *, group: str = "board") -> list[Binding]:
     """The table as the framework wants it; `group` begins the names under which keys are remapped.
 
-    A key with priority is carried out before the next one is looked at
-    (https://textual.textualize.io/guide/input/#priority-bindings), the others only after a way through the widgets.
+    Keys have priority: each is carried out before the next one is looked at
+    (https://textual.textualize.io/guide/input/#priority-bindings). Another goes its way through the widgets first, and is
+    lost if the key behind it opens a line or a page meanwhile.
     """
     return [
-        Binding(key.keys, key.action, key.word, show=False, id=f"{group}.{key.id}", priority=key.opens_line)
+        Binding(key.keys, key.action, key.word, show=False, id=f"{group}.{key.id}", priority=True)
         for key in keys
         if key.action
     ]
