@@ -216,7 +216,7 @@ async def open_bot(
         web = AsgiApp(
             receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
             slack=_slack_guard(settings, bolt, bodies),
-            installing=OAuthPages(slack, teams, settings.slack) if teams else None,
+            installing=OAuthPages(slack, teams, settings.slack, mcp=settings.mcp.enabled) if teams else None,
             assistants=assistants,
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,

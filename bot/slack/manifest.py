@@ -36,6 +36,7 @@ SPARE = {
     "dnd:read": "people in a rota get turns while they don't want to be disturbed",
     "channels:join": "it can't look for its own alerts in public channels where it wasn't invited",
     "chat:write.public": "it posts only in channels it was invited to",
+    "mcp:connect": "Slack's assistant can't use it",
 }
 """Scopes without which less is convenient and nothing fails, and what is so without them."""
 ASSISTANT_SCOPES = {"mcp:connect": "let Slack's assistant call the bot's tools for the person who asks it"}

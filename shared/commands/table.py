@@ -322,7 +322,7 @@ _TABLE = (
     Command(
         arguments=arguments.Audit,
         summary="List recent changes: who, what, when and where",
-        own_fields=frozenset({"at", "workspace"}),
+        own_fields=frozenset({"at", "workspace", "via"}),
         newest_only=True,
         examples=("audit",),
     ),

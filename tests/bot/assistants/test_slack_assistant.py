@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 
 from bot.slack.manifest import manifest
 from sandbox.slack.blockkit.tool_blocks import tool_problems
-from shared.assistants.quoting import NOTICE
+from sandbox.slack.state import seed
+from shared.assistants.quoting import NOTICE, QUOTED
 from tests.bot.assistants.clients import Assistants, Bearer, open_assistants
 
 READING = [
@@ -80,3 +82,25 @@ async def test_guests_and_strangers_are_refused_through_slackbot(slackbot: Assis
     for user in ("gus", "eva"):
         with pytest.raises(AssertionError, match="HTTP 403"):
             await slackbot.bot.control("tool", user=user, name="status")
+
+
+async def test_a_click_on_a_card_of_slackbot_proposes_a_change_and_confirms_none(
+    tmp_path: Path, account: str
+) -> None:
+    """Slack sends it as a call of the tool, as it sends the model's own."""
+    async with open_assistants(tmp_path, account, settings='[mcp]\nchanges = "confirm"\n') as opened:
+        await opened.bot.control("manifest", **manifest("https://bot.example.com/slack/events", mcp=True))
+        leads = await opened.ask(seed.BEN.id, "leads")
+        email = leads.structured_content["rows"][0]["email"][QUOTED]
+        say = f"lead {json.dumps({'who': email})}"
+        (answer,) = (await opened.bot.control("message", user="ben", channel="slackbot", text=say, wait=20))[
+            "answers"
+        ]
+        (remove,) = [one for one in buttons(answer["blocks"]) if one["action_id"] == "tool:remove"]
+        place = {"user": "ben", "channel": "slackbot", "ts": answer["ts"]}
+        done = await opened.bot.control("click", **place, action_id=remove["action_id"], wait=20)
+        assert done["result"]["structuredContent"]["state"] == "waiting for confirmation"
+        assert list(buttons(done["answers"][0]["blocks"])) == []
+        again = await opened.ask(seed.BEN.id, "lead", {"who": email})
+        assert again.structured_content["rows"][0]["email"] == {QUOTED: email}
+        assert {one.effect for one in await opened.audit()} <= {"read", "proposed"}
