@@ -34,7 +34,7 @@ class Control:
 class Body(BaseModel):
     """The JSON body of a request; members that don't exist are refused."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 async def _control(request: Request) -> Control:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from functools import cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query
 from fastapi.exceptions import RequestValidationError
-from pydantic import Field
+from pydantic import BaseModel, Field
 from sqlalchemy import Connection
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
+from starlette.routing import compile_path
 
 from sandbox.service.base.clock import stamp
-from sandbox.service.base.errors import ApiError, BadRequest, Json, NotFound, refuse
+from sandbox.service.base.errors import ApiError, BadRequest, Json, NotFound, error_response, refuse
 from sandbox.service.base.ids import decode
 from sandbox.service.base.schema import domains, workspaces
 from sandbox.service.campaign import simulation
@@ -84,6 +86,40 @@ class Reset(Body):
     )
 
 
+class _ControlJson(Json, JSONResponse):
+    """`Json`, whose shape FastAPI documents only for its own kind of JSON response."""
+
+
+class ErrorText(BaseModel):
+    """What is wrong with a request."""
+
+    code: str
+    message: str
+    field: str | None = None
+
+
+class Refusal(BaseModel):
+    """The body of an error."""
+
+    error: ErrorText
+
+
+class Invalid(BaseModel):
+    """The body of an error about the request's form."""
+
+    detail: list[dict[str, Any]]
+
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {
+        "model": Refusal,
+        "description": "The account has nothing of this name, or it isn't a valid value.",
+    },
+    404: {"model": Refusal, "description": "This doesn't exist."},
+    422: {"model": Invalid, "description": "The request doesn't have the documented form."},
+}
+
+
 @cache
 def create_control() -> FastAPI:
     """The control API as its own application, with its own `/control/docs`.
@@ -98,9 +134,9 @@ def create_control() -> FastAPI:
         docs_url=None,
         openapi_url="/control/openapi.json",
         redoc_url=None,
-        default_response_class=Json,
+        default_response_class=_ControlJson,
     )
-    router = APIRouter(prefix="/control")
+    router = APIRouter(prefix="/control", responses=_ERRORS)
     _add_state_routes(router)
     _add_event_routes(router)
     _add_setting_routes(router)
@@ -110,7 +146,27 @@ def create_control() -> FastAPI:
     add_docs_page(app, "/control/docs", source=str(app.openapi_url))
     app.add_exception_handler(ApiError, refuse)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(405, _not_allowed)
+    app.add_exception_handler(400, _unreadable)
     return app
+
+
+@cache
+def _methods() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """The methods of each path; the framework names those of the first route of a path alone."""
+    paths = create_control().openapi()["paths"].items()
+    return tuple((compile_path(path)[0], ", ".join(sorted(map(str.upper, found)))) for path, found in paths)
+
+
+async def _unreadable(request: Request, error: Exception) -> Response:
+    return error_response(400, code="bad_request", message="The body can't be read.", field="body")
+
+
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    allowed = next((names for path, names in _methods() if path.match(request.url.path)), "GET")
+    response = error_response(405, code="method_not_allowed", message=f"This path takes {allowed}.")
+    response.headers["Allow"] = allowed
+    return response
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

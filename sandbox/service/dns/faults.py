@@ -16,7 +16,7 @@ Kind = Literal[
 class DnsFault(LimitedFault):
     """What goes wrong with matching queries."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Kind | None = Field(
         default=None,

@@ -32,7 +32,7 @@ _OPTIONAL |= {"created_at", "sequence_id", "step"}
 class Dialect(BaseModel):
     """Settings for all that the document marks `not shown`; what it does show stays as it is."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     envelope: Literal["data", "bare", "named", "nested"] = Field(
         default="data", description="A list under `data`, bare, under its own name, or at `data.NAME`."

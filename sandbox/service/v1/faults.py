@@ -31,7 +31,7 @@ Seconds = (
 class Fault(LimitedFault):
     """What goes wrong with matching requests."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     endpoint: str = Field(
         default="*", description="`GET /leads`, `PATCH /sequences/{id}`, a path alone, or `*`."
