@@ -9,12 +9,21 @@ from pathlib import Path
 import pytest
 from mcp_types.version import LATEST_MODERN_VERSION
 
+from bot.slack import teams as slack_teams
 from sandbox.slack.state import seed
+from shared.records.audit import AuditEntry
 from tests.bot.assistants.clients import Assistants, Bearer, Signing, call, open_assistants, signed, slack
-from tests.bot.fake_service import Remote
+from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import BotHarness
+from tests.bot.slack.oauth import FIRST, SECOND, oauth_bot, oauth_harness
 
 MODES = ("legacy", LATEST_MODERN_VERSION)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a shell changes is seen with the next request."""
+    monkeypatch.setattr(slack_teams, "FRESH_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -144,3 +153,50 @@ async def test_limits_of_a_person_hold_for_all_their_assistants(tmp_path: Path, 
         third = await assistants.ask(seed.BEN.id, "sequences")
         assert "limit of 2 calls an hour" in json.dumps(third.structured_content)
         assert not (await assistants.ask(seed.ANN.id, "whoami")).is_error
+
+
+async def test_without_the_package_the_bot_runs_and_mcp_is_off(
+    tmp_path: Path, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.app.find_spec", lambda _name: None)
+    async with open_assistants(tmp_path, OUTREACH_BASE_URL=remote.url) as assistants:
+        assert await assistants.post(call(), {}) == 404
+        assert (await assistants.bot.get("/healthz"))[0] == 200
+
+
+async def test_each_slack_workspace_sees_its_own_outreach_workspaces_alone(tmp_path: Path) -> None:
+    async with (
+        open_remote("Q3 founders") as acme,
+        open_remote("EMEA agencies") as globex,
+        oauth_harness(tmp_path, OUTREACH_MCP_ENABLED="true") as bot,
+    ):
+        bot.config_workspaces({"acme": acme.place(""), "globex": globex.place("")})
+        async with oauth_bot(bot) as running:
+            for team in (FIRST, SECOND):
+                await running.browser.install(team)
+            await running.teams.allow(FIRST, "acme")
+            assistants = Assistants(bot=bot)
+
+            async def names(team: str, **arguments: str) -> tuple[str, bool]:
+                found = await assistants.ask(seed.BEN.id, "sequences", arguments, team=team)
+                return json.dumps(found.structured_content), found.is_error
+
+            shown, _ = await names(FIRST)
+            assert "Q3 founders" in shown
+            assert "EMEA" not in shown
+            elsewhere, refused = await names(FIRST, workspace="globex")
+            assert refused
+            assert "EMEA" not in elsewhere
+            body = json.dumps(call(team=SECOND)).encode()
+            assert await assistants.post(body, signed(body, secret=assistants.secret)) == 403
+            await running.teams.allow(SECOND, "globex")
+            shown, _ = await names(SECOND)
+            assert "EMEA agencies" in shown
+            assert "Q3" not in shown
+            newest = (await running_audit(assistants, "globex"))[0]
+            assert newest.actor.id == f"{SECOND}/{seed.BEN.id}"
+
+
+async def running_audit(assistants: Assistants, workspace: str) -> list[AuditEntry]:
+    assert assistants.bot.running is not None
+    return list(await assistants.bot.running.store.records.audit(workspace))
