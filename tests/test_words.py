@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -90,3 +90,22 @@ def test_cards_call_each_thing_by_its_one_name() -> None:
         (name, text) for name, card in cards.items() for text in _shown(card) if not name.startswith("help")
     )
     assert [(name, found[0], text) for name, text in shown if (found := OTHER_NAMES.search(text))] == []
+
+
+def test_forms_and_home_use_the_same_names() -> None:
+    lines = [(name, text) for name, view in bot_cards.views() for text in _texts(view)]
+    assert [one for one in lines if one[1] in {"Address", "Email address", "From"}] == []
+    named = ((name, text) for name, text in lines if text != "Workspace")  # what a guardrail is for
+    assert [(name, found[0], text) for name, text in named if (found := OTHER_NAMES.search(text))] == []
+
+
+def _texts(part: object) -> Iterator[str]:
+    """The texts of a view, as people read them."""
+    if isinstance(part, list | tuple):
+        for one in part:
+            yield from _texts(one)
+    elif isinstance(part, Mapping):
+        if isinstance(text := part.get("text"), str):
+            yield text
+        for one in part.values():
+            yield from _texts(one)
