@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING
 
 from shared.domain.rota import Rota
 from shared.domain.wall_clock import find_zone, instant, last_instant, moment
-from shared.records.records import Subscription
+
+if TYPE_CHECKING:  # commands name quiet hours, and the dashboard's first paint waits for commands
+    from shared.records.records import Subscription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

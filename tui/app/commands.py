@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
 
@@ -16,16 +18,18 @@ from shared.domain.card import Card, Tone
 from shared.text.sanitize import visible
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
-from tui.app.views import ViewCommands
 from tui.feed.pending_changes import StatusChange, status_changes_for
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.input.palette_offers import COLUMNS, VIEW, Offer, offers
 from tui.model.lists.lines import SequenceLine
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of
 from tui.screens.headed import HeadedScreen
 from tui.theme import formatting
+
+if TYPE_CHECKING:
+    from tui.app.views import ViewCommands
+    from tui.model.input.palette_offers import Offer
 
 MOST_LABELS = 12
 
@@ -41,7 +45,14 @@ class Commands:
     ui: Ui
     presenter: Presenter
     replay: ReplayControl
-    views: ViewCommands
+    views_file: Path | None
+
+    @property
+    def views(self) -> ViewCommands:
+        from tui.app.views import ViewCommands  # late: the first paint does without
+        from tui.feed.views_file import ViewsFile
+
+        return ViewCommands(ui=self.ui, file=ViewsFile(self.views_file) if self.views_file else None)
 
     def toggle_chosen(self) -> None:
         """Pause or resume the chosen sequences of the board."""
@@ -136,7 +147,8 @@ class Commands:
 
     async def prompt(self, value: str = "") -> None:
         """Open the palette; done once it takes keys."""
-        from tui.screens.palette import Palette  # late: the first paint does without
+        from tui.model.input.palette_offers import offers  # late: the first paint does without
+        from tui.screens.palette import Palette
 
         board = self.ui.board.board
         names = [line.sequence.label for line in board.sequences] if board else []
@@ -167,6 +179,8 @@ class Commands:
         )
 
     def run_typed(self, line: str | None) -> None:
+        from tui.model.input.palette_offers import COLUMNS, VIEW  # late: the first paint does without
+
         if not line or not line.strip():
             return
         if line.strip().split(" ")[0].casefold() in {VIEW, COLUMNS}:

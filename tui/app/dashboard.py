@@ -27,9 +27,7 @@ from tui.app.own_errors import ErrorLog
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.app.rotation import Rotation
-from tui.app.views import ViewCommands
 from tui.feed.poller import Tick
-from tui.feed.views_file import ViewsFile
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.input.keys import (
     ALARMS,
@@ -183,12 +181,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._rotation = Rotation(
             ui=ui, presenter=self.presenter, navigation=self.navigation, every=timedelta(seconds=rotate)
         )
-        self.commands = Commands(
-            ui=ui,
-            presenter=self.presenter,
-            replay=self.replay,
-            views=ViewCommands(ui=ui, file=ViewsFile(views) if views else None),
-        )
+        self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay, views_file=views)
         # Keys that one collaborator carries out as they are; the other actions are methods below.
         self.action_pause_or_resume = self.commands.toggle_chosen
         self.action_pause_or_resume_shown = self.commands.toggle_shown

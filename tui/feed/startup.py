@@ -24,12 +24,8 @@ from shared.commands.table import Role
 from shared.domain import forecast
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.local_zone import local_zone
-from shared.domain.reply_queue import ReplyQueue
 from shared.domain.snapshot import Snapshot, service_day
 from shared.records.audit import Actor
-from shared.records.domains import DomainPast
-from shared.records.records import Records, RecordsUnavailable
-from shared.records.replies import LeadReply
 from shared.records.sequence_changes import PauseEnd
 from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess, as_recalled
@@ -43,7 +39,11 @@ from tui.theme.marks import Mark
 
 if TYPE_CHECKING:
     from shared.api import OutreachClient
+    from shared.domain.reply_queue import ReplyQueue
     from shared.operations.context import CommandContext
+    from shared.records.domains import DomainPast
+    from shared.records.records import Records
+    from shared.records.replies import LeadReply
     from shared.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -65,8 +65,8 @@ NOT_PERMITTED = Card(
     tone=Tone.WARN,
     text=("Ask an admin to run it in a shell, or in Slack.",),
 )
-OpenRecords = Callable[["Settings"], AbstractAsyncContextManager[Records]]
-OpenReplies = Callable[["Settings", str], AbstractAsyncContextManager[ReplyQueue]]
+OpenRecords = Callable[["Settings"], "AbstractAsyncContextManager[Records]"]
+OpenReplies = Callable[["Settings", str], "AbstractAsyncContextManager[ReplyQueue]"]
 
 
 class ServiceFeed:
@@ -164,6 +164,8 @@ class ServiceFeed:
         from shared.domain.dns_facts import advice, dns_facts, in_dns  # late: the first paint does without
 
         now, name = self._now(), in_dns(domain)
+        from shared.records.records import RecordsUnavailable  # late: the first paint does without
+
         try:
             report = (await self._records.domains.reports([name])).get(name)
         except RecordsUnavailable as error:
@@ -177,6 +179,8 @@ class ServiceFeed:
         """The newest reply of a lead; None where the bot has none, or its database doesn't answer."""
         if self._records is None or not email:
             return None
+        from shared.records.records import RecordsUnavailable  # late: the first paint does without
+
         try:
             return await self._records.last_reply(self.start_settings.workspace, email)
         except RecordsUnavailable as error:
@@ -187,6 +191,8 @@ class ServiceFeed:
         """What the bot recorded of a domain in the last 30 days; None where its database doesn't answer."""
         if self._records is None:
             return None
+        from shared.records.records import RecordsUnavailable  # late: the first paint does without
+
         try:
             return await self._records.domain_past(
                 self.start_settings.workspace, domain, self._now() - LOOKED_BACK
@@ -331,6 +337,8 @@ class ServiceFeed:
             await asyncio.Event().wait()
 
     async def _read_replies(self, records: Records, poller: Poller) -> None:
+        from shared.records.records import RecordsUnavailable  # late: the first paint does without
+
         try:
             replies = await records.interested_replies(self.start_settings.workspace)
         except RecordsUnavailable as error:
@@ -340,6 +348,8 @@ class ServiceFeed:
 
     async def _read_pauses(self, records: Records, poller: Poller) -> None:
         """Those of which nothing can be read now stay."""
+        from shared.records.records import RecordsUnavailable  # late: the first paint does without
+
         try:
             timers = await records.timers(self.start_settings.workspace, "resume")
         except RecordsUnavailable as error:
@@ -367,6 +377,8 @@ class ServiceFeed:
         from shared.guardrails.activity import HORIZON
 
         since = self._now().timestamp() - HORIZON
+        from shared.records.records import RecordsUnavailable  # late: the first paint does without
+
         try:
             incidents = await records.guardrails.incidents(self.start_settings.workspace, since)
         except RecordsUnavailable as error:
@@ -380,6 +392,7 @@ async def opened_replies(
     load: Callable[[], Settings], workspace: str, open_replies: OpenReplies
 ) -> AsyncIterator[ReplyQueue]:
     """The queue of a workspace, with the settings as they are now: who may do what changes while the dashboard runs."""
+    from shared.records.records import RecordsUnavailable
     from shared.settings import SettingsError
 
     try:

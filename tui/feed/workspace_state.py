@@ -11,14 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shared.api.models import Grouping, StatsRow
 from shared.domain.card import Fact
 from shared.domain.health import DEFAULT, Thresholds
-from shared.domain.reply_queue import ReplyQueue
-from shared.records.domains import DomainPast
-from shared.records.replies import LeadReply
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
@@ -27,7 +24,12 @@ from tui.model.news.alarms import Alarm, acknowledge, acknowledge_all, from_plai
 from tui.model.workspace.board import Board
 from tui.theme.marks import Mark
 
-OpenQueue = Callable[[], AbstractAsyncContextManager[ReplyQueue]]
+if TYPE_CHECKING:  # the first paint does without them
+    from shared.domain.reply_queue import ReplyQueue
+    from shared.records.domains import DomainPast
+    from shared.records.replies import LeadReply
+
+OpenQueue = Callable[[], "AbstractAsyncContextManager[ReplyQueue]"]
 MOST_CHANGES = 200
 """Kept for the list of changes."""
 
