@@ -151,3 +151,41 @@ def test_no_child_outlives_a_demo_that_is_killed() -> None:
         demo.process.kill()
         demo.process.wait()
         assert left_of(demo.family) == []
+
+
+def test_what_an_assistant_proposes_in_slack_waits_for_a_click_and_can_be_undone(demo: Demo) -> None:
+    """On the page, as a person does it: Slackbot calls the tools, and the bot asks in its own messages."""
+
+    def status(sequence: str) -> str:
+        known = demo.slack("tool", {"user": "ben", "name": "sequences"})["result"]["structuredContent"][
+            "rows"
+        ]
+        return next(str(one["status"]) for one in known if one["id"] == sequence)
+
+    active = demo.slack("tool", {"user": "ben", "name": "sequences", "arguments": {"status": "active"}})
+    sequence = active["result"]["structuredContent"]["rows"][-1]["id"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**chromium())
+        page = browser.new_page(viewport={"width": 1_200, "height": 900})
+        page.goto(f"{demo.announced['slack_page']}#ben/sales")
+        page.wait_for_selector("[data-state=live]")
+        page.get_by_role("button", name="Slackbot").click()
+        composer = page.get_by_test_id("composer")
+        for said in ("replies", f'pause {{"target": ["{sequence}"], "reason": "bounces"}}'):
+            composer.fill(said)
+            composer.press("Enter")
+            page.wait_for_selector(".sending", state="detached")  # it waits for the answer
+        shown = page.get_by_test_id("message").filter(has_text="Your assistant proposes: pause")
+        shown.wait_for()
+        assert shown.get_by_role("button", name="Pause").count() == 0, "Slackbot's own card confirms nothing"
+        assert status(sequence) == "active"
+        page.get_by_role("button", name="Outreach messages").click()
+        asked = page.get_by_test_id("message").filter(has_text="Your assistant proposes: pause")
+        asked.get_by_role("button", name="Pause").click()
+        wait_until(lambda: status(sequence) == "paused", seconds=30, what="the click")
+        page.get_by_role("button", name="Undo").last.click()
+        wait_until(lambda: status(sequence) == "active", seconds=30, what="Undo")
+        browser.close()
+    rows = demo.slack("tool", {"user": "ben", "name": "audit"})["result"]["structuredContent"]["rows"]
+    paused = next(one for one in rows if "is paused" in one["result"]["quoted_from_outside"])
+    assert (paused["who"]["quoted_from_outside"], paused["via"]) == ("ben", "assistant")

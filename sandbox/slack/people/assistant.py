@@ -67,7 +67,9 @@ class Assistant:
 
     async def hear(self, text: str, *, user: User) -> None:
         """Answer what a person wrote."""
-        name, _, given = text.strip().partition(" ")
+        # A message has these three signs escaped: https://docs.slack.dev/messaging/formatting-message-text
+        plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+        name, _, given = plain.strip().partition(" ")
         try:
             if name == "tools":
                 listed = (f"{tool['name']}: {tool.get('title') or ''}" for tool in await self.tools(user))

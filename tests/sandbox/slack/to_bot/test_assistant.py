@@ -174,6 +174,12 @@ async def test_what_slackbot_does_not_understand_it_says(shop: Shop, person: Per
     assert shop.calls == []
 
 
+async def test_signs_that_a_composer_escapes_reach_the_tool_as_typed(shop: Shop, person: Person) -> None:
+    text = 'orders {"of": "A &amp; B &lt;1&gt;"}'
+    await person.do("message", channel="slackbot", text=text, wait=5)
+    assert shop.calls[0][1] == {"of": "A & B <1>"}
+
+
 async def test_a_session_that_the_server_forgot_is_begun_again(
     shop: Shop, person: Person, slack: SlackStandIn
 ) -> None:
