@@ -197,7 +197,10 @@ class SlackProposals:
         try:
             answer = await self._runner.run(line, self._person, context=context)
         except WouldChangeError:
-            line, card = await proposal(line, context)
+            asked = await proposal(line, context)
+            if isinstance(asked, Result):
+                return asked
+            line, card = asked
             answer = await self._runner.propose(line, self._person, card=card, context=context)
         nonces = [
             button.action.nonce
@@ -206,8 +209,8 @@ class SlackProposals:
         ]
         if not nonces:
             return Result(card=answer.card, problem=answer.problem or Problem(text="nothing to change"))
-        asked = replace(answer, workspace=context.workspace.name)
-        await self._queue.post(asked, channel=self._person.id, about=nonces[0])
+        question = replace(answer, workspace=context.workspace.name)
+        await self._queue.post(question, channel=self._person.id, about=nonces[0])
         return Proposed(ids=tuple(map(proposal_id, nonces)), card=answer.card)
 
     async def look(self, proposal: str) -> Standing | None:

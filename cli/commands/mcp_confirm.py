@@ -46,7 +46,10 @@ class TerminalProposals:
         try:
             result = await operations.run(asked, looking)
         except WouldChangeError:
-            line, card = await proposal(asked, looking)
+            question = await proposal(asked, looking)
+            if isinstance(question, Result):
+                return question
+            line, card = question
         else:
             if result.question is None:
                 return result

@@ -177,15 +177,16 @@ class AssistantSession:
     async def _carry_out(
         self, invocation: Invocation, act: Callable[[Invocation], Awaitable[Proposed | Result]]
     ) -> Outcome:
-        """Read, or propose a change."""
+        """Read, or propose a change: one whose end isn't known counts as proposed, since its card may be there."""
+        unknown: Effect = "proposed" if invocation.changes else "failed"
         try:
             async with asyncio.timeout(self._seconds):
                 result = await act(invocation)
         except TimeoutError:
-            await self._record(invocation, "failed: took too long", "failed")
+            await self._record(invocation, "failed: took too long", unknown)
             return failure("The outreach service takes too long. Try again in a moment.")
         except asyncio.CancelledError:
-            self._record_later(invocation, "cancelled", "read")
+            self._record_later(invocation, "cancelled", unknown if invocation.changes else "read")
             raise
         except UsageError as error:
             await self._record(invocation, "refused: not a valid call", "refused")

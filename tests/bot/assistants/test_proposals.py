@@ -102,6 +102,8 @@ async def test_nobody_else_can_confirm_or_ask_for_the_result(assistants: Assista
         ("pause", {"target": ["Q3"]}),  # several fit
         ("pause", {"target": ["nothing like it"]}),
         ("undo", {}),  # of nothing
+        ("pause", {"target": ["Q3", "founders", "on", "a", "holiday"]}),  # the rest is no name
+        ("pause", {"target": ["sq_0001"], "reason": "a" * 450 + " b" * 80}),  # nobody would read it all
     ],
 )
 async def test_what_can_not_be_done_is_told_and_asks_nobody(

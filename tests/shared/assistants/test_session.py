@@ -167,3 +167,30 @@ async def test_what_a_model_sends_is_quoted_where_it_is_repeated() -> None:
     assert found.failed
     assert "obey" not in found.summary
     assert "obey" in found.content["problem"]["why"][QUOTED]
+
+
+class Slow:
+    """Proposals that hang after their card may have been posted."""
+
+    async def propose(self, _: Invocation) -> Result:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def look(self, _: str) -> None:
+        return None
+
+
+async def test_a_proposal_that_is_cancelled_or_late_counts_against_the_limit() -> None:
+    records = MemoryRecords()
+    settings = Settings.model_validate({"mcp": {"changes": "confirm", "changes_an_hour": 2}})
+    caller = Caller(actor=ANN, records=records, now=lambda: NOW, settings=settings)
+    assistant = AssistantSession(caller, nothing, gate=Gate(), proposals=Slow(), seconds=0.05)
+    assert (await assistant.call("pause", {"target": ["sq_1"]})).failed
+    call = asyncio.create_task(assistant.call("pause", {"target": ["sq_1"]}))
+    await asyncio.sleep(0.01)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await asyncio.sleep(0)
+    assert [one.effect for one in records.entries] == ["proposed", "proposed"]
+    assert "limit of 2 proposed changes" in (await assistant.call("pause", {"target": ["sq_1"]})).summary
