@@ -132,7 +132,7 @@ def _line(table: Table, row: Row) -> dict[str, Any]:
     named = [
         f"{_label(column)} {shown(cell)}".strip()
         for column, cell in zip(table.columns[1:], others, strict=False)
-        if cell is not None and not column.bar
+        if cell not in (None, "") and not column.bar
     ]
     name = cut(visible(shown(first)).strip(), NAME) or "–"
     details = cut(visible(" · ".join(named)), DETAILS)

@@ -222,6 +222,15 @@ def test_a_table_that_is_wider_than_a_phone_becomes_lines(
         assert LONG in str(drawn)
 
 
+def test_a_line_names_no_cell_that_is_empty() -> None:
+    table = Table(
+        columns=(Column(title="Waiting"), Column(title="Lead"), Column(title="Card"), Column(title="Step")),
+        rows=(Row(cells=("3 min", "Ann of a company with a long name", "", None)),),
+    )
+    (line,) = drawing.draw_lines(table, rows=1)["elements"]
+    assert line["elements"][1]["text"] == "  Ann of a company with a long name\n"
+
+
 def test_a_long_wide_table_keeps_its_pages_and_the_columns_that_fit() -> None:
     columns = (Column(title="Name"), Column(title="Status"), Column(title="Why"))
     rows = tuple(Row(cells=(f"Q{n}", "paused", LONG)) for n in range(30))
