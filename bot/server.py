@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import socket
 import sys
@@ -24,7 +25,7 @@ from bot.runtime.loop_monitor import LoopMonitor
 from bot.store import LeaseTimings
 from bot.store.db import migrate
 from bot.store.db.engine import unreachable, unusable
-from bot.telemetry import build, logs, metrics
+from bot.telemetry import build, logs, metrics, traces
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
@@ -92,11 +93,13 @@ async def serve(
     Raises `RecordsUnavailable`, `OSError` for a taken port.
     """
     logs.set_up(settings.log_level)
+    traces.set_up(os.environ)
     commit = await asyncio.to_thread(build.read_commit, build.HOME)
     metrics.BUILD.labels(migrate.program_version(), commit, migrate.HEAD).set(1)
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
+        stack.push_async_callback(asyncio.to_thread, traces.close)
         await stack.enter_async_context(systemd_notified())
         if not await _wait_for_database(settings, listener):
             return
