@@ -115,16 +115,16 @@ def report(answer: str, *, error: str) -> bool:
     return not known
 
 
-def write_components(folder: Path = ROOT / "dist") -> bool:
-    """The SBOM, in CycloneDX's JSON."""
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    target = folder / f"outreach-ops-{version}.cdx.json"
+def write_components(folder: Path = ROOT / "dist", *, package: Path = ROOT, lock: Path = LOCK) -> bool:
+    """The SBOM of a distribution and what the lock installs with it, in CycloneDX's JSON."""
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    target = folder / f"{project['name']}-{project['version']}.cdx.json"
     target.parent.mkdir(exist_ok=True)
     words = (
         "requirements",
-        LOCK,
+        lock,
         "--pyproject",
-        ROOT / "pyproject.toml",
+        package / "pyproject.toml",
         "--output-reproducible",
         "-o",
         target,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 from cli.commands.man import manual
 from tests import audit
@@ -57,6 +60,28 @@ def check(wheel: Path, name: str) -> str:
 _CLIENT = "import outreach_client as c; c.OutreachClient; print(c.__name__, c.__version__)"
 
 
+def write_client_components(folder: Path) -> bool:
+    """The SBOM of the client alone: the part of the lock that httpx needs."""
+    names, pins = needed("httpx"), audit.LOCK.read_text()
+    kept = [
+        pin for pin in re.split(r"^(?=[a-z0-9])", pins, flags=re.MULTILINE) if pin.split("==")[0] in names
+    ]
+    with tempfile.TemporaryDirectory() as scratch:
+        lock = Path(scratch) / "requirements.lock"
+        lock.write_text("".join(kept))
+        return audit.write_components(folder, package=PACKAGES["outreach_client"], lock=lock)
+
+
+def needed(name: str) -> set[str]:
+    """The distributions that one needs here, itself included, without extras."""
+    found = {re.sub(r"[-_.]+", "-", name).lower()}
+    for line in requires(name) or ():
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            found |= needed(requirement.name)
+    return found
+
+
 def write_licenses(target: Path) -> None:
     """A list of every package that is installed, and the texts of their licenses."""
     listed, texts = list[str](), list[str]()
@@ -95,7 +120,11 @@ def release(folder: Path) -> bool:
                 return False
             shutil.copy(wheel, folder)
             print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, twice the same: {check(wheel, name)}")
-    good = audit.check_licences(quiet=True) and audit.write_components(folder)
+    good = (
+        audit.check_licences(quiet=True)
+        and audit.write_components(folder)
+        and write_client_components(folder)
+    )
     write_licenses(folder / "licenses.txt")
     (folder / "outreach.1").write_text(manual(), encoding="utf-8")
     shutil.copy(ROOT / "requirements.lock", folder)

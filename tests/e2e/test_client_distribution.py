@@ -9,14 +9,14 @@ import shutil
 import subprocess
 import sys
 import venv
-from importlib.metadata import distribution, requires
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from sandbox.service import Service
 from tests.e2e.conftest import ROOT
+from tests.release import needed
 
 pytestmark = pytest.mark.e2e
 
@@ -37,16 +37,6 @@ print(json.dumps({
     "loaded": sorted(names & {"shared", "bot", "pydantic", "slack_sdk", "textual"}),
 }))
 """
-
-
-def needed(name: str) -> set[str]:
-    """The distributions that one needs here, itself included, without extras."""
-    found = {name}
-    for line in requires(name) or ():
-        requirement = Requirement(line)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            found |= needed(requirement.name)
-    return found
 
 
 def copy_distribution(name: str, into: Path) -> None:

@@ -32,12 +32,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_release_holds_both_wheels_components_licenses_lock_and_manual(folder: Path) -> None:
     assert {file.name for file in folder.iterdir()} == {
-        "SHA256SUMS", "licenses.txt", "outreach-ops-1.0.0.cdx.json", "outreach.1", "requirements.lock",
+        "SHA256SUMS", "licenses.txt", "outreach-ops-1.0.0.cdx.json", "outreach-client-1.0.0.cdx.json", "outreach.1", "requirements.lock",
         "outreach_client-1.0.0-py3-none-any.whl", "outreach_ops-1.0.0-py3-none-any.whl",
     }  # fmt: skip
     components = json.loads((folder / "outreach-ops-1.0.0.cdx.json").read_text())
     assert {component["name"] for component in components["components"]} == set(audit.pinned())
     assert all(component["purl"].startswith("pkg:pypi/") for component in components["components"])
+    client = json.loads((folder / "outreach-client-1.0.0.cdx.json").read_text())
+    assert client["metadata"]["component"]["name"] == "outreach-client"
+    names = {component["name"] for component in client["components"]}
+    assert {"httpx", "httpcore", "anyio", "certifi", "h11", "idna"} <= names <= set(audit.pinned())
+    assert len(names) <= 7
     licenses = (folder / "licenses.txt").read_text()
     assert all(f"{name} {version}: " in licenses for name, version in audit.pinned().items())
     assert "Permission is hereby granted" in licenses
