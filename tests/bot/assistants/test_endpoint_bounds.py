@@ -138,6 +138,7 @@ async def test_a_client_that_never_reads_is_cut_off(
     one.reads = False
     await one.task
     assert served.open == 0
+    monkeypatch.undo()
     another = Connection(served, headers)
     await another.task
     assert another.status == 200

@@ -36,12 +36,13 @@ def session(
     actor: Actor = ANN,
     gate: Gate | None = None,
     limits: Mapping[str, int] | None = None,
+    seconds: float = 60.0,
 ) -> AssistantSession:
     settings = Settings.model_validate(
         {"mcp": {"calls_an_hour": 10_000, "calls_a_day": 10_000, **(limits or {})}}
     )
     caller = Caller(actor=actor, records=records, now=lambda: NOW, settings=settings)
-    return AssistantSession(caller, act, gate=gate or Gate(), seconds=0.05)
+    return AssistantSession(caller, act, gate=gate or Gate(), seconds=seconds)
 
 
 async def test_a_service_that_hangs_ends_with_the_calls_time() -> None:
@@ -50,7 +51,7 @@ async def test_a_service_that_hangs_ends_with_the_calls_time() -> None:
         raise AssertionError
 
     records = MemoryRecords()
-    assistant = session(records, hang)
+    assistant = session(records, hang, seconds=0.05)
     found = await assistant.call("status", {})
     assert found.failed
     assert "takes too long" in found.summary
@@ -172,7 +173,11 @@ async def test_what_a_model_sends_is_quoted_where_it_is_repeated() -> None:
 class Slow:
     """Proposals that hang after their card may have been posted."""
 
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+
     async def propose(self, _: Invocation) -> Result:
+        self.begun.set()
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -181,16 +186,20 @@ class Slow:
 
 
 async def test_a_proposal_that_is_cancelled_or_late_counts_against_the_limit() -> None:
-    records = MemoryRecords()
+    records, slow = MemoryRecords(), Slow()
     settings = Settings.model_validate({"mcp": {"changes": "confirm", "changes_an_hour": 2}})
     caller = Caller(actor=ANN, records=records, now=lambda: NOW, settings=settings)
-    assistant = AssistantSession(caller, nothing, gate=Gate(), proposals=Slow(), seconds=0.05)
-    assert (await assistant.call("pause", {"target": ["sq_1"]})).failed
-    call = asyncio.create_task(assistant.call("pause", {"target": ["sq_1"]}))
-    await asyncio.sleep(0.01)
+    hasty, patient = (
+        AssistantSession(caller, nothing, gate=Gate(), proposals=slow, seconds=seconds)
+        for seconds in (0.05, 60.0)
+    )
+    assert (await hasty.call("pause", {"target": ["sq_1"]})).failed
+    slow.begun.clear()
+    call = asyncio.create_task(patient.call("pause", {"target": ["sq_1"]}))
+    await slow.begun.wait()
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
     await asyncio.sleep(0)
     assert [one.effect for one in records.entries] == ["proposed", "proposed"]
-    assert "limit of 2 proposed changes" in (await assistant.call("pause", {"target": ["sq_1"]})).summary
+    assert "limit of 2 proposed changes" in (await patient.call("pause", {"target": ["sq_1"]})).summary
