@@ -197,6 +197,9 @@ class AssistantSession:
         except (OutreachError, RecordsUnavailable, UnknownWorkspace) as error:
             await self._record(invocation, f"failed: {type(error).__name__}", "failed")
             return outcome(invocation.command, Result(card=error_card(error), problem=Problem(text="failed")))
+        except Exception as error:  # an error of ours; the client is told no more than that
+            await self._record(invocation, f"failed: {type(error).__name__}", unknown)
+            raise
         if isinstance(result, Proposed):
             await self._record(invocation, f"waiting for confirmation: {', '.join(result.ids)}", "proposed")
             return waiting(invocation.command, result)
