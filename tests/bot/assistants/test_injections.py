@@ -54,6 +54,9 @@ KEPT = (
 )
 """The bot's tables that a command changes."""
 
+PAGES = 5
+"""The account may live on while a test runs, and puts leads of its own before those of the test."""
+
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
@@ -168,8 +171,6 @@ class Account:
 
     async def state(self) -> dict[str, Any]:
         """All that a command could change, at the service and in the bot's own tables."""
-        async with self.bot.http.get(f"{self.service.control_url}/state", ssl=False) as answer:
-            counts = (await answer.json())["counts"]
         assert self.bot.running is not None
         database = self.bot.running.store.database
         rows = {}
@@ -177,7 +178,18 @@ class Account:
             found = await database.read(partial(_rows, table))
             rows[table.name] = found
         statuses = {one["id"]: one["status"] for one in await self.sequences()}
-        return {"sequences": statuses, "leads": counts["leads"], "inboxes": counts["inboxes"], **rows}
+        return {"sequences": statuses, "leads": await self.strangers(), **rows}
+
+    async def strangers(self) -> list[str]:
+        """The strangers among the newest leads: those that were planted, and whom a call may have added."""
+        found: list[str] = []
+        cursor = ""
+        for _ in range(PAGES):
+            page = await self.request("GET", f"/leads?limit=100{cursor}")
+            leads = next(value for value in page.values() if isinstance(value, list))
+            found += [one["email"] for one in leads if one["email"].endswith("@evil.example")]
+            cursor = f"&cursor={page.get('next_cursor')}"
+        return sorted(found)
 
     def secrets(self) -> list[str]:
         """What no assistant may ever get."""
@@ -294,6 +306,7 @@ async def test_the_state_that_is_compared_shows_what_a_person_changes(tmp_path: 
     """Else the tests above could never fail."""
     async with attacked(tmp_path, account, "never") as found:
         before = await found.state()
+        assert before["leads"] == sorted(found.emails)
         await found.bot.say(f"pause {found.sequence}", user=seed.BEN.id)
         await found.bot.say("subscribe bounces here", user=seed.BEN.id)
         after = await found.state()
