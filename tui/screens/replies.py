@@ -45,7 +45,7 @@ AGAIN = 5.0
 """Seconds until a database that couldn't be used is tried again."""
 MOST_NAMES = 12
 NO_RECORDS = "Replies are in the bot's database, which this dashboard doesn't share."
-IN_TERMINALS = "The replies are in dashboards of terminals: browsers only view the board."
+IN_TERMINALS = "Work on replies in Slack or in a terminal: signing in here doesn't tell who you are in Slack."
 READ_ONLY = "This dashboard is read-only."
 NO_BOT = "No bot is running: cards in Slack change once it runs again."
 ASKING = "Slack is being asked who you are. Try again in a moment."

@@ -58,10 +58,11 @@ def _change(change: str, *, glyphs: Glyphs, long: bool) -> Piece:
 
 
 def today(figure: Figure) -> list[Piece]:
-    """`412 of 2,655 today`: what was sent of what all inboxes may send."""
+    """`412 of 2,655 today`: what was sent of what all inboxes may send, unless some that sent rest by now."""
     if figure.today is None:
         return []
-    of = f" of {show_count(figure.capacity)}" if figure.capacity is not None else ""
+    limits = figure.capacity is not None and figure.today <= figure.capacity
+    of = f" of {show_count(figure.capacity)}" if limits else ""
     return [(show_count(figure.today), Ink.TEXT), (f"{of} today", Ink.MUTED)]
 
 

@@ -73,14 +73,18 @@ class TopLine(LinkLine):
     def show(self, status: PageStatus, *, path: Sequence[str] = ()) -> None:
         """The path goes on from the workspace; a click on a part of it goes there."""
         width, now = self.size.width, status.now
-        right: list[Piece] = [*heartbeat(status.beats, glyphs=self._glyphs), ("   ", Ink.FAINT)]
-        if status.board:
-            limit = gauge(status.board.budget, now=now, glyphs=self._glyphs, long=width >= 120)
-            right += [*limit, ("   ", Ink.FAINT)] if limit else []
-        right.append((local(now).strftime("%H:%M:%S %Z "), Ink.TEXT))
+        gap: Piece = ("   ", Ink.FAINT)
+        beat = [*heartbeat(status.beats, glyphs=self._glyphs), gap]
+        clock: Piece = (local(now).strftime("%H:%M:%S %Z "), Ink.TEXT)
+        budget = status.board.budget if status.board else None
+        limit = gauge(budget, now=now, glyphs=self._glyphs, long=width >= 120)
         mode: list[Piece] = [(f"  {status.mode}", Ink.WARN)] if status.mode else []
-        room = width - _width((*mode, *right)) - 1
-        left = [*self.set_links(self._path((status.workspace, *path), room)), *mode]
+        right = [*beat, *limit, gap, clock] if limit else [*beat, clock]
+        links = self._path((status.workspace, *path), width - _width((*mode, *right)) - 1)
+        if limit and sum(map(_width, links)) > width - _width((*mode, *right)) - 1:
+            right = [*beat, clock]  # which page this is matters more
+            links = self._path((status.workspace, *path), width - _width((*mode, *right)) - 1)
+        left = [*self.set_links(links), *mode]
         if self._notice and width >= 100:
             left.append((f"   {self._notice}", Ink.MUTED))
         self.set_text(left, right)
@@ -191,6 +195,10 @@ def _cells(parts: Sequence[_Part], whole: int, width: int) -> list[tuple[int, _P
     return list(zip(cells, parts, strict=True))
 
 
+KEYS = 4
+"""Cells of the short form of the banner's keys."""
+
+
 class Banner(TextLine):
     """What is wrong, since when, and from when the figures are; away when nothing is."""
 
@@ -222,7 +230,7 @@ class Banner(TextLine):
                 pieces = self._alarm(alarm, trouble, now, brief=True)
             self.set_text(pieces, [(keys, Ink.TEXT)])
         elif trouble:
-            self.set_text(self._trouble(trouble, now))
+            self.set_text(self._trouble(trouble, now, room=self.app.size.width))
         elif notices:
             self.set_text(
                 [(f" {self._glyphs.warn} {_first(notices)}", Ink.STRONG)], [("a: dismiss ", Ink.TEXT)]
@@ -239,14 +247,13 @@ class Banner(TextLine):
         if not first.is_on:
             return [(f" {self._glyphs.good} ", Ink.GOOD), (f"{first.text}{more}", Ink.TEXT)]
         if trouble and first.is_service:
-            return [
-                (f" {self._glyphs.bad} ALARM", Ink.STRONG),
-                *self._trouble(trouble, now),
-                (more, Ink.STRONG),
-            ]
+            mark: Piece = (f" {self._glyphs.bad} ALARM", Ink.STRONG)
+            room = self.app.size.width - _width([mark]) - len(more) - KEYS
+            return [mark, *self._trouble(trouble, now, room=room), (more, Ink.STRONG)]
         return [(f" {self._glyphs.bad} {'' if brief else 'ALARM  '}{first.text}{more}", Ink.STRONG)]
 
-    def _trouble(self, trouble: Trouble, now: datetime) -> list[Piece]:
+    def _trouble(self, trouble: Trouble, now: datetime, *, room: int) -> list[Piece]:
+        """What and since when; what is shown instead and the reason where they fit whole."""
         lasting = show_exact_span(now - trouble.since)
         what = trouble.cause if trouble.everything else which_failed(trouble.cause, trouble.sources)
         shown = (
@@ -255,10 +262,13 @@ class Banner(TextLine):
             else "no data yet"
         )
         since = f"since {formatting.moment(trouble.since, now=now)} ({lasting})"
-        return [
-            (f" {self._glyphs.warn} {what} {since}; {shown}.  ", Ink.STRONG),
-            (visible(trouble.reason), Ink.TEXT),
-        ]
+        pieces: list[Piece] = [(f" {self._glyphs.warn} {what} {since}", Ink.STRONG)]
+        more: tuple[Piece, ...] = ((f"; {shown}.", Ink.STRONG), (f"  {visible(trouble.reason)}", Ink.TEXT))
+        for one in more:
+            if _width([*pieces, one]) > room:
+                break
+            pieces.append(one)
+        return pieces
 
 
 def _width(pieces: Sequence[Piece]) -> int:

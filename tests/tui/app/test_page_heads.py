@@ -6,9 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 from textual.pilot import Pilot
 
+from shared.api.http.rate_limit import BudgetState
 from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import NOW, Clock, account, failing
 from tests.tui.app.app_driver import open_app, press, see, state
@@ -17,6 +19,7 @@ from tui.feed.history_access import HistoryAccess
 from tui.screens.detail_page import DetailScreen
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import PALETTES
+from tui.widgets.panel import TextLine
 from tui.widgets.status_lines import Banner, TopLine, Verdict
 
 PAGES: dict[str, tuple[str, ...]] = {
@@ -90,12 +93,29 @@ async def test_a_failure_and_its_age_are_on_every_page(
             assert "acme" in top.text
             assert "14:32:42 UTC" in top.text
             assert banner.has_class("-on"), name
+            assert not cut(banner), (name, banner.text)
             assert words in banner.text, (name, banner.text)
             assert banner.size.width == app.size.width or name == "wall"
             assert banner.region.y + banner.region.height <= app.size.height
             if name != "wall":  # there it is the block
                 assert "1 of 4 domains paused" in verdict.words.text
                 assert "as of the last read" in verdict.words.text
+
+
+def cut(line: TextLine) -> bool:
+    return sum(cell_len(text) for text, _ in (*line._left, *line._right)) > line.size.width
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_page_keeps_its_name_where_the_budget_limits(size: tuple[int, int], clock: Clock) -> None:
+    busy = BudgetState(rate=5.0, used_last_second=5, waiting=12)
+    async with open_app([state("acme", clock=clock)], clock=clock, size=size) as (app, pilot):
+        await see(app, pilot, 0, replace(account(), budget=busy))
+        await opened(app, pilot, "sequence")
+        app.second_passed()
+        top, _, _ = heads(app)
+        assert not cut(top), top.text
+        assert ("budget" in top.text) == (size[0] > 80)
 
 
 @pytest.mark.parametrize("name", ["domain", "inbox", "sequence", "step", "lead"])

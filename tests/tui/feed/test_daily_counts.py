@@ -17,6 +17,7 @@ from shared.storage.database import parse_url
 from tests.tui.accounts import NOW, Clock, account, board_of
 from tui.feed import daily_counts
 from tui.feed.daily_counts import DAYS, PLOTTED_DAYS, DailyCountsReader
+from tui.widgets import figures
 
 
 class FakeClient:
@@ -88,3 +89,10 @@ def test_resting_inboxes_are_no_capacity() -> None:
 
 def _row(sends: int) -> StatsRow:
     return StatsRow(group="", sends=sends, replies=1, positive_replies=1, meetings=0)
+
+
+@pytest.mark.parametrize(("sent", "words"), [(412, "412 of 500 today"), (501, "501 today")])
+def test_the_limits_are_left_out_once_more_was_sent(sent: int, words: str) -> None:
+    """Inboxes that have sent today and rest by now have no limit any more."""
+    figure = replace(board_of(account()).figures[0], today=sent, capacity=500)
+    assert "".join(text for text, _ in figures.today(figure)) == words
