@@ -59,8 +59,8 @@ SIGN = "sign"
 GAP = 2
 
 
-MEASURED, WIDE = 100, 200
-"""Lines whose cells are measured, spread over a list; cells in which nothing that people look for is cut."""
+MEASURED, WIDE = 40, 200
+"""Lines whose cells are measured, those that are seen first, with every poll; cells in which nothing that people look for is cut."""
 
 
 def place(
@@ -101,7 +101,7 @@ def needs_of(columns: Sequence[Column], lines: Sequence[Line], *, glyphs: Glyphs
     """The cells that the longest content of each flexible column takes; without those that fill any width."""
     flexible = [column for column in columns if column.grow or column.least]
     needs = {column.id: cell_len(column.title) for column in flexible}
-    for line in lines[:: max(1, len(lines) // MEASURED)]:
+    for line in lines[:MEASURED]:
         for column in flexible:
             pieces = column.render(line, WIDE, glyphs)
             needs[column.id] = max(needs[column.id], sum(cell_len(text) for text, _ in pieces))
