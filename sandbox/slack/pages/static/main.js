@@ -49,7 +49,7 @@ class App {
   async start() {
     const [user, place] = decodeURIComponent(location.hash.slice(1)).split("/");
     await this.load(user || "ann");
-    const wanted = this.channels.find((channel) => channel.name === place || channel.id === place) || this.channels[0];
+    const wanted = (place && this.channels.find((channel) => channel.name === place || channel.id === place)) || this.channels[0];
     await this.go(place === "home" ? { kind: "home", id: this.apps[0]?.id } : { kind: "channel", id: wanted.id });
     // Tools that take a picture wait until the network is quiet, which a live page never is.
     if (location.search === "?still") this.turned("live");
