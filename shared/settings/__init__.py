@@ -20,6 +20,7 @@ from shared.commands.table import Role
 from shared.settings.channels import named_channels
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of, table_model
 from shared.settings.model import DEFAULT, Origin, Settings, UnknownWorkspace
+from shared.settings.removed import take_removed
 from shared.settings.sections import Changes, McpSection, Roles, SlackSettings, Workspace, WorkspaceSection
 from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
@@ -74,7 +75,7 @@ class SettingsError(Exception):
     def __str__(self) -> str:
         count = len(self.problems)
         head = "1 setting needs" if count == 1 else f"{count} settings need"
-        lines = (f"  {one.name} {one.problem}\n      {one.fix}" for one in self.problems)
+        lines = (f"  {one.name} {one.problem}\n      {one.fix}".rstrip() for one in self.problems)
         start = any(one.name == "OUTREACH_API_KEY" for one in self.problems)
         return "\n".join([f"{head} attention:", *lines, *([START] if start else [])])
 
@@ -101,6 +102,7 @@ def load(
         problems.append(SettingProblem(name=name, problem=f"can't be used: {error}", fix=fix))
     if isinstance(given.get("slack"), dict):
         given["slack"] = {key.lower(): value for key, value in given["slack"].items()}
+    problems += take_removed(given, environ)
     sources = Sources(given, environ)
     problems += sources.problems
     if is_read:

@@ -20,7 +20,7 @@ from shared.storage.secret_file import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingProblem:
-    """What is wrong with one setting, and what to do about it."""
+    """What is wrong with one setting, and what to do about it; no fix where the problem says it."""
 
     name: str
     problem: str

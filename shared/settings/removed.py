@@ -1,0 +1,59 @@
+"""The settings that were let go, and what replaces each: whoever still has one is told so in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from shared.settings.declarations import SettingPath, in_file
+from shared.settings.sources import SettingProblem
+from shared.storage.secret_file import SUFFIX
+
+REMOVED: dict[str, str] = {
+    # To let a setting go, add one line here. The key is one of:
+    #   a section ("mcp"), a key ("dns.blocklists"), with * for any one name ("workspaces.*.color"),
+    #   or an environment variable in capitals ("OUTREACH_MCP_ENABLED").
+    # An array of tables is named like a table ("routes.rules.condensed").
+    # The text ends the sentence "[mcp] was let go: ….": lower case, no period, and it says what
+    # to use instead ("use `outreach mcp`, which reads only"). Keep the lines in order.
+}
+
+
+def take_removed(given: dict[str, Any], environ: Mapping[str, str]) -> Iterator[SettingProblem]:
+    """Take every setting that was let go out of the file's tables, and say once what replaces it.
+
+    What is taken out is not reported a second time as unknown.
+    """
+    for name, instead in REMOVED.items():
+        places = _variables(name, environ) if name.isupper() else _take(given, tuple(name.split(".")))
+        for place in dict.fromkeys(places):
+            yield SettingProblem(name=place, problem=f"was let go: {instead}.", fix="")
+
+
+def _variables(name: str, environ: Mapping[str, str]) -> Iterator[str]:
+    """The variable, or the one that names a file with its value, as far as they are set."""
+    return (one for one in (name, name + SUFFIX) if environ.get(one, "").strip())
+
+
+def _take(table: Any, pattern: SettingPath, above: SettingPath = ()) -> Iterator[str]:
+    """Remove what the pattern names below this table; gives each place as a person finds it in the file."""
+    if isinstance(table, list):
+        for one in table:
+            yield from _take(one, pattern, above)
+    if not isinstance(table, dict):
+        return
+    first, *rest = pattern
+    names = [first, first + SUFFIX.lower()] if not rest else [first]
+    for key in list(table) if first == "*" else [name for name in names if name in table]:
+        if rest:
+            yield from _take(table[key], tuple(rest), (*above, key))
+        else:
+            yield _place((*above, key), table.pop(key))
+
+
+def _place(path: SettingPath, value: Any) -> str:
+    name = ".".join(path)
+    if isinstance(value, dict):
+        return f"[{name}]"
+    is_array = isinstance(value, list) and any(isinstance(one, dict) for one in value)
+    return f"[[{name}]]" if is_array else in_file(path)
