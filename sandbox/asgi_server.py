@@ -1,52 +1,17 @@
-"""Serve an ASGI application inside the running event loop, on loopback, until its owner leaves."""
+"""Serve an ASGI application inside the running event loop, on loopback, with uvicorn as it comes."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-
-class _Embedded(uvicorn.Server):
-    """A server inside another process: it takes no signals, and stops at once when asked to."""
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self._stopping = asyncio.Event()
-
-    def stop(self) -> None:
-        self.should_exit = True
-        self._stopping.set()
-
-    async def main_loop(self) -> None:
-        """Ten ticks a second, as the base class has them."""
-        counter = 0
-        while not await self.on_tick(counter):
-            counter = (counter + 1) % 864_000
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(0.1):
-                    await self._stopping.wait()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let what is under way end, as the base class does, but leave as soon as it has: not a tenth of a second later."""
-        for one in (*self.servers, *(sockets or ())):
-            one.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
-                while self.server_state.connections or self.server_state.tasks:  # noqa: ASYNC110 -- sets no event
-                    await asyncio.sleep(0.002)
-        for task in self.server_state.tasks:
-            task.cancel()
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+_GRACE_SECONDS = 1.0
+_KEY = "sandbox.server_state"
 
 
 def bind(port: int) -> socket.socket:
@@ -65,25 +30,71 @@ def bind(port: int) -> socket.socket:
 
 @contextlib.asynccontextmanager
 async def serving(app: ASGIApp, listener: socket.socket, *, name: str) -> AsyncIterator[str]:
-    """Serve `app` on `listener` while the block runs; yields the origin, `http://127.0.0.1:PORT`."""
+    """Serve `app` on `listener` while the block runs; yields the origin, `http://127.0.0.1:PORT`.
+
+    `Server.serve` would take over the process's signals and leave up to 0.3 s after it was asked to.
+    """
+
+    async def with_connections(scope: Scope, receive: Receive, send: Send) -> None:
+        scope[_KEY] = server.server_state
+        await app(scope, receive, send)
+
     config = uvicorn.Config(
-        app,
+        with_connections,
+        interface="asgi3",
+        lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        lifespan="off",
-        timeout_graceful_shutdown=1,
+        # A `X-Forwarded-For` must not make a stranger look like this machine.
+        proxy_headers=False,
     )
-    server = _Embedded(config)
-    task = asyncio.create_task(server.serve(sockets=[listener]), name=name)
+    config.load()
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup(sockets=[listener])
+    ticking = asyncio.create_task(_tick(server), name=f"{name}-date")
     try:
-        while not server.started:
-            if task.done():
-                task.result()
-                raise RuntimeError(f"{name} ended before it served")
-            await asyncio.sleep(0.005)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.stop()
-        await asyncio.gather(task, return_exceptions=True)
+        ticking.cancel()
+        await asyncio.gather(ticking, return_exceptions=True)
+        await _stop(server)
         listener.close()
+
+
+def transport(scope: Scope) -> asyncio.Transport:
+    """The connection on which a request or a websocket came, to be dropped (`abort`) or left unread (`pause_reading`).
+
+    ASGI has no word for either, so it is found among the server's connections by the client's port.
+    """
+    for connection in scope[_KEY].connections:
+        if connection.client == tuple(scope["client"]):
+            found: asyncio.Transport = connection.transport
+            return found
+    raise ConnectionAbortedError("The connection is closed already.")
+
+
+async def _tick(server: uvicorn.Server) -> None:
+    """Keep the `Date` header of the answers true."""
+    while True:
+        await server.on_tick(0)
+        await asyncio.sleep(1.0)
+
+
+async def _stop(server: uvicorn.Server) -> None:
+    """Take no more connections, let what is under way end within `_GRACE_SECONDS`, and drop the rest."""
+    for listening in server.servers:
+        listening.close()
+    state = server.server_state
+    for connection in list(state.connections):
+        connection.shutdown()
+    if state.tasks:
+        await asyncio.wait(list(state.tasks), timeout=_GRACE_SECONDS)
+    # Dropped first: a request that is cancelled would still be answered, with 500.
+    for connection in list(state.connections):
+        connection.transport.abort()
+    for task in list(state.tasks):
+        task.cancel()
+    # In the loop's next turn, transports say to their protocols that they are closed.
+    await asyncio.sleep(0)
