@@ -134,7 +134,7 @@ endif
 
 lock: $(DEV)  ## resolve the locks again (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build -o requirements.lock
-	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --extra mcp --extra otel --group build --group dev -c requirements.lock -o requirements-dev.lock
+	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --extra mcp --group build --group dev -c requirements.lock -o requirements-dev.lock
 
 clean:  ## remove everything that the targets made
 	@rm -rf .venv build .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -186,6 +186,7 @@ async def open_bot(
             lifecycle_of=lifecycle_of,
             alert_changed=signals.changed,
             account_changed=account_changed.set,
+            state=lambda: readiness.state(),  # noqa: PLW0108 # it is made further down
             timeouts=timeouts,
         )
         bolt, listeners, socket_mode = apps.several(teams) if teams else apps.one(directory)

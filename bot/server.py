@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import signal
 import socket
 import sys
@@ -21,11 +20,10 @@ from bot.app import Bot, open_bot
 from bot.delivery.lost_database import report_replaced
 from bot.http.asgi import Application, RequestGate, on_details_address, unavailable
 from bot.http.bounded_protocol import BoundedProtocol
-from bot.runtime.loop_monitor import LoopMonitor
 from bot.store import LeaseTimings
 from bot.store.db import migrate
 from bot.store.db.engine import unreachable, unusable
-from bot.telemetry import build, logs, metrics, traces
+from bot.telemetry import build, logs, metrics
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
 from shared.storage.allocator import give_memory_back
@@ -93,13 +91,11 @@ async def serve(
     Raises `RecordsUnavailable`, `OSError` for a taken port.
     """
     logs.set_up(settings.log_level)
-    traces.set_up(os.environ)
     commit = await asyncio.to_thread(build.read_commit, build.HOME)
     metrics.BUILD.labels(migrate.program_version(), commit, migrate.HEAD).set(1)
     listener = socket.create_server((settings.host, settings.port), backlog=2048)
     async with AsyncExitStack() as stack:
         stack.callback(listener.close)
-        stack.push_async_callback(asyncio.to_thread, traces.close)
         await stack.enter_async_context(systemd_notified())
         if not await _wait_for_database(settings, listener):
             return
@@ -118,8 +114,6 @@ async def serve(
                     await report_replaced(settings, bot.store)
                 if serving is None:
                     serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
-                    # Not before: while the bot starts, its loop serves nobody.
-                    await stack.enter_async_context(_running(LoopMonitor().run(), name="loop monitor"))
                     host, port = listener.getsockname()[:2]
                     log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
                 if changed := await _changed_settings(

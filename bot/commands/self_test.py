@@ -1,149 +1,110 @@
-"""`/outreach doctor`: the running bot's own checks, each failure with its fix."""
+"""`/outreach doctor`: what the running bot knows of its own state, each problem with its fix."""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from bot.commands.answer import Answer
 from bot.slack.manifest import SCOPES, SPARE
 from bot.slack.permissions import Person
-from bot.slack.socket_mode import SocketMode
-from bot.slack.web_api import SlackError, WebApi
-from shared.api.errors import OutreachError
-from shared.api.http.rate_limit import Priority
+from bot.slack.web_api import WebApi
 from shared.commands.arguments import Doctor
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
-from shared.records.records import RecordsUnavailable
-from shared.text.formats import show_number, show_span
+from shared.operations.reports.overview import REJECTIONS
+from shared.text.formats import show_number
 
-TIMEOUT = 8.0
+OK, NOT_CHECKED = "ok", "not checked yet"
+"""The state of a part that works, and of one that nobody has asked yet; any other says what is wrong."""
+REINSTALL = "Update the app from manifest.yml and install it again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfTest:
-    """Run all checks concurrently, and list them in a fixed order."""
+    """Draws the state that `/readyz` tells, as far as the reader's workspace and channels go."""
 
     slack: WebApi
-    socket_mode: SocketMode | None
+    state: Callable[[], Awaitable[Mapping[str, Any]]]
+    """The state of `/readyz`, after Slack and the service were asked once more."""
 
     async def __call__(self, context: CommandContext, _: Person) -> Answer:
-        checks = (
-            self._api(context),
-            self._slack(),
-            self._channel(context),
-            self._records(context),
-            self._delivery(context),
+        state = await self.state()
+        facts = (
+            _fact("Service", state["workspaces"][context.workspace.name]["api"]),
+            _fact("Slack", state["slack"], fix="Check SLACK_BOT_TOKEN."),
+            *self._scopes(),
+            _requests(state["socket_mode"]),
+            *await _channels(context, state["channels"]),
+            _fact("Database", state["database"], fix="Check OUTREACH_DATABASE_URL."),
+            _fact("Webhook secrets", state["webhook_secrets"]),
+            *(_warn("Bot", problem) for problem in context.problems()),
         )
-        problems = (_warn("Bot", problem) for problem in context.problems())
-        facts = [*await asyncio.gather(*checks), self._requests(), *problems]
         failures = sum(fact.tone is Tone.BAD for fact in facts)
-        warnings = sum(fact.tone is Tone.WARN for fact in facts)
+        doubts = sum(fact.tone in {Tone.WARN, Tone.UNKNOWN} for fact in facts)
         title = f"{failures} of {len(facts)} checks failed" if failures else "All checks passed"
-        tone = Tone.BAD if failures else Tone.WARN if warnings else Tone.GOOD
-        again = Button(label="Check again", action=Doctor())
+        if doubts and not failures:
+            title = f"{len(facts) - doubts} checks passed, {show_number(doubts, 'warning')}"
         return Answer(
             card=Card(
-                title=title
-                if failures or not warnings
-                else f"{len(facts) - warnings} checks passed, {show_number(warnings, 'warning')}",
-                tone=tone,
+                title=title,
+                tone=Tone.BAD if failures else Tone.WARN if doubts else Tone.GOOD,
                 failure=failures > 0,
-                facts=tuple(facts),
-                buttons=(again,),
-                footer="`outreach doctor` in a shell also checks the settings and every card.",
+                facts=facts,
+                buttons=(Button(label="Check again", action=Doctor()),),
+                footer="`outreach doctor` in a shell checks more, and each setting.",
             )
         )
 
-    async def _api(self, context: CommandContext) -> Fact:
-        began = time.monotonic()
-        try:
-            async with asyncio.timeout(TIMEOUT):
-                known = await context.client.list_sequences(priority=Priority.INTERACTIVE)
-        except TimeoutError:
-            return _bad("Service", f"no response within {TIMEOUT:g} s. Check its address.")
-        except OutreachError as error:
-            return _bad("Service", " ".join(filter(None, (error.message, error.cause, error.own_hint))))
-        took = (time.monotonic() - began) * 1000
-        return _good("Service", f"responds in {took:.0f} ms, {len(known)} sequences")
-
-    async def _slack(self) -> Fact:
-        try:
-            answer = await self.slack.call("auth.test", seconds=TIMEOUT)
-        except SlackError as error:
-            return _bad("Slack", f"{error}. Install the app again and set SLACK_BOT_TOKEN.")
-        granted = {scope.strip() for scope in (answer.headers.get("x-oauth-scopes") or "").split(",")}
+    def _scopes(self) -> tuple[Fact, ...]:
+        """What the token may do; nothing where Slack didn't list its scopes."""
+        granted = self.slack.scopes
+        if not granted:
+            return ()
         missing = sorted(set(SCOPES) - granted)
-        if not missing or granted == {""}:
-            return _good("Slack", f"{answer['user']} in {answer['team']}, with all scopes")
-        fix = "Update the app from manifest.yml and install it again."
-        if set(missing) <= set(SPARE):
-            return _warn("Slack", f"{without(missing)}. {fix}")
-        missing_here = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
-        return _bad("Slack", f"the token is missing {'; '.join(missing_here)}. {fix}")
-
-    async def _channel(self, context: CommandContext) -> Fact:
-        channel = context.workspace.alert_channel
-        if context.team and not (channel and context.may_name(channel)):
-            return Fact(label="Alert channel", value="none in this Slack workspace; a channel can subscribe")
-        if not channel:
-            return _bad("Alert channel", "not set. Set OUTREACH_ALERT_CHANNEL.")
-        try:
-            answer = await self.slack.read("conversations.info", seconds=TIMEOUT, channel=channel)
-        except SlackError as error:
-            return _bad("Alert channel", f"{channel}: {error}. Invite the bot, or set another.")
-        info = answer.get("channel") or {}
-        name = (
-            f"#{info.get('name', channel)}" if await context.sees_channel(channel) else "its private channel"
-        )
-        if info.get("is_archived"):
-            return _bad("Alert channel", f"{name} is archived. Unarchive it, or set another.")
-        if not info.get("is_member"):
-            return _bad("Alert channel", f"the bot isn't in {name}. Type /invite @outreach there.")
-        return _good("Alert channel", f"the bot is in {name}")
-
-    async def _records(self, context: CommandContext) -> Fact:
-        try:
-            info = await need_records(context).summary(context.workspace.name)
-        except RecordsUnavailable as error:
-            return _bad("Database", f"{error}. Check OUTREACH_DATABASE_URL.")
-        stuck = info.dead + info.unsure + info.uncertain
-        waiting = f"{show_number(info.waiting, 'alert')} waiting"
-        return (
-            _warn("Database", f"{waiting}, {stuck} couldn't be posted")
-            if stuck
-            else _good("Database", waiting)
-        )
-
-    async def _delivery(self, context: CommandContext) -> Fact:
-        try:
-            last = (await need_records(context).summary(context.workspace.name)).last_delivery_at
-        except RecordsUnavailable:
-            return Fact(label="Last delivery", value="unknown", tone=Tone.UNKNOWN)
-        if last is None:
-            return _warn("Last delivery", "none yet. Subscribe with: outreach webhooks create --url …")
-        return _good("Last delivery", f"{show_span(context.now() - last)} ago")
-
-    def _requests(self) -> Fact:
-        if self.socket_mode is None:
-            return _good("Slack requests", "arrive over HTTP and are checked with the signing secret")
-        info = self.socket_mode.state
-        if not info["connected"]:
-            return _bad("Socket Mode", f"{info['trouble']}. The bot keeps retrying.")
-        last = (
-            f", reconnected {info['rebuilds']}× (last reason: {info['last_loss']})"
-            if info["rebuilds"]
-            else ""
-        )
-        return _good("Socket Mode", f"connected, last message {info['last_message_age']} s ago{last}")
+        needed = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
+        if needed:
+            return (_bad("Scopes", f"the token is missing {'; '.join(needed)}. {REINSTALL}"),)
+        if missing:
+            without = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
+            return (_warn("Scopes", f"{without}. {REINSTALL}"),)
+        return (_good("Scopes", "all granted"),)
 
 
-def without(missing: Iterable[str]) -> str:
-    return "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
+def _requests(socket_mode: Mapping[str, Any] | str) -> Fact:
+    if isinstance(socket_mode, str):
+        return _good("Slack requests", "arrive over HTTP and are checked with the signing secret")
+    if not socket_mode["connected"]:
+        return _bad("Socket Mode", f"{socket_mode['trouble']}. The bot keeps retrying.")
+    last = f"connected, last message {socket_mode['last_message_age']} s ago"
+    if socket_mode["rebuilds"]:
+        times, reason = socket_mode["rebuilds"], socket_mode["last_loss"]
+        last = f"{last}, reconnected {times}× (last reason: {reason})"
+    return _good("Socket Mode", last)
+
+
+async def _channels(context: CommandContext, broken: Mapping[str, str]) -> list[Fact]:
+    """The channels that take no posts; a private one has no name for those who aren't in it."""
+    facts = []
+    for channel, error in broken.items():
+        if not context.may_name(channel):
+            continue
+        name = channel if await context.sees_channel(channel) else "A private channel"
+        fix = " Type /invite @outreach there." if error == "not_in_channel" else ""
+        facts.append(_bad("Channel", f"{name}: {REJECTIONS.get(error, error)}.{fix}"))
+    if not context.workspace.alert_channel:
+        facts.append(_bad("Channel", "there is no alert channel. Set OUTREACH_ALERT_CHANNEL."))
+    return facts or [_good("Channels", "take alerts")]
+
+
+def _fact(label: str, found: str, *, fix: str = "") -> Fact:
+    """One word of the state: it works, it was not asked yet, or what is wrong with it."""
+    if found == OK:
+        return _good(label, found)
+    if found == NOT_CHECKED:
+        return Fact(label=label, value=found, tone=Tone.UNKNOWN)
+    return _bad(label, f"{found.removesuffix('.')}. {fix}".rstrip())
 
 
 def _good(label: str, value: str) -> Fact:

@@ -33,7 +33,7 @@ from bot.store.queue.leases import (
 )
 from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.routing import Decide, Decision, PendingDelivery
-from bot.telemetry import metrics, traces
+from bot.telemetry import metrics
 from shared.api.event_kinds import kind_of
 from shared.api.http.rate_wait import boot_time
 from shared.records.records import RecordsUnavailable
@@ -161,7 +161,6 @@ class DeliveryWorker:
         self._signals.changed()
 
     async def _serve(self, lease: ChannelLease, *, deadline: float) -> None:
-        began = time.time()
         outcome = await self._post(lease, deadline=deadline)
         if isinstance(outcome, ChannelRefused):
             await self._before_report(lease.channel)
@@ -170,7 +169,7 @@ class DeliveryWorker:
         except RecordsUnavailable as error:
             log.warning("outcome not recorded", channel=lease.channel, error=str(error))
             return
-        self._note_outcome(lease, outcome, began=began)
+        self._note_outcome(lease, outcome)
         if isinstance(outcome, Unknown):
             self._signals.lookups.set()
 
@@ -194,13 +193,12 @@ class DeliveryWorker:
         )
         return with_backoff(outcome, attempts=lease.posts[0].attempts)
 
-    def _note_outcome(self, lease: ChannelLease, outcome: Outcome, *, began: float) -> None:
+    def _note_outcome(self, lease: ChannelLease, outcome: Outcome) -> None:
         names = [post.alert_id or post.kind for post in lease.posts]
-        ids = _trace_posts(lease, outcome, began=began)
         if isinstance(outcome, Sent):
             self.slack_error = ""
             _count_posts(lease)
-            log.info("posted", channel=lease.channel, alerts=names, ts=outcome.ts, **ids)
+            log.info("posted", channel=lease.channel, alerts=names, ts=outcome.ts)
         else:
             error = getattr(outcome, "error", "")
             if error and isinstance(outcome, ChannelRefused | NotSent | Unknown):
@@ -211,7 +209,6 @@ class DeliveryWorker:
                 alerts=names,
                 outcome=type(outcome).__name__,
                 error=error,
-                **ids,
             )
 
 
@@ -257,7 +254,6 @@ def _count_delivery(pending: PendingDelivery, decision: Decision) -> None:
         found=pending.found,
         acknowledged_before=pending.acknowledged_before,
         posts=len(decision.posts),
-        **_trace_delivery(pending, decision),
     )
     if not pending.is_new:
         metrics.REPEATS.labels(pending.workspace).inc()
@@ -273,26 +269,3 @@ def _count_posts(lease: ChannelLease) -> None:
         metrics.POSTED.labels(post.kind).inc()
         if post.kind == ALERT and post.alert and not post.alert.found:
             metrics.POST_SECONDS.observe(max(0.0, time.time() - post.alert.received_at))
-
-
-def _trace_delivery(pending: PendingDelivery, decision: Decision) -> dict[str, str]:
-    """From its arrival until its posts are planned."""
-    return traces.record(
-        "delivery" if pending.is_new else "delivery repeated",
-        pending.alert_id,
-        began=pending.received_at if pending.is_new else pending.last_at,
-        first=pending.is_new,
-        problem=decision.problem or "",
-        attributes={"outreach.workspace": pending.workspace, "outreach.kind": decision.kind or ""},
-    )
-
-
-def _trace_posts(lease: ChannelLease, outcome: Outcome, *, began: float) -> dict[str, str]:
-    """A span for each alert that the message shows; the ids are those of the first."""
-    about = {"outreach.channel": lease.channel, "outreach.outcome": type(outcome).__name__}
-    problem = "" if isinstance(outcome, Sent) else type(outcome).__name__
-    recorded = [
-        traces.record("post", alert, began=began, problem=problem, attributes=about)
-        for alert in dict.fromkeys(post.alert_id for post in lease.posts if post.alert_id)
-    ]
-    return recorded[0] if recorded else {}

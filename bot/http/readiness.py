@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from bot.commands.context import CommandContexts
+from bot.commands.self_test import NOT_CHECKED, OK
 from bot.delivery.worker import DeliveryWorker
 from bot.http.webhook import DeliveryIntake
 from bot.http.webhook_secrets import WebhookSecrets
@@ -65,8 +67,14 @@ class ReadinessProbe:
         self._intake = intake
         self._written_at = float("-inf")
         self._tried_at, self._trial = float("-inf"), "not tried yet"
-        self._slack = "not checked yet"
-        self._api = dict.fromkeys(contexts.clients, "not checked yet")
+        self._slack = NOT_CHECKED
+        self._api = dict.fromkeys(contexts.clients, NOT_CHECKED)
+
+    async def state(self) -> Mapping[str, Any]:
+        """The state for a person who waits for it: with the answers of now, as far as they come in time."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.probe(), TIMEOUT)
+        return (await self.readiness())[1]
 
     async def probe(self) -> None:
         await asyncio.gather(self._ask_slack(), visit(self._contexts.clients, self._ask_api))
@@ -77,7 +85,7 @@ class ReadinessProbe:
         except SlackError as error:
             self._slack = error.code if error.status else f"unreachable: {error.code}"
         else:
-            self._slack = "ok"
+            self._slack = OK
 
     async def _ask_api(self, name: str) -> None:
         try:
@@ -85,7 +93,7 @@ class ReadinessProbe:
         except OutreachError as error:
             self._api[name] = f"{type(error).__name__}: {error.message}"
         else:
-            self._api[name] = "ok"
+            self._api[name] = OK
 
     async def readiness(self) -> tuple[bool, Mapping[str, Any]]:
         """Whether deliveries can be accepted and become alerts, and the state of everything else."""
@@ -93,7 +101,7 @@ class ReadinessProbe:
         await self._secrets.refresh()
         state = {
             "instance": self._instance,
-            "database": found.problem or "ok",
+            "database": found.problem or OK,
             "database_replaced": self._replaced,
             "oldest_unrouted_seconds": found.unrouted,
             "webhook_secrets": self._secrets.state,
@@ -102,7 +110,7 @@ class ReadinessProbe:
             "unconfirmed_posts": found.unconfirmed,
             "tasks": self._supervisor.state,
             "socket_mode": self._socket_mode.state if self._socket_mode else "off",
-            "api": "ok" if set(self._api.values()) == {"ok"} else "; ".join(sorted(set(self._api.values()))),
+            "api": OK if set(self._api.values()) == {OK} else "; ".join(sorted(set(self._api.values()))),
             "workspaces": {name: {"api": state} for name, state in self._api.items()},
         }
         routing = found.unrouted is not None and found.unrouted < UNROUTED_SECONDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -44,12 +44,12 @@ class SlackApps:
     lifecycle_of: Callable[[UserDirectory], Lifecycle]
     alert_changed: Callable[[], None]
     account_changed: Callable[[], None]
+    state: Callable[[], Awaitable[Mapping[str, Any]]]
     timeouts: SocketTimeouts | None
 
     def one(self, directory: UserDirectory) -> SlackSide:
         app = bolt_app(self.settings, self.slack)
-        socket_mode = self._socket_mode(app)
-        return app, self._listen(app, self.contexts, directory, self.slack, socket_mode), socket_mode
+        return app, self._listen(app, self.contexts, directory, self.slack), self._socket_mode(app)
 
     def several(self, teams: Teams) -> SlackSide:
         """An app for each Slack workspace, made when its first request comes."""
@@ -58,12 +58,11 @@ class SlackApps:
             own = self.slack.of_team(team.id)
             app = bolt_app(self.settings, own, team=team)
             directory = UserDirectory(own, groups=self.settings.roles.groups)
-            listeners = self._listen(app, self.contexts.only(team.workspaces), directory, own, socket_mode)
+            listeners = self._listen(app, self.contexts.only(team.workspaces), directory, own)
             return TeamApp(team=team, app=app, listeners=listeners)
 
         apps = TeamApps(teams, workspaces=self.settings.workspaces, build=build)
-        socket_mode = self._socket_mode(apps)
-        return apps, apps, socket_mode
+        return apps, apps, self._socket_mode(apps)
 
     def _socket_mode(self, app: AsyncApp | TeamApps) -> SocketMode | None:
         token = self.settings.slack.app_token
@@ -78,7 +77,6 @@ class SlackApps:
         contexts: CommandContexts,
         directory: UserDirectory,
         slack: WebApi,
-        socket_mode: SocketMode | None,
     ) -> Listeners:
         lifecycle = self.lifecycle_of(directory)
         lifecycle.register(app)
@@ -89,7 +87,7 @@ class SlackApps:
             bot_commands={
                 "help": command_help.overview,
                 "replies": OpenReplies(links=modals.links),
-                "doctor": SelfTest(slack=slack, socket_mode=socket_mode),
+                "doctor": SelfTest(slack=slack, state=self.state),
             },
             channel_of=modals.home.channel_of,
             alert_changed=self.alert_changed,

@@ -84,12 +84,6 @@ DATABASE_REPLACED = Counter(
     "Times that the database's file was deleted or replaced under the running bot",
     registry=REGISTRY,
 )
-LOOP_BLOCK = Histogram(
-    "outreach_event_loop_block_seconds",
-    "Time that the event loop's thread computed without a pause, from 20 ms on",
-    buckets=(0.03, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10),
-    registry=REGISTRY,
-)
 LOG_DROPPED = Counter(
     "outreach_log_lines_dropped", "Log lines dropped because stderr wasn't read", registry=REGISTRY
 )

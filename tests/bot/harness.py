@@ -32,7 +32,7 @@ from sandbox.slack.server import SlackStandIn
 from sandbox.slack.state import seed
 from shared import settings as shared_settings
 from tests.bot.migrated import migrated_file
-from tests.event_loop import blocks_logged
+from tests.event_loop import WATCH, blocks_written
 from tests.processes import running_async
 from tests.waiting import BOUND, until
 
@@ -262,7 +262,7 @@ async def bot_process(
     Fails if its event loop was blocked for long, unless the test takes the log that says so (`stderr`).
     """
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
-    program = before + RUN.format(pace=pace)
+    program = WATCH + before + RUN.format(pace=pace)
     log = Path(bot.environ["XDG_STATE_HOME"]) / f"bot-{next(_numbers)}.log"
     try:
         with log.open("wb") as file:
@@ -274,7 +274,7 @@ async def bot_process(
     finally:
         logged = log.read_text(errors="replace")
         sys.stderr.write(logged)
-    assert blocks_logged(logged) == [], "the event loop was blocked for so many seconds"
+    assert blocks_written(logged) == [], "the event loop was blocked for so many seconds"
 
 
 async def _answers(bot: BotHarness) -> bool:

@@ -19,7 +19,6 @@ import psutil
 import pytest
 
 from tests.bot.harness import SLOW
-from tests.event_loop import blocks_counted
 from tests.processes import end_process, kill, running
 from tests.waiting import wait_until
 
@@ -89,11 +88,6 @@ class Demo:
             time.sleep(float(error.headers["Retry-After"]))  # the demo's programs share the account's budget
             return Demo.read(url, headers=headers, body=body)
 
-    def long_blocks(self) -> int:
-        """How often the event loop of the bot that runs now was blocked for long."""
-        with urllib.request.urlopen(f"{self.announced['bot_url']}/metrics", timeout=30) as answer:
-            return blocks_counted(answer.read().decode())
-
     def wait_for_exit(self) -> tuple[int, str]:
         """Wait until it ends by itself; the exit code and what was printed at the end."""
         out, _ = self.process.communicate(timeout=90)
@@ -102,7 +96,6 @@ class Demo:
     def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """Ctrl-C; the exit code and what was printed at the end."""
         if self.process.poll() is None:
-            assert self.long_blocks() == 0
             self.process.send_signal(number)
         out, _ = self.process.communicate(timeout=60)
         return self.process.returncode, out
@@ -117,8 +110,6 @@ def headless_demo(*words: str, program: Sequence[str] = PROGRAM, folder: Path = 
         demo = Demo(process)
         try:
             yield demo
-            if demo.process.poll() is None:
-                assert demo.long_blocks() == 0
         finally:
             end_process(process, number=signal.SIGINT)
             kill(demo.family)

@@ -16,7 +16,6 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.e2e.browser import chromium
 from tests.e2e.conftest import ROOT
-from tests.event_loop import blocks_logged
 from tests.processes import left_of
 from tests.waiting import wait_until
 
@@ -122,11 +121,6 @@ def test_an_interested_reply_is_claimed_with_one_click(page: Page) -> None:
     expect(card).to_be_visible(timeout=60_000)
     card.get_by_test_id("button").filter(has_text="Claim").click()
     expect(card).to_contain_text("Claimed by", timeout=10_000)
-
-
-def test_the_event_loop_of_the_bot_was_never_blocked(terminal: Terminal) -> None:
-    (log,) = terminal.folder.glob("outreach-demo-*/bot.log")
-    assert blocks_logged(log.read_text()) == []
 
 
 def test_quitting_leaves_no_process_behind(terminal: Terminal) -> None:
