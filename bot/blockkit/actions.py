@@ -89,17 +89,6 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """Posts an answer to the channel."""
-
-    invocation: Nested
-
-    @property
-    def line(self) -> str:
-        return f"share {_line(self.invocation)}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenForm:
     """Opens the form of a command."""
 
@@ -136,8 +125,6 @@ def read_line(line: str) -> Action:
         return _on_alert(verb, rest)
     if verb in {"yes", "undo"} and rest.startswith(QUESTION):
         return Confirm(nonce=rest, undo=verb == "undo")
-    if verb == "share":
-        return Share(invocation=parse(rest))
     if verb == "form":
         form, _, workspace = rest.partition(" @")
         return OpenForm(verb=form, workspace=workspace)
@@ -174,7 +161,6 @@ _KINDS: dict[str, type[Any]] = {
     "cancel": Cancel,
     "form": OpenForm,
     "home": ShowHome,
-    "share": Share,
     **{name: COMMANDS[of].arguments for name, of in ALIASES.items()},
     **{name: command.arguments for name, command in COMMANDS.items()},
 }

@@ -14,8 +14,6 @@ class Answer:
 
     card: Card
     public: bool = False
-    whole: bool = False
-    """Public, but not in one line."""
     items: tuple[Card, ...] = ()
     """Listed below the card, each with its own buttons."""
     settles: bool = False

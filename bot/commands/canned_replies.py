@@ -1,9 +1,9 @@
-"""Fixed answers: the greeting, an outdated button, a message without an alert."""
+"""Fixed answers: the greeting, an outdated button, a thread without an alert."""
 
 from __future__ import annotations
 
 from bot.blockkit.actions import OpenForm
-from shared.commands.arguments import Sequences, Status
+from shared.commands.arguments import Status
 from shared.commands.periods import Replies
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
@@ -13,12 +13,6 @@ UNKNOWN = Card(
     tone=Tone.WARN,
     text=("It no longer works. `/outreach help` lists the current commands.",),
     buttons=(Button(label="Help", action=Help()),),
-)
-NO_ALERT = Card(
-    title="This message isn't a single alert",
-    tone=Tone.WARN,
-    text=("This shortcut works on the card of a single reply or lead.",),
-    buttons=(Button(label="Show unclaimed", action=Replies()), Button(label="Sequences", action=Sequences())),
 )
 WHICH_ALERT = Card(
     title="Which reply?",

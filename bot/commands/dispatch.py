@@ -13,9 +13,8 @@ from datetime import UTC
 
 import structlog
 
-from bot.blockkit.actions import ACK, ASSIGN, LOOKS, Cancel, Confirm, OnAlert, Share, read_line
+from bot.blockkit.actions import ACK, ASSIGN, LOOKS, Cancel, Confirm, OnAlert, read_line
 from bot.blockkit.channel_names import channels_in, with_channel_names
-from bot.commands import sharing
 from bot.commands.access import Access, actor_of
 from bot.commands.alerts import alert_actions, named_replies
 from bot.commands.alerts.acknowledge import acknowledge
@@ -194,8 +193,6 @@ class CommandDispatcher:
                 return await self._on_alert(asked, person, channel=channel, progress=progress)
             case Confirm():
                 return await self._runner.confirm(asked.nonce, person, channel=channel)
-            case Share():
-                return await self._share(asked.invocation, person, channel=channel)
             case Cancel():
                 return Answer(card=_CANCELLED, settles=True)
         return await self._command(commands.parse(asked.line), person, channel=channel)
@@ -244,15 +241,6 @@ class CommandDispatcher:
         if await self._access.readable(invocation, person, channel=channel) is None:
             return await self._access.refuse(invocation, person, channel=channel)
         return Answer(card=whole_reply(alert))
-
-    async def _share(self, invocation: Invocation, person: Person, *, channel: str) -> Answer:
-        if not (sharing.can_be_shared(invocation) and sharing.may_share(person)):
-            return Answer(card=sharing.REFUSAL)
-        answer = await self._command(invocation, person, channel=channel)
-        if answer.problem:
-            return answer
-        card = sharing.for_channel(answer.card, person)
-        return replace(answer, card=card, public=True, whole=True, settles=True)
 
     async def _act_on_alert(self, asked: OnAlert, person: Person, *, channel: str) -> Answer:
         if not self._access.may_use(CLAIM, person, channel=channel):

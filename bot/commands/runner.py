@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bot.blockkit.actions import Cancel, Confirm
-from bot.commands import sharing
 from bot.commands.access import Access
 from bot.commands.answer import Answer
 from bot.commands.bulk_pause import UNDO_SECONDS, BulkPause
@@ -20,7 +19,6 @@ from bot.store.alerts.confirmations import Answered, Verdict
 from shared import commands, operations
 from shared.commands import COMMANDS, Invocation
 from shared.commands.arguments import Arguments, Confirmable, OnSequences
-from shared.commands.guard_arguments import Guard
 from shared.commands.table import Help
 from shared.domain.card import Button, Card, Tone
 from shared.domain.wall_clock import moment
@@ -53,16 +51,12 @@ class CommandRunner:
         if result.question:
             return Answer(card=await self._ask_confirmation(card, result.question, person, context=context))
         match invocation.arguments:
-            case Guard(act="list"):
-                card = with_form(card, "guardrails")
             case Help(command=str(about)) if context.allows(COMMANDS[about]):
                 card = with_form(card, about)
         if result.undo:
             card = await self._with_undo(card, result.undo, context)
         if result.changed:
             return self._changed_answer(card, person, context=context)
-        if not result.refused:
-            card = sharing.with_button(card, invocation, person, channel=context.actor.channel)
         return Answer(card=card, problem=result.problem)
 
     async def _with_undo(self, card: Card, undo: OnSequences, context: CommandContext) -> Card:

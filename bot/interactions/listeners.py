@@ -18,8 +18,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
 from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowHome, read_value
 from bot.blockkit.elements import PICK, RUN
-from bot.commands.answer import Answer
-from bot.commands.canned_replies import NO_ALERT, ON_ITS_WAY
+from bot.commands.canned_replies import ON_ITS_WAY
 from bot.commands.command_help import FORMS
 from bot.commands.dispatch import CommandDispatcher
 from bot.interactions import forms
@@ -33,6 +32,7 @@ from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
 from bot.slack.web_api import SlackError, WebApi
 from shared.commands import UsageError, invocation
+from shared.commands.arguments import Status
 from shared.commands.table import ALIASES
 from shared.domain.card import Action, Typed
 from shared.text.slack_ids import in_team
@@ -176,34 +176,22 @@ class Listeners:
         )  # fmt: skip
 
     async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
-        """A global shortcut, or one of a message's menu: answered in a modal."""
+        """A global shortcut: the form of a pause, or the status in a modal."""
         await ack()
         with self._active.track():
-            user, trigger = body["user"]["id"], body["trigger_id"]
-            wanted, channel = body["callback_id"], (body.get("channel") or {}).get("id", "")
-            if wanted == "pause_form":
-                return await self._open_form(OpenForm(verb="pause"), body, channel=channel)
-            modal = await self._modals.open_answer(trigger, person=user, channel=channel)
-            asked = self._modals.action_of_shortcut(wanted, channel, str(body.get("message_ts") or ""))
-            answering = self._of_shortcut(asked, body, channel=channel, progress=modal.progress)
+            user, trigger = body["user"], body["trigger_id"]
+            if body["callback_id"] == "pause_form":
+                return await self._open_form(OpenForm(verb="pause"), body, channel="")
+            modal = await self._modals.open_answer(trigger, person=user["id"], channel="")
+            answering = self._dispatcher.perform(
+                invocation(Status()),
+                user["id"],
+                name=user.get("username", ""),
+                channel="",
+                progress=modal.progress,
+            )
             await run_and_reply(answering, modal)
         return None
-
-    async def _of_shortcut(
-        self,
-        found: Awaitable[Action | None],
-        body: Mapping[str, Any],
-        *,
-        channel: str,
-        progress: Callable[[int], None],
-    ) -> Answer:
-        asked = await found
-        if asked is None:
-            return Answer(card=NO_ALERT)
-        user = body["user"]
-        return await self._dispatcher.perform(
-            asked, user["id"], name=user.get("username", ""), channel=channel, progress=progress
-        )
 
     async def submitted(self, ack: AsyncAck, body: Mapping[str, Any], view: Mapping[str, Any]) -> None:
         """A form, however late: its command runs, and the modal shows the answer, or the error at its field."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import structlog
 
-from bot.blockkit.actions import OnAlert, OpenForm
+from bot.blockkit.actions import OpenForm
 from bot.commands.answer import Answer
 from bot.commands.canned_replies import ON_ITS_WAY
 from bot.commands.context import CommandContexts
@@ -24,14 +24,10 @@ from bot.interactions.answer_queue import AnswerQueue
 from bot.interactions.home_tab.home import HomeTab
 from bot.interactions.responders import ClickedCard, Thread
 from bot.slack.directory import UserDirectory
-from bot.slack.manifest import LEAD_OF_ALERT, PAUSE_OF_ALERT
 from bot.slack.web_api import SlackError, WebApi
 from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
-from shared.commands import invocation
-from shared.commands.arguments import Status
-from shared.commands.pauses import Pause
-from shared.domain.card import Action, Card
+from shared.domain.card import Card
 from shared.settings import UnknownWorkspace, Workspace
 from shared.text.slack_ids import bare
 
@@ -196,20 +192,6 @@ class Modals:
             await modal.reply(answer)
         except SlackError as error:
             log.info("no answer could be sent", error=str(error)[:100])
-
-    async def action_of_shortcut(self, wanted: str, channel: str, ts: str) -> Action | None:
-        """What a shortcut stands for; None where its message shows no single alert."""
-        if wanted not in {PAUSE_OF_ALERT, LEAD_OF_ALERT}:
-            return invocation(Status())
-        alert = await self._store.alerts.in_message(channel, ts)
-        shown = self._contexts.settings.workspaces
-        if alert is None or (self._slack.team and alert.workspace not in shown):
-            return None
-        if wanted == LEAD_OF_ALERT:
-            return OnAlert(verb="lead", alert=alert.id) if alert.event.lead.email else None
-        if not (sequence := alert.event.sequence):
-            return None
-        return invocation(Pause(target=(sequence,)), workspace=alert.workspace if self.several else None)
 
     async def choices(self, typed: str, view: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The options of a form's menu of sequences; none where the service does not answer in time."""

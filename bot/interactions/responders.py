@@ -59,7 +59,7 @@ async def run_and_reply(answering: Awaitable[Answer], responder: Responder) -> A
 def render_answer(answer: Answer) -> Message:
     """The answer as a message."""
     card, items = answer.card, answer.items
-    if answer.public and not answer.whole and not (items or card.table or card.quote or card.charts):
+    if answer.public and not (items or card.table or card.quote or card.charts):
         return card_list.render_small(card)  # what was done is news for a channel, and no headline
     return card_list.render_with(card, items) if items else card_blocks.render(card)
 

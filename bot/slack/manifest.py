@@ -58,12 +58,9 @@ EVENTS = (
     "message.im",
     "tokens_revoked",
 )
-PAUSE_OF_ALERT, LEAD_OF_ALERT = "pause_of_alert", "lead_of_alert"
 SHORTCUTS = {
-    "status": ("global", "Outreach status", "Overview of sequences, inboxes and alerts"),
-    "pause_form": ("global", "Pause a sequence", "Choose a sequence, for how long, and why"),
-    PAUSE_OF_ALERT: ("message", "Pause its sequence", "Pause the sequence of this alert"),
-    LEAD_OF_ALERT: ("message", "Show its lead", "Show the lead of this alert"),
+    "status": ("Outreach status", "Overview of sequences, inboxes and alerts"),
+    "pause_form": ("Pause a sequence", "Choose a sequence, for how long, and why"),
 }
 
 
@@ -101,8 +98,8 @@ def manifest(address: str = ADDRESS, *, socket_mode: bool = False, mcp: bool = F
                 }
             ],
             "shortcuts": [
-                {"name": name, "type": kind, "callback_id": callback, "description": description}
-                for callback, (kind, name, description) in SHORTCUTS.items()
+                {"name": name, "type": "global", "callback_id": callback, "description": description}
+                for callback, (name, description) in SHORTCUTS.items()
             ],
         },
         "oauth_config": {

@@ -10,7 +10,7 @@ from typing import Any
 
 from bot.alerts import guardrail_cards, kinds, spike
 from bot.alerts.model import Mark
-from bot.commands import canned_replies, confirmation_cards, sharing
+from bot.commands import canned_replies, confirmation_cards
 from bot.commands.alerts import alert_actions, assignment
 from bot.commands.command_help import with_form
 from bot.delivery import channel_health
@@ -158,7 +158,7 @@ def exchanges() -> Iterator[tuple[str, Card]]:
     yield "greeting", canned_replies.GREETING
     for name, card in (("outdated button", canned_replies.UNKNOWN), ("message without an alert", canned_replies.NO_ALERT),
                        ("line that needs an alert", canned_replies.WHICH_ALERT), ("unknown sender", canned_replies.NOBODY),
-                       ("not to be shared", sharing.REFUSAL), ("alert deleted", alert_actions.GONE)):  # fmt: skip
+                       ("alert deleted", alert_actions.GONE)):  # fmt: skip
         yield name, card
     claim = AlertRow(id="al_1", workspace="acme", body=BODY)
     taken = replace(claim, claimed_by="U2", claimed_name="ben", claimed_at=NOW.timestamp() - 60)

@@ -13,7 +13,6 @@ from bot.blockkit.actions import (
     Confirm,
     OnAlert,
     OpenForm,
-    Share,
     ShowHome,
     line_of,
     read_line,
@@ -50,7 +49,6 @@ OURS: tuple[Action, ...] = (
     Confirm(nonce="q_1"),
     Confirm(nonce="q_1", undo=True),
     Cancel(),
-    Share(invocation=invocation(Stats(by="step", period=Period(days=7)))),
     OpenForm(verb="pause"),
     OpenForm(verb="add", workspace="acme"),
     ShowHome(),
@@ -83,7 +81,6 @@ BEFORE: tuple[tuple[str, Action | Arguments, str | None], ...] = (
     ("undo q_86c21f0e8f0d9a4b", Confirm(nonce="q_86c21f0e8f0d9a4b", undo=True), None),
     ("yes q_86c21f0e8f0d9a4b", Confirm(nonce="q_86c21f0e8f0d9a4b"), None),
     ("no", Cancel(), None),
-    ("share stats by person", Share(invocation=invocation(Stats(by="person"))), None),
     ("form add", OpenForm(verb="add"), None),
     ("form pause @acme", OpenForm(verb="pause", workspace="acme"), None),
     ("home", ShowHome(), None),
@@ -170,3 +167,8 @@ def test_a_value_of_another_version_means_nothing_and_breaks_nothing(value: str)
 def test_a_line_that_means_nothing_is_a_usage_error() -> None:
     with pytest.raises(UsageError):
         read_value("warp 9")
+
+
+def test_a_button_of_a_kind_that_was_let_go_means_nothing() -> None:
+    value = '["share",{"invocation":["status",{},null]}]'
+    assert read_value(value) == Typed(value)

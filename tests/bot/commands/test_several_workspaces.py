@@ -134,25 +134,6 @@ async def test_a_form_asks_which_workspace_and_offers_that_ones_sequences(agency
     await until(lambda: agency.is_paused(sequence["id"]))
 
 
-async def test_a_shortcut_on_an_alert_means_the_alerts_own_workspace(agency: Agency) -> None:
-    sequence = await agency.active(agency.acme)
-    rule = f"subscribe reply.interested <#{seed.PRIVATE}> @acme"
-    assert "now gets interested replies" in (await agency.bot.say(rule))[0]["text"]
-    assert await agency.bot.deliver(interested(1, sequence=sequence["name"]), path="/acme") == 200
-
-    async def posted() -> list[dict[str, Any]]:
-        return await agency.bot.messages(seed.PRIVATE)
-
-    (card,) = await until(posted)
-    assert agency.bot.running is not None
-    known = agency.bot.running.store.alerts
-    await until(lambda: known.in_message(seed.PRIVATE, card["ts"]))
-    at = {"channel": seed.PRIVATE, "ts": card["ts"]}
-    await agency.bot.control("shortcut", callback_id="pause_of_alert", **at, **BEN)
-
-    await until(lambda: agency.is_paused(sequence["id"]))
-
-
 async def test_subscriptions_lists_every_workspace_of_a_channel(agency: Agency) -> None:
     await agency.bot.say("subscribe lead.bounced here @globex")
     (answer,) = await agency.bot.say("subscriptions")

@@ -249,35 +249,6 @@ async def test_a_form_refuses_what_is_wrong_and_then_does_what_it_says(served: B
     await until(added)
 
 
-async def test_a_shortcut_on_an_alert_pauses_its_sequence_and_on_other_messages_says_so(
-    served: BotWithService,
-) -> None:
-    sequence = next(s for s in await served.sequences() if s["status"] == "active")
-    assert await served.bot.deliver(interested(1, sequence=sequence["name"])) == 200
-    await served.bot.until_posted(1)
-    card = (await served.bot.messages())[0]
-    assert served.bot.running is not None
-    known = served.bot.running.store.alerts
-    await until(lambda: known.in_message(CHANNEL, card["ts"]))  # Slack has it a moment before the store knows
-    at = {"channel": CHANNEL, "ts": card["ts"], "user": seed.BEN.id}
-    await served.bot.control("shortcut", callback_id="pause_of_alert", **at)
-
-    async def is_posted() -> bool:
-        return any(f"{sequence['name']} is paused" in m["text"] for m in await served.bot.messages())
-
-    await until(is_posted)
-    assert await served.status(sequence["id"]) == "paused"
-    response = await served.bot.control("message", text="hello", channel=CHANNEL, user=seed.ANN.id)
-    other = {"channel": CHANNEL, "ts": response["message"]["ts"], "user": seed.ANN.id}
-    await served.bot.control("shortcut", callback_id="lead_of_alert", **other)
-
-    async def found() -> bool:
-        state = await served.bot.control("shortcut", callback_id="status", user=seed.CLEO.id, wait=5)
-        return bool(state["view"])
-
-    assert await until(found)
-
-
 async def test_a_slow_command_is_announced_by_a_line_that_stays_true(
     served: BotWithService, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Words as people type them, shared answers and the pages of `open`, by HTTP and by Socket Mode."""
+"""Words as people type them and the pages of `open`, by HTTP and by Socket Mode."""
 
 from __future__ import annotations
 
@@ -38,43 +38,6 @@ async def press(bot: BotHarness, message: dict[str, Any], text: str, **more: Any
     at = {"channel": message["channel"], "ts": message["ts"], "text": text}
     done = await bot.control("click", **at, **{"user": seed.BEN.id, "wait": 10, **more})
     return list(done["answers"])
-
-
-@pytest.mark.parametrize("line", ["stats by person", "status", "digest today"])
-async def test_an_answer_is_shared_with_the_channel_by_a_button(bot: BotHarness, line: str) -> None:
-    (first, *_) = await bot.say(line, user=seed.BEN.id)
-
-    async def private() -> dict[str, Any] | None:
-        known = await bot.messages(first["channel"])
-        return next((m for m in known if m["seen_by"] and "Share to channel" in shown(m)), None)
-
-    answer = await until(private)
-    assert answer["seen_by"] == seed.BEN.id
-    await press(bot, answer, "Share to channel")
-
-    async def public() -> dict[str, Any] | None:
-        known = await bot.messages(answer["channel"])
-        return next((m for m in known if m["seen_by"] is None and "Shared by @ben" in shown(m)), None)
-
-    shared = await until(public)
-    assert shared["text"].split(":")[0] == answer["text"].split(":")[0]
-    assert "Share to channel" not in shown(shared)
-    assert answer["ts"] not in {m["ts"] for m in await bot.messages(answer["channel"])}
-
-
-async def test_answers_to_changes_cannot_be_shared(bot: BotHarness, remote: Remote) -> None:
-    (answer,) = await bot.say("share pause all --yes")
-    assert "can't be shared" in answer["text"]
-    assert remote.patched == []
-
-
-async def test_a_guest_sees_an_answer_and_cannot_share_it_with_the_channel(bot: BotHarness) -> None:
-    (answer,) = await bot.say("status", user=seed.GUS.id)
-    assert "Status" in answer["text"]
-    assert "Share to channel" not in shown(answer)
-    (refused,) = await bot.say("share status", user=seed.GUS.id)
-    assert "can't be shared" in refused["text"]
-    assert refused["seen_by"] == seed.GUS.id
 
 
 async def test_a_change_behind_another_line_is_not_made_unannounced(bot: BotHarness, remote: Remote) -> None:
@@ -136,16 +99,9 @@ async def test_a_pause_until_monday_ends_by_the_clock_of_who_gave_it(bot: BotHar
         assert words in shown(answer)
 
 
-async def test_words_and_sharing_are_the_same_by_socket_mode(tmp_path: Path) -> None:
+async def test_words_are_the_same_by_socket_mode(tmp_path: Path) -> None:
     async with socket_harness(tmp_path) as bot:
         (answer,) = await bot.say("stats by person last week", user=seed.BEN.id)
         assert "last week" in answer["text"]
-        await press(bot, answer, "Share to channel")
-
-        async def public() -> bool:
-            known = await bot.messages(answer["channel"])
-            return any("Shared by @ben" in shown(m) for m in known if m["seen_by"] is None)
-
-        await until(public)
         (refused,) = await bot.say("stats lastweek", user=seed.BEN.id)
         assert "Did you mean last week?" in shown(refused)
