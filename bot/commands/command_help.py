@@ -15,7 +15,7 @@ from shared.commands.tasks import IN_TASKS, ON_A_REPLY, TASKS, command_of
 from shared.domain.card import Button, Card, Tone
 from shared.operations.context import CommandContext
 
-FORMS = ("pause", "subscribe", "add", "guardrails", "preferences")
+FORMS = ("pause", "subscribe", "add", "preferences")
 """The commands with a form."""
 _BUTTONS = (
     Button(label="Status", action=Status(), tone=Tone.GOOD),
@@ -69,7 +69,7 @@ def _footer(refused: list[str]) -> str:
 
 def with_form(card: Card, line: str) -> Card:
     """The card with a form button, for a command without arguments."""
-    verb, _, named = line.strip().lower().removesuffix(" add").partition(" @")
+    verb, _, named = line.strip().lower().partition(" @")
     verb = ALIASES.get(verb, verb)
     if verb not in FORMS or " " in named:
         return card

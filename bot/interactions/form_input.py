@@ -11,13 +11,8 @@ from bot.commands.answer import Answer
 from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
 from shared.commands.arguments import EMAIL, Add, ArgumentError, Arguments
 from shared.commands.channels import HERE, Subscribe
-from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.commands.preferences import OFF, Preferences
-from shared.guardrails.catalog import NAME
-from shared.guardrails.rule import quoted
-from shared.guardrails.sentence import Misunderstood, parse
-from shared.guardrails.words import ENOUGH_SENDS
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration, split
 
@@ -52,7 +47,6 @@ def read_form(view: Mapping[str, Any]) -> FormInput | None:
         "pause": _read_pause,
         "subscribe": _read_subscribe,
         "add": _read_add,
-        "guardrails": _read_guard,
         "preferences": _read_preferences,
     }
     read = readers.get(verb_of(view))
@@ -129,26 +123,3 @@ def _read_preferences(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
     if errors:
         return errors
     return Preferences(notify=read["notify"].notify, quiet=read["quiet"].quiet, digest=read["digest"].digest)
-
-
-def _read_guard(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
-    condition, action = str(values.get("condition") or ""), str(values.get("action") or "suggest")
-    limit = str(values.get("limit") or "").removesuffix("%").strip()
-    if "{limit}" in condition and not limit:
-        return {"limit": "Give a number, like 5."}
-    name = str(values.get("name") or "").lower()
-    if name and not NAME.fullmatch(name):
-        return {"name": "Use up to 40 letters, digits, dots and dashes, without spaces."}
-    when = condition.format(
-        limit=limit, sends=values.get("sends") or ENOUGH_SENDS, window=values.get("window") or "24h"
-    )
-    verb = {"tell": "notify about", "suggest": "suggest pausing"}.get(action, "pause")
-    length = values.get("length") if action != "tell" else None
-    lasts = f" for {length}" if length not in {None, "", "none"} else ""
-    excepted = f", except {quoted(values['except'])}" if values.get("except") else ""
-    sentence = f"{verb} {values.get('scope') or 'sequence'}{lasts} when {when}{excepted}"
-    try:
-        rule = parse(sentence)
-    except Misunderstood as error:
-        return {error.part: error.problem}
-    return Guard(act="add", rule=str(rule), name=name)

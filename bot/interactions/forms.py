@@ -40,46 +40,14 @@ _TITLES = {
     "pause": "Pause a sequence",
     "subscribe": "Subscribe a channel",
     "add": "Add a lead",
-    "guardrails": "Add a guardrail",
     "preferences": "Your preferences",
 }
 _SUBMIT = {
     "pause": "Pause",
     "subscribe": "Subscribe",
     "add": "Add",
-    "guardrails": "Add",
     "preferences": "Save",
 }
-GUARD_ACTIONS = (
-    ("suggest", "Suggest a pause"),
-    ("tell", "Notify only"),
-    ("pause", "Pause without asking (shows a backtest first)"),
-)
-GUARD_SCOPES = ("sequence", "domain", "inbox", "workspace")
-GUARD_CONDITIONS = (
-    ("bounces > {limit}% of at least {sends} sends in {window}", "Bounces above … % of the sends"),
-    ("opt-outs > {limit}% of at least {sends} sends in {window}", "Opt-outs above … % of the sends"),
-    (
-        "out-of-office > {limit}% of at least {sends} sends in {window}",
-        "Out-of-office above … % of the sends",
-    ),
-    ("bounces > {limit} in {window}", "More bounces than …"),
-    ("no replies after {sends} sends in {window}", "No replies after the minimum sends"),
-    (
-        "positive replies < {limit}% of baseline over at least {sends} sends in {window}",
-        "Positive replies below … % of their baseline",
-    ),
-    ("health < {limit}", "Health below …"),
-    ("health falls {limit} in {window}", "Health falls by …"),
-)
-GUARD_WINDOWS = (
-    ("1h", "1 hour"),
-    ("4h", "4 hours"),
-    ("24h", "24 hours"),
-    ("3d", "3 days"),
-    ("7d", "7 days"),
-    ("14d", "14 days"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,24 +196,6 @@ def _add(request: FormRequest) -> list[Block]:
     ]
 
 
-def _guard(_: FormRequest) -> list[Block]:
-    """Each choice is a part of the rule's sentence."""
-    conditions = [_option(label, text) for text, label in GUARD_CONDITIONS]
-    windows = [_option(label, value) for value, label in GUARD_WINDOWS]
-    lengths = [_option(label, value or "none") for value, label in _LENGTHS]
-    return [
-        _input("action", "What it does", _radio("action", [_option(t, v) for v, t in GUARD_ACTIONS])),
-        _input("scope", "For each", _select("scope", [_option(s.capitalize(), s) for s in GUARD_SCOPES])),
-        _input("condition", "When", _select("condition", conditions)),
-        _input("limit", "Limit", _line(12, hint="5"), optional=True),
-        _input("sends", "Minimum sends", _line(7, hint="50"), optional=True),
-        _input("window", "Within", _select("window", windows, first=2)),
-        _input("length", "A pause lasts", _select("length", lengths)),
-        _input("except", "Except this sequence, inbox or domain", _line(150), optional=True),
-        _input("name", "Name", _line(40, hint="bounces-5"), optional=True),
-    ]
-
-
 def _preferences(request: FormRequest) -> list[Block]:
     ways = [
         _option("Mention me", "mention"),
@@ -275,7 +225,6 @@ _BLOCKS: Mapping[str, Callable[[FormRequest], list[Block]]] = {
     "pause": _pause,
     "subscribe": _subscribe,
     "add": _add,
-    "guardrails": _guard,
     "preferences": _preferences,
 }
 _OF_NO_WORKSPACE = frozenset({"preferences"})

@@ -18,7 +18,7 @@ from slack_bolt.async_app import AsyncAck, AsyncApp, AsyncRespond
 
 from bot.blockkit.actions import LOOKS, Cancel, Confirm, OnAlert, OpenForm, ShowHome, read_value
 from bot.blockkit.elements import PICK, RUN
-from bot.commands.canned_replies import ON_ITS_WAY
+from bot.commands.canned_replies import ON_ITS_WAY, UNKNOWN
 from bot.commands.command_help import FORMS
 from bot.commands.dispatch import CommandDispatcher
 from bot.interactions import forms
@@ -129,8 +129,8 @@ class Listeners:
     async def _open_form(self, asked: OpenForm, body: Mapping[str, Any], *, channel: str) -> None:
         asked = replace(asked, verb=ALIASES.get(asked.verb, asked.verb))  # of a button of an older version
         if asked.verb not in FORMS:
-            return
-        if refusal := await self._dispatcher.form_refusal(asked.verb, body["user"]["id"], channel=channel):
+            await self._modals.refuse(UNKNOWN, body["trigger_id"], channel=channel)
+        elif refusal := await self._dispatcher.form_refusal(asked.verb, body["user"]["id"], channel=channel):
             await self._modals.refuse(refusal, body["trigger_id"], channel=channel)
         else:
             await self._modals.open_form(

@@ -106,15 +106,14 @@ def _length(words: Words) -> timedelta | None:
 
 def _rule(words: Words) -> str:
     """The sentence as it was understood."""
-    if not words:
-        example = "guardrails add suggest pausing sequence when bounces > 5% of at least 50 sends in 24h"
-        raise ArgumentError("Which rule?", hint=f"For example: {example}")
-    from shared.guardrails.sentence import Misunderstood, parse
+    from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
 
+    if not words:
+        raise ArgumentError("Which rule?", hint=f"For example: guardrails add {EXAMPLE}")
     try:
         return str(parse(_text(words)))
     except Misunderstood as error:
-        raise ArgumentError(error.problem, hint=f"The nearest rule is: {error.nearest}") from None
+        raise ArgumentError(error.problem, hint=f"For example: {EXAMPLE}") from None
 
 
 def _text(words: Words) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from shared.domain.card import Chart
-from shared.domain.wall_clock import DAY, moment
+from shared.domain.wall_clock import DAY
 from shared.guardrails.activity import Activity
 from shared.guardrails.evaluate import Finding, holding, measured
 from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope
@@ -18,7 +16,6 @@ CLEAR_SECONDS = 3600.0
 """An incident is over when its condition has not held for so long."""
 OPEN_END = DAY
 """A pause without a length is taken to have lasted so long."""
-CHART_SUBJECTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +24,6 @@ class Firing:
 
     at: float
     label: str
-    subject: str
     note: str
     sends: int | None = 0
     bounces: int = 0
@@ -93,63 +89,10 @@ def _firing(
         kind = EVENT_OF[Metric.BOUNCES]
         bounces = activity.happened(kind, rule.scope, start=now, end=until).get(one.subject, 0)
     return Firing(
-        at=now, label=one.label, subject=one.subject, note=measured(rule.condition, one),
+        at=now, label=one.label, note=measured(rule.condition, one),
         sends=sends, bounces=bounces, held_back=held_back,
     )  # fmt: skip
 
 
 def _length(rule: Rule) -> float:
     return rule.duration.total_seconds() if rule.duration else OPEN_END
-
-
-def charts(rule: Rule, activity: Activity, result: Backtest) -> tuple[Chart, ...]:
-    """The rule's metric on each day that is known, for the subjects that it would have fired on most."""
-    metric = rule.condition.metric
-    if result.start > result.end or metric is Metric.DNS:
-        return ()
-    days = range(int(result.start // DAY), int(result.end // DAY) + 1)
-    read = _levels if metric is Metric.HEALTH else _counts
-    found = [read(rule, activity, day, result) for day in days]
-    subjects = [
-        name for name, _ in Counter(one.subject for one in result.firings).most_common(CHART_SUBJECTS)
-    ]
-    if not (subjects := subjects or _foremost(metric, found)):
-        return ()
-    series = tuple(
-        (activity.label(rule.scope, name), tuple(_value(metric, values, name) for values in found))
-        for name in subjects
-    )
-    title = "Health by day" if metric is Metric.HEALTH else f"{metric.capitalize()} a day"
-    return (Chart(title=title, labels=tuple(f"{moment(day * DAY):%-d %b}" for day in days), series=series),)
-
-
-def _counts(rule: Rule, activity: Activity, day: int, result: Backtest) -> Mapping[str, float]:
-    """The count of one day by subject; of the first one from when it is known."""
-    metric, start, end = rule.condition.metric, max(day * DAY, result.start), (day + 1) * DAY
-    if kind := EVENT_OF.get(metric):
-        return activity.happened(kind, rule.scope, start=start, end=end)
-    return activity.counted(metric, rule.scope, start=start, end=end)
-
-
-def _levels(rule: Rule, activity: Activity, day: int, result: Backtest) -> Mapping[str, float]:
-    """The score at the end of the day."""
-    return activity.health(rule.scope, at=min((day + 1) * DAY, result.end))
-
-
-def _value(metric: Metric, values: Mapping[str, float], subject: str) -> float | None:
-    """Events that didn't happen are none; a score or a count of the stats that is missing is unknown."""
-    return values.get(subject, 0.0 if metric in EVENT_OF else None)
-
-
-def _foremost(metric: Metric, found: Sequence[Mapping[str, float]]) -> list[str]:
-    """The lowest scores, or the highest counts."""
-    if metric is Metric.HEALTH:
-        lowest: dict[str, float] = {}
-        for values in found:
-            for name, score in values.items():
-                lowest[name] = min(score, lowest.get(name, score))
-        return sorted(lowest, key=lambda name: lowest[name])[:CHART_SUBJECTS]
-    sums: Counter[str] = Counter()
-    for values in found:
-        sums.update({name: int(count) for name, count in values.items() if count})
-    return [name for name, _ in sums.most_common(CHART_SUBJECTS)]

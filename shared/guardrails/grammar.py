@@ -14,7 +14,7 @@ from lark.exceptions import VisitError
 from shared.domain.alert_settings import QuietHours
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.rule import QUOTES, Action, Comparison, Condition, Metric, Rule, Scope
-from shared.guardrails.sentence import Misunderstood, Part
+from shared.guardrails.sentence import Misunderstood
 from shared.guardrails.words import (
     ACTIONS,
     ENOUGH_SENDS,
@@ -113,8 +113,7 @@ def _misunderstood(text: str, error: UnexpectedInput) -> Misunderstood:
     elif isinstance(error, UnexpectedCharacters):
         allowed = error.allowed
     instead = next((words for terminal, words in _EXPECTED.items() if terminal in allowed), "another word")
-    part: Part = "sends" if "COUNT" in allowed else "limit"
-    return Misunderstood(f"{word}. Write {instead}.", part=part)
+    return Misunderstood(f"{word}. Write {instead}.")
 
 
 @cache
@@ -230,7 +229,7 @@ class _Meaning(Transformer[Token, Any]):
 
     def COUNT(self, word: Token) -> int:  # noqa: N802
         if int(word) < 1:
-            raise Misunderstood(f"{word_at(word)} isn't a whole number of 1 or more.", part="sends")
+            raise Misunderstood(f"{word_at(word)} isn't a whole number of 1 or more.")
         return int(word)
 
     def LENGTH(self, word: Token) -> timedelta:  # noqa: N802

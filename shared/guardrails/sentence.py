@@ -1,40 +1,34 @@
-"""Parses the sentence of a guardrail; an invalid one is rejected with the nearest valid sentence. Pure."""
+"""Parses the sentence of a guardrail; an invalid one is rejected with what was expected. Pure."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal
 
-from shared.guardrails.nearest import EXAMPLE, nearest
 from shared.guardrails.rule import Action, Comparison, Metric, Rule, Scope
-from shared.guardrails.words import LONGEST, LONGEST_WINDOW, SHORTEST_WINDOW, tokenize
+from shared.guardrails.words import LONGEST, LONGEST_WINDOW, SHORTEST_WINDOW
 from shared.text.sanitize import visible
 
-Part = Literal["scope", "sends", "limit"]
+EXAMPLE = "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h"
 RULES = 4096
 """Sentences whose rules are remembered: jobs parse those of all workspaces at every look."""
 
 
 class Misunderstood(Exception):
-    """The sentence is no rule; `nearest` is a sentence that is one, `part` what of it is to blame."""
+    """The sentence isn't a rule; `problem` says where it goes wrong."""
 
-    def __init__(self, problem: str, *, nearest: str = "", part: Part = "limit") -> None:
-        self.problem, self.nearest, self.part = problem, nearest, part
-        super().__init__(f"{problem} Nearest: {nearest}" if nearest else problem)
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(problem)
 
 
 @lru_cache(maxsize=RULES)
 def parse(text: str) -> Rule:
     """The rule that a sentence says. Raises `Misunderstood`, and nothing else, whatever the text."""
     if len(text) > LONGEST:
-        raise Misunderstood(f"That is longer than {LONGEST} characters.", nearest=str(EXAMPLE))
+        raise Misunderstood(f"That is longer than {LONGEST} characters.")
     from shared.guardrails.grammar import read  # late: settings without a rule don't wait for the library
 
-    text = visible(text)
-    try:
-        return _checked(read(text))
-    except Misunderstood as error:
-        raise Misunderstood(error.problem, nearest=str(nearest(tokenize(text))), part=error.part) from None
+    return _checked(read(visible(text)))
 
 
 def _checked(rule: Rule) -> Rule:
@@ -48,13 +42,11 @@ def _checked(rule: Rule) -> Rule:
     if has_window and not SHORTEST_WINDOW <= condition.window <= LONGEST_WINDOW:
         raise Misunderstood("A window must be between 1h and 30d.")
     if condition.metric is Metric.HEALTH and rule.scope is Scope.SEQUENCE:
-        raise Misunderstood("Health belongs to inboxes and domains, not to sequences.", part="scope")
+        raise Misunderstood("Health belongs to inboxes and domains, not to sequences.")
     if condition.metric is Metric.DNS and rule.scope is not Scope.DOMAIN:
-        raise Misunderstood("DNS belongs to domains.", part="scope")
+        raise Misunderstood("DNS belongs to domains.")
     if rule.action is not Action.TELL and rule.scope is Scope.INBOX:
-        raise Misunderstood(
-            "The service can't pause one inbox: pause its domain, or notify about it.", part="scope"
-        )
+        raise Misunderstood("The service can't pause one inbox: pause its domain, or notify about it.")
     if rule.duration is not None and rule.action is Action.TELL:
         raise Misunderstood("Only a pause can have a length.")
     if rule.at_once and rule.action is not Action.ACT:

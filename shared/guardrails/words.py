@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 
 from shared.guardrails.rule import QUOTES, Action, Metric, Scope
@@ -37,23 +36,6 @@ TOKEN = re.compile(
     rf"[{QUOTES}](?P<name>(?:\\.|[^\\{QUOTES}])*)[{QUOTES}]|(?P<word>[<>]|[^\s,<>{QUOTES}]+|[^\s,])",
     re.DOTALL,
 )
-COUNT = re.compile(r"[0-9]{1,7}")
-NUMBER = re.compile(r"[0-9]{1,7}(?:\.[0-9]{1,4})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word in lower case, or what stood in quotes."""
-
-    text: str
-    quoted: bool = False
-
-
-def tokenize(text: str) -> list[Word]:
-    return [
-        Word(match["word"].lower()) if match["name"] is None else Word(match["name"], quoted=True)
-        for match in TOKEN.finditer(text)
-    ]
 
 
 def word_at(text: str, start: int = 0) -> str:

@@ -12,7 +12,7 @@ from shared.commands.result import Result
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import DAY, moment
 from shared.guardrails.activity import HORIZON, Activity, days, portions
-from shared.guardrails.backtest import Backtest, backtest, charts
+from shared.guardrails.backtest import Backtest, backtest
 from shared.guardrails.rule import EVENT_OF, Action, Metric, Rule, Scope, subject_key
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
@@ -71,7 +71,6 @@ async def backtest_rule(name: str, rule: Rule, context: CommandContext, *, is_ne
             text=(f"Rule: {rule}.", *await missing_sequence(rule, context), *_summary(rule, result)),
             facts=_facts(rule, result),
             table=_firings(rule, result, context) if firings else None,
-            charts=await asyncio.to_thread(charts, rule, activity, result),
             buttons=(Button(label="Add this rule", action=Guard(act="add", rule=str(rule))),)
             if is_new
             else (),

@@ -18,7 +18,7 @@ from shared.commands.table import ALIASES, COMMANDS, Role
 from shared.domain.themes import NOTIFICATIONS, THEMES
 from shared.domain.wall_clock import find_zone, parse_time
 from shared.guardrails.catalog import NAME
-from shared.guardrails.sentence import Misunderstood, parse
+from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
 from shared.storage.database import DatabaseUnusable, parse_url
 from shared.text.links import EMAIL_FIELD
 from shared.text.slack_ids import TEAM
@@ -191,7 +191,7 @@ def _guardrail(text: str) -> str:
     try:
         return str(parse(text))
     except Misunderstood as error:
-        raise wrong(f"is not a rule: {error.problem}", f"The nearest rule is: {error.nearest}") from None
+        raise wrong(f"is not a rule: {error.problem}", f"For example: {EXAMPLE}") from None
 
 
 def _seconds(value: float) -> float:

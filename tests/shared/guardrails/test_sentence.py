@@ -1,4 +1,4 @@
-"""The sentence of a rule: read, echoed exactly, and refused with the nearest one that is understood."""
+"""The sentence of a rule: read, echoed exactly, and refused with the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shared.domain.alert_settings import QuietHours
 from shared.guardrails.rule import Action, Comparison, Condition, Metric, Rule, Scope, default_name
-from shared.guardrails.sentence import Misunderstood, parse
+from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
 from shared.text.sanitize import visible
 
 minutes = st.integers(60, 30 * 1440).map(lambda n: timedelta(minutes=n))
@@ -97,11 +97,10 @@ def test_a_rule_about_dns_is_understood(sentence: str) -> None:
         ),
     ],
 )
-def test_a_wrong_rule_about_dns_is_refused_with_the_right_one(sentence: str, problem: str) -> None:
+def test_a_wrong_rule_about_dns_is_refused(sentence: str, problem: str) -> None:
     with pytest.raises(Misunderstood) as refused:
         parse(sentence)
     assert refused.value.problem == problem
-    assert refused.value.nearest == "notify about domain when dns is broken, at most 5 a day"
 
 
 @given(
@@ -139,12 +138,16 @@ def test_a_wrong_rule_about_dns_is_refused_with_the_right_one(sentence: str, pro
         )
     ).map(" ".join)
 )
-def test_any_text_is_a_rule_or_refused_with_a_sentence_that_is_one(text: str) -> None:
+def test_any_text_is_a_rule_or_refused(text: str) -> None:
     try:
         sentence = str(parse(text))
-    except Misunderstood as error:
-        sentence = error.nearest
-    assert str(parse(sentence)) == sentence
+    except Misunderstood:
+        sentence = EXAMPLE
+    assert str(parse(sentence)).startswith(sentence)
+
+
+def test_the_example_is_a_rule() -> None:
+    assert str(parse(EXAMPLE)).startswith(EXAMPLE)
 
 
 LONG = (
@@ -203,77 +206,62 @@ def test_a_parsed_rule_is_repeated_exactly(given: str, echoed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "problem", "nearest"),
+    ("given", "problem"),
     [
         (
             "stop sequence when bounces > 5% of at least 50 sends in 24h",
             "“stop” isn't understood here. Write notify, suggest or pause.",
-            "suggest pausing sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
         ),
         (
             "pause sequence when bounced > 4% in 12h",
             "“bounced” isn't understood here. Write a metric",
-            "pause sequence when bounces > 4% of at least 50 sends in 12h, at most 3 a day, at most 2 sequences at once",
         ),
         (
             "pause inbox when health < 60",
             "can't pause one inbox",
-            "pause domain when health < 60, at most 3 a day, at most 2 sequences at once",
         ),
         (
             "tell when opt-outs > 2% of at least 100 sends",
             "The sentence ends too early. Write “in” and a length of time.",
-            "notify about sequence when opt-outs > 2% of at least 100 sends in 24h, at most 5 a day",
         ),
         (
             "tell when replies > 2% of at least 100 sends in 24h",
             "can only be below",
-            "notify about sequence when replies < 2% of at least 100 sends in 24h, at most 5 a day",
         ),
         (
             "pause sequence when bounces > 500% of at least 50 sends in 24h",
             "A percentage must be between 0% and 100%.",
-            "pause sequence when bounces > 5% of at least 50 sends in 24h, at most 3 a day, at most 2 sequences at once",
         ),
         (
             "tell when health < 50%",
             "“50%” isn't understood here. Write a number.",
-            "notify about inbox when health < 50, at most 5 a day",
         ),
         (
             "tell when bounces > 5,5% in 24h",
             "“5%” isn't understood here",
-            "notify about sequence when bounces > 5% of at least 50 sends in 24h, at most 5 a day",
         ),
         (
             "tell when positive rate is below its own baseline",
             "“its” isn't understood here. Write a number.",
-            "notify about sequence when positive replies < 50% of baseline over at least 50 sends in 24h, at most 5 a day",
         ),
         (
             "pause sequence for 4h when bounces > 20 in 1h for 2h",
             "This sets the length of a pause twice.",
-            "pause sequence when bounces > 5% of at least 50 sends in 2h, at most 3 a day, at most 2 sequences at once",
         ),
         (
             "tell when bounces > 20 in 1h, at most 3 a day, at most 5 a day",
             "This sets the limit a day twice.",
-            "notify about sequence when bounces > 5% of at least 50 sends in 1h, at most 5 a day",
         ),
         (
             f'pause sequence "{"x" * 500}" when bounces > 5% in 24h',
             "Written in full, that is longer than 600 characters.",
-            "pause sequence when bounces > 5% of at least 50 sends in 24h, at most 3 a day, at most 2 sequences at once",
         ),
     ],
 )
-def test_an_invalid_sentence_is_refused_with_the_nearest_valid_one(
-    given: str, problem: str, nearest: str
-) -> None:
+def test_an_invalid_sentence_is_refused_with_a_reason(given: str, problem: str) -> None:
     with pytest.raises(Misunderstood) as caught:
         parse(given)
     assert problem in caught.value.problem
-    assert caught.value.nearest == nearest
 
 
 def test_invisible_characters_are_no_part_of_a_name() -> None:
