@@ -24,8 +24,6 @@ from shared.settings import load
 from tests import llms_txt
 from tests.docs_blocks import blocks, other_shell_lines, shell_lines, slack_lines
 from tests.findings import Findings
-from tui.feed.views_file import VIEWS_FILE
-from tui.model.lists.views import read_views
 
 pytestmark = pytest.mark.lint
 ROOT = Path(__file__).parents[1]
@@ -101,23 +99,11 @@ def test_every_slash_command_of_the_pages_is_one_that_the_bot_takes() -> None:
     assert not found, str(found)
 
 
-VIEWS = f"# {VIEWS_FILE}"
-"""Begins a block of TOML that isn't of the settings."""
-
-
-def test_every_block_of_views_is_read_without_a_problem() -> None:
-    shown = [block for block in blocks("toml") if block.text.startswith(VIEWS)]
-    assert shown
-    assert [read_views(block.text)[1] for block in shown] == [[] for _ in shown]
-
-
 def test_every_settings_block_is_valid(tmp_path: Path) -> None:
     found = Findings()
     acme = '\n[workspaces.acme]\nbase_url = "https://api.example.com/v1"\n'
     file = tmp_path / "outreach.toml"
     for block in blocks("toml"):
-        if block.text.startswith(VIEWS):
-            continue
         with found.at(block):
             file.write_text(block.text + (acme if '\nworkspace = "acme"' in block.text else ""))
             assert load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)}).file == file

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
@@ -28,7 +27,6 @@ from tui.screens.headed import HeadedScreen
 from tui.theme import formatting
 
 if TYPE_CHECKING:
-    from tui.app.views import ViewCommands
     from tui.model.input.palette_offers import Offer
 
 MOST_LABELS = 12
@@ -45,14 +43,6 @@ class Commands:
     ui: Ui
     presenter: Presenter
     replay: ReplayControl
-    views_file: Path | None
-
-    @property
-    def views(self) -> ViewCommands:
-        from tui.app.views import ViewCommands  # late: the first paint does without
-        from tui.feed.views_file import ViewsFile
-
-        return ViewCommands(ui=self.ui, file=ViewsFile(self.views_file) if self.views_file else None)
 
     def toggle_chosen(self) -> None:
         """Pause or resume the chosen sequences of the board."""
@@ -145,7 +135,7 @@ class Commands:
             state.feed.read_now("sequences")
         self.presenter.show()
 
-    async def prompt(self, value: str = "") -> None:
+    async def prompt(self) -> None:
         """Open the palette; done once it takes keys."""
         from tui.model.input.palette_offers import offers  # late: the first paint does without
         from tui.screens.palette import Palette
@@ -161,12 +151,7 @@ class Commands:
             elif chosen:
                 self.run_typed(chosen.line)
 
-        await self.ui.app.push_screen(
-            Palette(
-                offers=partial(offers, sequences=names, keys=keys, lines=self.views.offers()), value=value
-            ),
-            run,
-        )
+        await self.ui.app.push_screen(Palette(offers=partial(offers, sequences=names, keys=keys)), run)
 
     def open_guardrails(self) -> None:
         from tui.screens.guardrails import GuardrailsScreen  # late: the first paint does without
@@ -179,13 +164,7 @@ class Commands:
         )
 
     def run_typed(self, line: str | None) -> None:
-        from tui.model.input.palette_offers import COLUMNS, VIEW  # late: the first paint does without
-
         if not line or not line.strip():
-            return
-        if line.strip().split(" ")[0].casefold() in {VIEW, COLUMNS}:
-            if card := self.views.run(line):
-                self.ui.run_worker(partial(self._show, card), group="commands", exclusive=False)
             return
         try:
             self.run_pressed(parse(line.strip()))

@@ -113,7 +113,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         wall: bool = False,
         rotate: int = 0,
         folder: Path | None = None,
-        views: Path | None = None,
         error_log: ErrorLog | None = None,
         on_alarm: Callable[[Iterable[str]], object] = lambda _: None,
         notifier: TerminalNotifier | None = None,
@@ -181,7 +180,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self._rotation = Rotation(
             ui=ui, presenter=self.presenter, navigation=self.navigation, every=timedelta(seconds=rotate)
         )
-        self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay, views_file=views)
+        self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
         # Keys that one collaborator carries out as they are; the other actions are methods below.
         self.action_pause_or_resume = self.commands.toggle_chosen
         self.action_pause_or_resume_shown = self.commands.toggle_shown
@@ -415,9 +414,6 @@ class DashboardApp(ErrorBoundary, App[int]):
     def action_panel_help(self) -> None:
         card = panel_help(self.board_screen.active, remapped=self._remapped("board"))
         self.push_screen(CardDialog(card, glyphs=self._glyphs))
-
-    async def action_views(self) -> None:
-        await self.commands.prompt("view ")
 
     def action_help_of(self, name: str) -> None:
         self.push_screen(CardDialog(page_card(name, remapped=self._remapped(name)), glyphs=self._glyphs))

@@ -16,7 +16,6 @@ from tui.app.dashboard import DashboardApp, utc_now
 from tui.app.own_errors import ErrorLog
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.startup import OpenRecords, OpenReplies, ServiceFeed, has_bot_database, opened_replies
-from tui.feed.views_file import VIEWS_FILE
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.alarm_command import AlarmCommand
 from tui.system.fast_start import StartSettings, read_start_settings
@@ -112,7 +111,6 @@ async def run_dashboard(
             keys=options.keys,
             wall=wall,
             folder=first.state / "exports",
-            views=first.state / VIEWS_FILE,
             error_log=ErrorLog(),
             on_alarm=alarm_command.call,
             notifier=TerminalNotifier(choice=options.notifications, environ=environ),

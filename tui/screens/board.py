@@ -331,7 +331,6 @@ class BoardScreen(SafeScreen[None]):
             return
         self.grid.unmark()
         self.grid.set_arrangement(Arrangement())
-        self.grid.choose(())
 
     def action_group(self) -> None:
         self.grouping = STATS[(STATS.index(self.grouping) + 1) % len(STATS)]

@@ -34,20 +34,20 @@ class Palette(SafeScreen[Offer | None], ModalScreen[Offer | None]):
         Binding("tab", "complete", show=False, priority=True),
     ]
 
-    def __init__(self, *, offers: Callable[[str], list[Offer]], value: str = "") -> None:
+    def __init__(self, *, offers: Callable[[str], list[Offer]]) -> None:
         super().__init__()
-        self._offers_for, self._value = offers, value
+        self._offers_for = offers
         self._offers: list[Offer] = []
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="prompt"):
             yield OptionList(id="offers")
             yield Static(Text(HINT), classes="prompt-hint")
-            yield Input(self._value, id="line", placeholder="command", select_on_focus=False)
+            yield Input(id="line", placeholder="command", select_on_focus=False)
 
     def on_mount(self) -> None:
         self.set_focus(self.query_one(Input))  # at once: the next keys may be waiting
-        self._show(self._value)
+        self._show("")
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

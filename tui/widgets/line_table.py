@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.model.lists.columns import GAP, SIGN, Column, Placed, line_pieces, needs_of, place, side_by_side
+from tui.model.lists.columns import GAP, Column, Placed, line_pieces, needs_of, place, side_by_side
 from tui.model.lists.filter_sort import Arrangement, arranged, next_order
 from tui.model.lists.lines import Freshness, Line
 from tui.theme import drawing
@@ -80,9 +80,6 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         self._key = ""
         self._marked: frozenset[str] = frozenset()
         self.arrangement = Arrangement()
-        self.chosen_columns: tuple[str, ...] = ()
-        """Ids of the columns that a person wants, in this order; empty: all."""
-        self.view = ""
         self.freshness = Freshness.NEVER
         self.waiting = WAITING
         """What stands in place of lines before the first answer."""
@@ -95,15 +92,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
 
     @property
     def columns(self) -> Sequence[Column]:
-        """The chosen columns after those without a title; all, where none is chosen or this list has none of them.
-
-        Of chosen columns the last leaves first where the room is short.
-        """
-        by_id = {column.id: column for column in self._columns}
-        known = [by_id[one] for one in self.chosen_columns if one in by_id]
-        chosen = [replace(column, rank=number) for number, column in enumerate(known)]
-        signs = [column for column in self._columns[:1] if column.id == SIGN]
-        return [*signs, *chosen] if chosen else self._columns
+        return self._columns
 
     @property
     def line(self) -> Line | None:
@@ -151,13 +140,6 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             self.freshness, self.waiting = freshness, waiting
             self.refresh()
 
-    def choose(self, ids: Sequence[str], *, name: str = "") -> None:
-        """Show only these columns, in this order; all where none is named. `name`: of the view that they are of."""
-        self.chosen_columns, self.view = tuple(ids), name
-        self._place()
-        self.refresh()
-        self.post_message(self.Arranged(self))
-
     def exchange(self, columns: Sequence[Column]) -> None:
         if columns is self._columns:
             return
@@ -177,7 +159,6 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
         """No lines, no marks, no filter, and the cursor at the top: what comes is of something else."""
         self._marked, self._moved, self._key = frozenset(), False, ""
         self._all, self.arrangement, self._needs = (), Arrangement(), {}
-        self.chosen_columns, self.view = (), ""
         self._place()
         self._rearrange(())
         self.scroll_to(y=0, animate=False)
@@ -194,7 +175,7 @@ class LineTable(ErrorBoundary, ScrollView, can_focus=True):
             self.refresh()
 
     def _place(self) -> None:
-        self._placed = place(self.columns, self._room, self._needs)
+        self._placed = place(self._columns, self._room, self._needs)
 
     def _rearrange(self, shown: Sequence[Line]) -> None:
         before, self.shown = self.shown, shown

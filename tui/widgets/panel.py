@@ -171,8 +171,6 @@ class Panel(ErrorBoundary, Vertical):
             (f"  {self._aside}" if self._aside else "", Ink.MUTED),
             (f"  {self._key}" if not focused else "", Ink.ACCENT),  # as in the line of keys
         ]
-        if grid.view:
-            pieces.append((f"  view {grid.view}", Ink.ACCENT))
         if asked.problems:
             pieces.append(("  problems only", Ink.WARN))
         if asked.find.strip():

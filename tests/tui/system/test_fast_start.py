@@ -122,7 +122,6 @@ def test_the_first_paint_waits_for_no_page_that_a_key_opens() -> None:
         "shared.domain.dns_facts",
         "shared.domain.reply_queue",
         "shared.records.records",
-        "tui.app.views",
         "tui.model.input.palette_offers",
         "shared.domain_health",
         "shared.guardrails",

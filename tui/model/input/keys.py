@@ -105,8 +105,6 @@ BOARD = (
     Key(id="copy", keys="c", action="app.copy_line", word="copy", summary="Copy the selected line's id or email"),
     Key(id="help", keys="f1,question_mark", action="app.panel_help", word="help",
         summary="Help for this panel, and its keys", foot=10),
-    Key(id="views", keys="v", action="app.views", word="views",
-        summary="Saved views of this workspace (`view save NAME` saves what a panel shows, `columns` chooses its columns)"),
     Key(id="commands", keys="colon,ctrl+p", action="app.commands", word="commands",
         summary="Run any command (`help` lists them)", foot=1),
     Key(id="quit", keys="q,ctrl+c", action="app.quit", word="quit", summary="Quit", foot=11),

@@ -11,8 +11,6 @@ from shared.commands import COMMANDS, Face, find_command
 from shared.text.tokenize import quote
 from tui.model.input.keys import Key
 
-VIEW, COLUMNS = "view", "columns"
-"""What only the dashboard understands."""
 MOST = 36
 MOST_SEQUENCES = 12
 LONGEST = 24
@@ -46,13 +44,11 @@ class Offer:
 def is_line(typed: str) -> bool:
     """Whether it begins with a command, and runs as it is."""
     word = typed.strip().split(" ")[0]
-    return word.casefold() in {VIEW, COLUMNS} or (bool(word) and find_command(word) is not None)
+    return bool(word) and find_command(word) is not None
 
 
-def offers(
-    typed: str, *, sequences: Sequence[str] = (), keys: Sequence[Key] = (), lines: Sequence[Offer] = ()
-) -> list[Offer]:
-    """The best first. `keys`: the actions of the screen; `lines`: what only this dashboard has."""
+def offers(typed: str, *, sequences: Sequence[str] = (), keys: Sequence[Key] = ()) -> list[Offer]:
+    """The offers that fit what is typed, the best first; `keys` are the actions of the screen."""
     word, _, rest = typed.strip().partition(" ")
     command = find_command(word)
     if command and (rest or typed.endswith(" ")) and "SEQUENCE" in command.usage:
@@ -61,9 +57,7 @@ def offers(
         if fitting:
             begun = [f"{command.name} {quote(name)}" for name in fitting[:MOST_SEQUENCES]]
             return [Offer(line=line, beginning=f"{line} ") for line in begun]
-    if word.casefold() == VIEW and (rest or typed.endswith(" ")):
-        return [one for one in lines if one.line.casefold().startswith(f"{VIEW} {rest.strip().casefold()}")]
-    known = [*_commands(), *lines, *_actions(keys)]
+    known = [*_commands(), *_actions(keys)]
     asked = typed.strip().casefold()
     if not asked:
         return known[:MOST]

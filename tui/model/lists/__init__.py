@@ -1,1 +1,1 @@
-"""The dashboard's lists: their rows, columns, filters, views, and the panels they stand in. Pure."""
+"""The dashboard's lists: their rows, columns, filters, and the panels they stand in. Pure."""

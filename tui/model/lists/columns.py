@@ -30,7 +30,7 @@ class Column:
     """One column: `width` in cells, `grow` for the ones that share what is left, `rank` for who leaves first."""
 
     id: str
-    """What saved views, filters and orders name it by, whatever its title says; the same in every list."""
+    """What filters and orders name it by, whatever its title says; the same in every list."""
     title: str
     width: int
     render: CellRenderer
