@@ -228,7 +228,6 @@ DRAWN: dict[str, Callable[[History], Awaitable[str]]] = {
     "dashboard-wall": board(CALM, 3, FIRST, 7, WORST, wall=True),
     "dashboard-all": board(CALM, 3, FIRST, 7, WORST, wall=True, others=("globex",), size=(120, 36)),
     "dashboard-replay": board(OVER, size=(120, 36), keys=("@", *"18 Nov 15:00", "enter")),
-    "dashboard-heatmap": board(CALM, 3, FIRST, 7, WORST, size=(120, 18), keys=("H",)),
     "dashboard-incident": board(CALM, 3, FIRST, 7, WORST, size=(140, 36), keys=("i",)),
     "dashboard-replies": board(CALM, 3, FIRST, 7, WORST, size=(120, 28), keys=("5",)),
     "dashboard-crisis": recorded,

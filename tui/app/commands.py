@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from textual.notifications import SeverityLevel
 
 from shared.api.models import Sequence as SequenceModel
-from shared.commands import Invocation, UsageError, invocation, parse
-from shared.commands.guard_arguments import Guard
+from shared.commands import Invocation, UsageError, parse
 from shared.domain.card import Card, Tone
 from shared.text.sanitize import visible
 from tui.app.presenter import Presenter, Ui
@@ -153,16 +152,6 @@ class Commands:
 
         await self.ui.app.push_screen(Palette(offers=partial(offers, sequences=names, keys=keys)), run)
 
-    def open_guardrails(self) -> None:
-        from tui.screens.guardrails import GuardrailsScreen  # late: the first paint does without
-
-        state, ui = self.ui.workspaces.current, self.ui
-        run = state.pending_changes.run if state.pending_changes else None
-        test = lambda name: self.run_pressed(invocation(Guard(act="test", name=name)))  # noqa: E731 # one expression
-        ui.app.push_screen(
-            GuardrailsScreen(workspace=state.workspace, run=run, test=test, glyphs=ui.glyphs, now=ui.now)
-        )
-
     def run_typed(self, line: str | None) -> None:
         if not line or not line.strip():
             return
@@ -172,11 +161,7 @@ class Commands:
             self.ui.run_worker(partial(self._show, error.card), group="commands", exclusive=False)
 
     def run_pressed(self, asked: Invocation | None) -> None:
-        if asked is None:
-            return
-        if asked.arguments == Guard() and asked.workspace is None:
-            self.open_guardrails()  # unlike an answer, the page stays up to date
-        else:
+        if asked:
             self.ui.run_worker(partial(self._run, asked), group="commands", exclusive=False)
 
     async def _run(self, asked: Invocation) -> None:

@@ -18,6 +18,8 @@ from textual.driver import Driver
 from textual.message import Message
 from textual.worker import Worker, WorkerState
 
+from shared.commands import invocation
+from shared.commands.guard_arguments import Guard
 from shared.domain.local_zone import local_zone
 from shared.domain.themes import THEMES
 from shared.text.sanitize import visible
@@ -31,9 +33,6 @@ from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.input.keys import (
     ALARMS,
-    COMPARISON,
-    GUARDRAILS,
-    HEATMAP,
     INCIDENT,
     REPLIES,
     keys_by_group,
@@ -74,8 +73,7 @@ FILTER_HINT = (
 )
 KEYED = (BoardScreen, DetailScreen, AllWorkspacesScreen, LineTable, CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog,
          Prompt)  # fmt: skip
-KEY_TABLES = {"alarms": ALARMS, "comparison": COMPARISON, "guardrails": GUARDRAILS, "heatmap": HEATMAP,
-              "incident": INCIDENT, "replies": REPLIES}  # fmt: skip
+KEY_TABLES = {"alarms": ALARMS, "incident": INCIDENT, "replies": REPLIES}
 """Keys of pages that are loaded when they are opened."""
 KEY_NAMES = {
     *(one.id or "" for where in KEYED for one in where.BINDINGS if isinstance(one, Binding)),
@@ -187,7 +185,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.action_timed_pause = self.commands.pause_chosen_for_a_time
         self.action_undo = self.commands.undo
         self.action_commands = self.commands.prompt
-        self.action_guardrails = self.commands.open_guardrails
         self.action_step = self.replay.step
         self.action_seek = self.replay.ask_for_time
         self.action_difference = self.replay.show_difference
@@ -316,7 +313,7 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def on_alarms_screen_guardrails_asked(self, message: AlarmsScreen.GuardrailsAsked) -> None:
         self.navigation.go_to(message.state)
-        self.commands.open_guardrails()
+        self.commands.run_pressed(invocation(Guard()))
 
     def on_alarms_screen_incident_wanted(self, message: AlarmsScreen.IncidentWanted) -> None:
         self.replay.leave()
@@ -365,20 +362,6 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def action_domains(self) -> None:
         self.navigation.open_page(PageRef(kind="domains"))
-
-    def action_comparison(self) -> None:
-        # Late, as the other pages that few people open first: the board is to be seen soon.
-        from shared.operations.reports.stats import COMPARABLE
-        from tui.screens.comparison import ComparisonScreen
-
-        self.push_screen(
-            ComparisonScreen(glyphs=self._glyphs, remapped=self._remapped("comparison"), notes=COMPARABLE)
-        )
-
-    def action_heatmap(self) -> None:
-        from tui.screens.heatmap import HeatmapScreen
-
-        self.push_screen(HeatmapScreen(glyphs=self._glyphs, remapped=self._remapped("heatmap")))
 
     def action_incident(self) -> None:
         self.navigation.open_incident()

@@ -22,7 +22,7 @@ COUNTED = re.compile(
     r"(?<![\w:.])0(?![\w:.])|\bNo (inboxes|alarms|sequences|interested|recent|sends|domains)"
 )
 """A zero or a "none": before the first answer, nobody knows."""
-ALWAYS = ("board", "domains", "alarms", "guardrails", "wall", "all")
+ALWAYS = ("board", "domains", "alarms", "wall", "all")
 OPENS = {
     **dict.fromkeys(("domain", "inbox", "step", "lead"), ("after",)),
     **dict.fromkeys(("sequence", "help of a page", "question", "hours"), ("during", "after")),

@@ -1,4 +1,4 @@
-"""The page of guardrails, and alarms about those that have fired."""
+"""Guardrails on the dashboard: their card, and alarms about those that have fired."""
 
 from __future__ import annotations
 
@@ -7,25 +7,19 @@ from datetime import timedelta
 
 import pytest
 
-from shared.commands import Invocation
-from shared.commands.result import Problem, Result
 from shared.domain.snapshot import Snapshot
 from shared.domain.wall_clock import DAY
-from shared.operations import error_card
 from shared.records.domains import DomainPast
 from shared.records.guardrails import CountSample, Happening, Incident
-from shared.records.records import RecordsUnavailable
 from tests.shared.doubles import NOW as OFFICE_NOW
 from tests.shared.doubles import CommandHarness, open_harness
 from tests.tui.accounts import NOW, Clock, FakeFeed, account, failing, tick_of
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.workspace_state import WorkspaceState
-from tui.model.lists.guardrails import GuardrailLine
 from tui.model.news.alarms import Alarm
 from tui.screens.alarms import AlarmLine, AlarmsScreen
 from tui.screens.dialogs import CardDialog
-from tui.screens.guardrails import GuardrailsScreen
 
 
 def incident(*, minutes_ago: float, rule: str = "domain-bounces-5") -> Incident:
@@ -66,39 +60,6 @@ def dashboard(harness: CommandHarness, *, read_only: bool = False) -> DashboardA
     )
 
 
-def rules(app: DashboardApp) -> dict[str, GuardrailLine]:
-    assert isinstance(app.screen, GuardrailsScreen)
-    shown = app.screen.panel.grid.shown
-    return {line.name: line for line in shown if isinstance(line, GuardrailLine)}
-
-
-async def test_a_key_shows_each_rule_with_state_last_firing_and_distance() -> None:
-    harness = open_harness()
-    assert harness.records
-    bounced(harness, bounces=12)
-    await harness.say("guard off no-replies-1000")
-    began = OFFICE_NOW.timestamp() - 3 * DAY
-    fired = replace(incident(minutes_ago=0, rule="health-20"), began_at=began)
-    harness.records.guardrails.fired.append(fired)
-    app = dashboard(harness)
-    async with app.run_test(size=(160, 40)) as pilot:
-        app.post_message(DashboardApp.Ticked(tick_of(account())))
-        await pilot.press("G")
-        await pilot.pause(0.2)
-        found = rules(app)
-        first = next(iter(found.values()))
-        assert first.name == "bounces-5"
-        assert first.nearness == pytest.approx(0.8)
-        assert first.closest.startswith("Q3 Founders: 4.0")
-        assert found["no-replies-1000"].state == "off"
-        assert found["health-20"].last_fired != "–"
-        assert found["bounces-5"].last_fired == "–"
-        assert isinstance(app.screen, GuardrailsScreen)
-        assert "suggest pausing sequence when bounces > 5%" in app.screen.rule.text
-        await pilot.press("escape")
-        assert not isinstance(app.screen, GuardrailsScreen)
-
-
 SIZES = [(80, 24), (160, 50), (250, 70)]
 
 
@@ -106,37 +67,6 @@ def words_of(app: DashboardApp) -> str:
     """What the screen shows, as words: a line that goes on below reads on."""
     strips = app.screen._compositor.render_strips()
     return " ".join(" ".join(strip.text for strip in strips).split())
-
-
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_the_value_that_fired_and_the_present_one_are_shown_in_full(size: tuple[int, int]) -> None:
-    harness = open_harness()
-    assert harness.records
-    bounced(harness, bounces=12)
-    note = "28 bounces in 300 sends (9.3%) in 24 h. Limit: 5%"
-    fired = replace(
-        incident(minutes_ago=0, rule="bounces-5"),
-        began_at=OFFICE_NOW.timestamp() - 3 * DAY,
-        subject="q3 founders",
-        label="Q3 Founders",
-        note=note,
-    )
-    harness.records.guardrails.fired.append(fired)
-    app = dashboard(harness)
-    async with app.run_test(size=size) as pilot:
-        app.post_message(DashboardApp.Ticked(tick_of(account())))
-        await pilot.press("G")
-        await pilot.pause(0.2)
-        line = rules(app)["bounces-5"]
-        assert line.fired == f"Q3 Founders: {note}"
-        assert line.present == "12 bounces in 300 sends (4.0%) in 24 h. Limit: 5%"
-        shown = words_of(app)
-        assert line.rule in shown
-        assert f"Q3 Founders: {note}" in shown
-        assert f"Now {line.present}" in shown
-        await pilot.press("down")
-        await pilot.pause(0.1)
-        assert note not in words_of(app), "it follows the chosen rule"
 
 
 def kind_of(alarm: Alarm) -> str:
@@ -189,42 +119,37 @@ async def test_a_remedy_is_never_cut(kind: str, size: tuple[int, int]) -> None:
             assert text in seen
 
 
-async def test_the_palette_opens_the_page_and_enter_tests_a_rule() -> None:
+async def test_the_palette_shows_every_rule_with_its_distance_to_the_threshold() -> None:
     harness = open_harness()
     bounced(harness, bounces=30)
     app = dashboard(harness, read_only=True)
     async with app.run_test(size=(160, 40)) as pilot:
         app.post_message(DashboardApp.Ticked(tick_of(account())))
         await pilot.press(":", *"guard", "enter")
-        await pilot.pause(0.2)
-        first = next(iter(rules(app).values()))
-        assert (first.name, first.nearness) == ("bounces-5", 1.0)
+        await pilot.pause(0.1)
         await pilot.press("enter")
-        await pilot.pause(0.3)
+        await pilot.pause(0.2)
         assert isinstance(app.screen, CardDialog)
-        assert app.screen.card.title.startswith("bounces-5 would have fired once")
+        assert "bounces-5" in words_of(app)
 
 
-async def test_the_page_says_that_no_bot_database_is_shared() -> None:
-    harness = open_harness()
-    harness.records = None
-
-    async def run(asked: Invocation) -> Result:
-        try:
-            return await harness.run(asked)
-        except RecordsUnavailable as error:
-            return Result(card=error_card(error), problem=Problem(text=str(error)))
-
-    clock = Clock()
-    pending_changes = PendingChanges(run, now=clock)
-    app = DashboardApp([WorkspaceState(workspace="acme", pending_changes=pending_changes)], now=clock)
+async def test_the_key_of_an_alarm_shows_the_guardrails() -> None:
+    app = dashboard(open_harness())
     async with app.run_test(size=(160, 40)) as pilot:
-        app.post_message(DashboardApp.Ticked(tick_of(account())))
+        app.post_message(DashboardApp.Ticked(tick_of(fired(incident(minutes_ago=1)))))
+        await pilot.pause()
+        await pilot.press("A")
+        await pilot.pause(0.1)
+        assert isinstance(app.screen, AlarmsScreen)
+        grid = app.screen.panel.grid
+        for _ in grid.shown:
+            if isinstance(grid.line, AlarmLine) and kind_of(grid.line.alarm) == "guardrail":
+                break
+            await pilot.press("down")
         await pilot.press("G")
         await pilot.pause(0.2)
-        assert not rules(app)
-        assert isinstance(app.screen, GuardrailsScreen)
-        assert "The bot's database isn't available" in app.screen.note.text
+        assert isinstance(app.screen, CardDialog)
+        assert "bounces-5" in words_of(app)
 
 
 def fired(*incidents: Incident) -> Snapshot:

@@ -15,7 +15,6 @@ from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog
-from tui.screens.guardrails import GuardrailsScreen
 from tui.screens.palette import Palette
 from tui.screens.replies import RepliesScreen
 
@@ -24,7 +23,6 @@ PAGES: dict[str, type[Screen[None]]] = {
     "enter": DetailScreen,
     "5": RepliesScreen,
     "A": AlarmsScreen,
-    "G": GuardrailsScreen,
     "0": AllWorkspacesScreen,
 }
 

@@ -7,13 +7,10 @@ from functools import partial
 import pytest
 
 from shared.api.models import Sequence
-from shared.commands import invocation
-from shared.commands.guard_arguments import Guard
 from tests.clock import moment
 from tests.shared.doubles import open_harness
 from tests.translated import translate
 from tui.feed.pending_changes import PendingChanges, StatusChange, run_command
-from tui.model.lists.guardrails import lines_of
 
 
 async def test_a_change_is_pending_where_it_was_made_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,17 +26,3 @@ async def test_a_change_is_pending_where_it_was_made_alone(monkeypatch: pytest.M
     assert set(changes.pending) == {"sq_1"}
     (back,) = changes.undo()
     assert back.asked.arguments == results[0].undo
-
-
-async def test_guardrails_are_listed_by_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    translate(monkeypatch)
-    result = await run_command(open_harness().context, invocation(Guard()))
-    assert {one.state for one in lines_of(result)} <= {
-        "acts",
-        "suggests",
-        "notifies",
-        "off",
-        "snoozed",
-        "waits",
-    }
-    assert lines_of(result)

@@ -115,7 +115,7 @@ def test_the_first_paint_waits_for_no_database_library() -> None:
 
 
 def test_the_first_paint_waits_for_no_page_that_a_key_opens() -> None:
-    names = ("alarms", "comparison", "guardrails", "heatmap", "incident", "palette", "replies", "text_report")
+    names = ("alarms", "incident", "palette", "replies", "text_report")
     pages = {f"tui.screens.{name}" for name in names}
     assert all(find_spec(page) for page in pages)
     behind = {

@@ -91,14 +91,8 @@ BOARD = (
         summary="Acknowledge the alarm in the banner. It returns if it gets worse"),
     Key(id="alarms", keys="A", action="app.alarms", word="alarms",
         summary="All alarms, active and recovered. Enter opens one, a acknowledges it"),
-    Key(id="comparison", keys="C", action="app.comparison", word="comparison",
-        summary="Sequences, steps and variants by rate, and whether the best is real"),
-    Key(id="heatmap", keys="H", action="app.heatmap", word="heatmap",
-        summary="The health of every inbox on one screen, by domain"),
     Key(id="incident", keys="i", action="app.incident", word="incident",
         summary="Every domain over time, with pauses, guardrails and lost replies: what happened, and when"),
-    Key(id="guardrails", keys="G", action="app.guardrails", word="guardrails",
-        summary="Guardrails: state, last firing and distance to the threshold. Enter tests one on the last 30 days"),
     Key(id="theme", keys="t", action="app.theme", word="theme", summary="Switch theme: dark, light, high contrast"),
     Key(id="export", keys="e", action="app.export", word="export",
         summary="Export this view as CSV, text and SVG to the state folder"),
@@ -170,26 +164,6 @@ INCIDENT = (
     Key(id="export", keys="e", action="app.export", word="export", summary="Write a picture of it (SVG)", foot=7),
     Key(id="help", keys="f1,question_mark", action="app.help_of('incident')", word="help", summary="Help for this page", foot=8),
 )  # fmt: skip
-HEATMAP = (
-    Key(id="open", keys="enter", action="open", word="open", summary="Open the selected inbox", foot=1),
-    Key(id="left", keys="left,h", action="move(-1, 0)", word="previous", summary="The inbox before"),
-    Key(id="right", keys="right,l", action="move(1, 0)", word="next", summary="The inbox after"),
-    Key(id="up", keys="up,k", action="move(0, -1)", word="above", summary="The inbox above"),
-    Key(id="down", keys="down,j", action="move(0, 1)", word="below", summary="The inbox below"),
-    Key(id="export", keys="e", action="app.export", word="export", summary="Export the board, and a picture of this page", foot=2),
-    Key(id="back", keys="escape,H", action="back", word="back", summary="Back to the previous page", foot=3),
-    Key(id="help", keys="f1,question_mark", action="app.help_of('heatmap')", word="help", summary="Help for this page", foot=4),
-)  # fmt: skip
-COMPARISON = (
-    Key(id="open", keys="enter", action="open", word="open", summary="Open the selected sequence or step", foot=1),
-    Key(id="group", keys="g", action="grouping", word="grouping", summary="Compare sequences, steps or variants", foot=2),
-    Key(id="rate", keys="m", action="rate", word="rate", summary="Compare by reply rate or positive rate", foot=3),
-    Key(id="up", keys="up,k", action="move(-1)", word="up", summary="The row above"),
-    Key(id="down", keys="down,j", action="move(1)", word="down", summary="The row below"),
-    Key(id="export", keys="e", action="app.export", word="export", summary="Export the board, and a picture of this page"),
-    Key(id="back", keys="escape,C", action="back", word="back", summary="Back to the previous page", foot=4),
-    Key(id="help", keys="f1,question_mark", action="app.help_of('comparison')", word="help", summary="Help for this page", foot=5),
-)  # fmt: skip
 ALARMS = (
     Key(id="open", keys="enter", action="", word="open", summary="Open the domain, or the details of a failure", foot=1),
     Key(id="pause", keys="p", action="step('pause')", word="pause", changes=True, foot=2,
@@ -200,18 +174,10 @@ ALARMS = (
     Key(id="acknowledge", keys="a", action="acknowledge", word="acknowledge", summary="Acknowledge the selected alarm", foot=4),
     Key(id="acknowledge-all", keys="A", action="acknowledge_all", word="acknowledge all", summary="Acknowledge all alarms", foot=5),
     Key(id="clear", keys="c", action="clear", word="clear recovered", summary="Remove the alarms that have recovered", foot=6),
-    Key(id="guardrails", keys="G", action="step('guardrails')", word="guardrails", summary="The guardrails, of an alarm of one"),
+    Key(id="guardrails", keys="G", action="step('guardrails')", word="guardrails", summary="The guardrails, for an alarm of one"),
     Key(id="refresh", keys="r", action="step('refresh')", word="refresh", summary="Read everything again, of an alarm of the service"),
     Key(id="back", keys="escape", action="dismiss", word="back", summary="Back to the board", foot=7),
     Key(id="help", keys="f1,question_mark", action="app.help_of('alarms')", word="help", summary="Help for this page", foot=8),
-)  # fmt: skip
-GUARDRAILS = (
-    Key(id="test", keys="enter", action="", word="test on the last 30 days", summary="Test the selected rule on the last 30 days",
-        foot=1),
-    Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=2),
-    Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Reverse the sort order"),
-    Key(id="back", keys="escape,G", action="dismiss", word="back", summary="Back to the board", foot=3),
-    Key(id="help", keys="f1,question_mark", action="app.help_of('guardrails')", word="help", summary="Help for this page", foot=4),
 )  # fmt: skip
 EVERYTHING = (
     Key(id="open", keys="enter", action="", word="open board", summary="Open the board of the workspace, or the page of the inbox", foot=1),
@@ -226,9 +192,6 @@ EVERYTHING = (
 COMMON_IDS = (
     "seen",
     "alarms",
-    "guardrails",
-    "comparison",
-    "heatmap",
     "incident",
     "replies",
     "everything",
@@ -388,24 +351,6 @@ def page_help(*, remapped: Mapping[str, str] | None) -> Card:
 
 
 PAGES = {
-    "comparison": (
-        "Comparison",
-        (
-            "Each dot is a rate of 30 days, and the line around it the range that holds the true rate in 95 of 100 cases. Every "
-            "row is compared with the highest: real (95% sure), or too early, with about how many more sends of each would tell. "
-            "Below 50 sends, nothing is said."
-        ),
-        COMPARISON,
-    ),
-    "heatmap": (
-        "Heatmap",
-        (
-            "One cell for each inbox, grouped by domain, the domains in trouble first. The height tells the health score, the color "
-            "whether it is healthy, at risk or bad; inboxes at rest and of unknown health have signs of their own. Where inboxes "
-            "are many, cells become narrower, then the names of domains go: the line above names the selected inbox."
-        ),
-        HEATMAP,
-    ),
     "incident": (
         "Incident",
         (
@@ -436,11 +381,6 @@ PAGES = {
         "All workspaces",
         "Each workspace with its verdict, figures and age, those with problems first; and the worst inboxes of all.",
         EVERYTHING,
-    ),
-    "guardrails": (
-        "Guardrails",
-        "Every rule with its state and its distance to the threshold, the nearest first.",
-        GUARDRAILS,
     ),
 }
 

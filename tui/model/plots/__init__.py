@@ -1,1 +1,1 @@
-"""Values drawn over time or side by side: heatmap, incident, comparison, marks. Pure."""
+"""Values drawn over time: incident and marks. Pure."""
