@@ -41,7 +41,6 @@ from tui.model.input.keys import (
     panel_help,
     unknown_key_warnings,
 )
-from tui.model.lists.lines import PageRef
 from tui.model.news.alarms import to_plain
 from tui.model.pages.page_content import card_of, page, page_ref_of
 from tui.screens.all_workspaces import AllWorkspacesScreen
@@ -257,8 +256,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         line, board = self.board_screen.grid.line, self.board_screen.board
         if line is None or board is None:
             return
-        grouping = self.board_screen.grouping if self.board_screen.active == "stats" else ""
-        ref = page_ref_of(line, grouping=grouping)
+        ref = page_ref_of(line)
         if ref and page(ref, board=board, changes=()):
             self.navigation.open_page(ref)
             return
@@ -360,18 +358,12 @@ class DashboardApp(ErrorBoundary, App[int]):
     def action_leap(self, hours: int) -> None:
         self.replay.leap(timedelta(hours=hours))
 
-    def action_domains(self) -> None:
-        self.navigation.open_page(PageRef(kind="domains"))
-
     def action_incident(self) -> None:
         self.navigation.open_incident()
 
     @on(HeadedScreen.PageWanted)
     def _page_wanted(self, message: HeadedScreen.PageWanted) -> None:
         self.navigation.open_page(message.ref)
-
-    def action_by_day(self) -> None:
-        self.navigation.open_page(PageRef(kind="workspace"))
 
     def action_all_workspaces(self, wall: bool = False) -> None:  # noqa: FBT001, FBT002 # an action's argument
         self.presenter.open_all_workspaces(wall=wall)

@@ -15,8 +15,8 @@ from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.lists.lines import LeadLine, PageRef
-from tui.model.pages.day_plots import plot_of_days, with_today
-from tui.model.pages.page_content import TODAY, Metric, limit_facts, reply_parts
+from tui.model.pages.day_plots import plot_of_days
+from tui.model.pages.page_content import Metric, limit_facts, reply_parts
 from tui.screens.detail_page import DetailScreen
 from tui.theme.marks import Mark
 from tui.theme.plotting import RANGES, Plot
@@ -76,10 +76,10 @@ class Navigation:
         if metric.is_daily and not is_hours:
             ahead: tuple[Fact, ...] = ()
             plot = await self._plot_of_days(metric, ref, shown.keys, days=over.days, state=state)
-        elif sampled := metric.within_a_day:
+        elif not metric.is_daily:
             plot, ahead = await state.history.plot(
-                sampled,
-                keys=shown.keys if sampled is metric else (TODAY,),
+                metric,
+                keys=shown.keys,
                 over=over,
                 points=screen.plot.points,
                 now=self._time,
@@ -149,11 +149,7 @@ class Navigation:
         is_past = self.replay.at is not None
         counts: Mapping[date, StatsRow] = {}
         start = today - timedelta(days=days)
-        if ref.kind == "workspace":
-            board = self.ui.board.board
-            now = board.snapshot.today.value if board and board.snapshot else None
-            counts = with_today(await history.days(start=start), None if is_past else now, today=today)
-        elif ref.kind == "sequence":
+        if ref.kind == "sequence":
             counts = await history.days_of_sequence(keys, start=start)
             if feed and not is_past:
                 counts = {**counts, **await feed.recent_counts("sequence", keys, days=1)}

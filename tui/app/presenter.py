@@ -95,7 +95,6 @@ class Presenter:
         board, changes = current.board or unread(current.workspace), tuple(current.changes)
         with self._ui.app.batch_update():
             self._ui.board.only_reads = current.only_reads
-            self._ui.board.shares_replies = current.shares_replies
             status = self.status()
             self._ui.board.show(board, changes=changes, status=status)
             page = self._stacked()[0]

@@ -153,15 +153,11 @@ class HistoryAccess:
                 return plot, _ahead(samples, judged) if judged else ()
         return None, ()
 
-    async def days(self, *, start: date) -> Mapping[date, StatsRow]:
-        """The counts of the workspace by whole day."""
-        return await self._or(self._history.days(self._workspace, start=start), {})
-
     async def days_of_sequence(self, keys: Sequence[str], *, start: date) -> Mapping[date, StatsRow]:
         return await self._or(self._history.days_of_sequence(self._workspace, keys=keys, start=start), {})
 
     async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
-        """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, all sequences, or of everything."""
+        """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, or of everything."""
         from tui.model.plots.marks import of_transitions  # late: the first paint does without
 
         which = _about(about)
@@ -252,8 +248,6 @@ def _about(ref: PageRef) -> About | None:
 
     if ref.kind == "domain":
         return About(kind="inbox", domain=ref.key)
-    if ref.kind == "workspace":
-        return About(kind="sequence")
     if ref.kind == "incident":
         return About(field="status")
     return About(kind=ref.kind, key=ref.key) if ref.kind in {"inbox", "sequence"} else None

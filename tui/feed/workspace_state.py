@@ -132,10 +132,6 @@ class WorkspaceState:
         return self.feed.history if self.feed else None
 
     @property
-    def shares_replies(self) -> bool:
-        return self.feed is not None and self.feed.shares_replies
-
-    @property
     def only_reads(self) -> bool:
         return self.pending_changes is None or self.pending_changes.read_only
 

@@ -11,39 +11,29 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widget import Widget
 from textual.widgets import Static
 
-from shared.api.models import GROUPINGS
 from tui.model.input.keys import BOARD, REPLAY, Key, bindings, foot_of, keys_of
 from tui.model.lists import layout
-from tui.model.lists.columns import INTERESTED, LISTS, RECORDED, STATS_BY
+from tui.model.lists.columns import LISTS
 from tui.model.lists.filter_sort import Arrangement
 from tui.model.lists.lines import ChangeLine
 from tui.model.pages.page_status import PageStatus
-from tui.model.workspace.board import Board, Figure
+from tui.model.workspace.board import Board
 from tui.theme.error_boundary import SafeScreen
 from tui.theme.palette import Glyphs
 from tui.widgets.figures import KeyFigures
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import LinkLine, Panel, PanelArea
 from tui.widgets.status_lines import Banner, Foot, Tabs, TopLine, Verdict, WorkspaceBar
-from tui.widgets.trends import TrendsPanel
 
 TITLES = {
     "inboxes": ("Inboxes", "No inboxes are connected."),
     "sequences": ("Sequences", "No sequences yet."),
-    "stats": ("Stats", "No sends in the last 30 days."),
-    "interested": ("Interested", "No interested leads yet."),
     "changes": ("Changes", "No recent changes."),
     "domains": ("Domains", "No inboxes are connected."),
 }
 TAB_TITLES = {**{name: title for name, (title, _) in TITLES.items()}, layout.REPLIES: "Replies"}
-LISTED = ("inboxes", "sequences", "interested", "step")
-"""What must have been read to know how long the lists are."""
-NOT_READ, NOT_RECORDED = "days not read yet", "days not recorded at this moment"
-STATS = tuple(name for name in GROUPINGS if name != "sequence")
-"""What the panel of stats can group by; the sequences' own counts are beside their names."""
 
 
 class BoardScreen(SafeScreen[None]):
@@ -84,15 +74,11 @@ class BoardScreen(SafeScreen[None]):
         self._remapped = remapped
         self.board: Board | None = None
         self.active = "inboxes"
-        self.grouping = STATS[0]
         self.changes: tuple[ChangeLine, ...] = ()
-        self.shares_replies = False
-        """Whether the bot's records are at hand: their columns are there from the start."""
         self.only_reads = False
         self.running = ""
         """The command line that is being carried out."""
         self._heights: dict[str, int] = {}
-        self._places: tuple[tuple[object, ...], frozenset[str]] = ((), frozenset())
         self.since: datetime | None = None
         """When the screen was last used before the pause."""
         self.mode = ""
@@ -105,7 +91,6 @@ class BoardScreen(SafeScreen[None]):
         self.banner = Banner(glyphs=glyphs)
         self.verdict = Verdict(glyphs=glyphs)
         self.figures = KeyFigures(glyphs=glyphs)
-        self.trends = {name: TrendsPanel(name, glyphs=glyphs) for name in layout.TRENDS}
         self.tabs = Tabs()
         self.foot = Foot()
         self.panels = {
@@ -134,12 +119,8 @@ class BoardScreen(SafeScreen[None]):
             with Vertical(id="right"):
                 with Vertical(id="middle"):
                     yield self.panels["sequences"]
-                    yield self.panels["stats"]
-                    yield self.trends[layout.TRENDS[0]]
                 with Vertical(id="last"):
-                    yield self.panels["interested"]
                     yield self.panels["changes"]
-                    yield self.trends[layout.TRENDS[1]]
         yield self.foot
         yield Static("", id="too-small")
 
@@ -184,17 +165,6 @@ class BoardScreen(SafeScreen[None]):
             now=now,
             aside=" · ".join(filter(None, ("30 days", board.paused))),
         )
-        self.panels["stats"].grid.exchange(STATS_BY[self.grouping])
-        self.panels["stats"].show(
-            board.stats.get(self.grouping, ()),
-            stamp=board.stamps.get(self.grouping),
-            now=now,
-            aside=f"30 days by {self.grouping} (g)",
-        )
-        self.panels["interested"].grid.exchange(
-            RECORDED if self.shares_replies or any(one.reply for one in board.interested) else INTERESTED
-        )
-        self.panels["interested"].show(board.interested, stamp=board.stamps.get("interested"), now=now)
         self.panels["changes"].show(self.changes, stamp=board.changes_stamp, now=now)
         self.panels["domains"].show(board.domain_lines, stamp=board.stamps.get("inboxes"), now=now)
         self._fit(self.size.width, self.size.height)
@@ -236,7 +206,7 @@ class BoardScreen(SafeScreen[None]):
 
     @on(LinkLine.Clicked, "#tabs")
     async def _tab_clicked(self, event: LinkLine.Clicked) -> None:
-        name = layout.TABS[event.number]
+        name = tuple(layout.NUMBERS)[event.number]
         if name in layout.PANELS:
             self.action_panel(name)
         else:
@@ -259,49 +229,25 @@ class BoardScreen(SafeScreen[None]):
         if room <= 0:
             return
         lines = {name: len(panel.grid.shown) for name, panel in self.panels.items()}
-        figures = self.board.figures if self.board else ()
-        places = self._trend_places(room, lines)
-        heights = layout.heights(self.size.width, room, active=self.active, lines=lines, trends=places)
-        self._show_trends([self.trends[name] for name in layout.TRENDS if name in heights], figures)
+        heights = layout.heights(self.size.width, room, active=self.active, lines=lines)
         shown = set(heights)
         self.tabs.display = not shown.issuperset(layout.PANELS)
-        self.tabs.show([(name, TAB_TITLES[name]) for name in layout.TABS], active=self.active)
+        tabs = [(key, name, TAB_TITLES[name]) for name, key in layout.NUMBERS.items()]
+        self.tabs.show(tabs, active=self.active)
         if heights == self._heights:
             return
         self._heights = heights
-        widgets: dict[str, Widget] = {**self.panels, **self.trends}
-        for name, panel in widgets.items():
+        for name, panel in self.panels.items():
             panel.display = name in heights
             panel.styles.height = heights.get(name, 1)
         for part, names in (("#left", layout.LEFT), ("#middle", layout.MIDDLE), ("#last", layout.LAST)):
             self.query_one(part).display = bool(shown & set(names))
             below = [name for name in names if name in heights][1:]
             for name in names:
-                widgets[name].styles.margin = (layout.GAP if name in below else 0, 0, 0, 0)
+                self.panels[name].styles.margin = (layout.GAP if name in below else 0, 0, 0, 0)
         self.query_one("#right").display = bool(shown & {*layout.MIDDLE, *layout.LAST})
         self.set_class(bool(shown & set(layout.MIDDLE)), "-with-middle")
         self.set_class(bool(shown & set(layout.LEFT)), "-with-left")
-
-    def _trend_places(self, room: int, lines: Mapping[str, int]) -> frozenset[str]:
-        """Decided once for a size: what the lists hold later makes no plot come or go."""
-        key = (self.size.width, self.size.height, self.active, self._workspace)
-        if self._places[0] == key:
-            return self._places[1]
-        stamps = self.board.stamps if self.board else {}
-        is_read = all(name in stamps and stamps[name].was_tried for name in LISTED)
-        places = layout.trend_places(
-            self.size.width, room, active=self.active, lines=lines if is_read else None
-        )
-        if is_read:
-            self._places = (key, places)
-        return places
-
-    def _show_trends(self, panels: Sequence[TrendsPanel], figures: Sequence[Figure]) -> None:
-        """All plots in the one place that has room for them, or half of them in each."""
-        each = -(-len(figures) // max(1, len(panels)))
-        for number, panel in enumerate(panels):
-            shown = figures[number * each : (number + 1) * each]
-            panel.show(shown, now=self._now(), empty=NOT_RECORDED if self.mode else NOT_READ)
 
     # -- keys on the lists -----------------------------------------------------------------------------
 
@@ -331,12 +277,6 @@ class BoardScreen(SafeScreen[None]):
             return
         self.grid.unmark()
         self.grid.set_arrangement(Arrangement())
-
-    def action_group(self) -> None:
-        self.grouping = STATS[(STATS.index(self.grouping) + 1) % len(STATS)]
-        self.action_panel("stats")
-        if self.board:
-            self._show_panels(self._now())
 
     @on(LineTable.Arranged)
     def _arranged(self, event: LineTable.Arranged) -> None:

@@ -287,14 +287,15 @@ class Tabs(LinkLine):
     def __init__(self) -> None:
         super().__init__(id="tabs")
 
-    def show(self, tabs: Sequence[tuple[str, str]], *, active: str) -> None:
+    def show(self, tabs: Sequence[tuple[int, str, str]], *, active: str) -> None:
+        """Show each tab: its key, the name of what it opens, and its title."""
         links: list[Sequence[Piece]] = []
-        narrow = sum(len(title) + 4 for _, title in tabs) - 1 > self.size.width
-        for number, (name, title) in enumerate(tabs, start=1):
-            margin: list[Piece] = [(" ", Ink.MUTED)] if number == 1 else []
+        narrow = sum(len(title) + 4 for _, _, title in tabs) - 1 > self.size.width
+        for key, name, title in tabs:
+            margin: list[Piece] = [(" ", Ink.MUTED)] if not links else []
             ink = Ink.STRONG if name == active else Ink.MUTED
-            gap = "" if number == len(tabs) else " " if narrow else "  "
-            links.append([*margin, (f"{number} ", Ink.ACCENT), (f"{title}{gap}", ink)])
+            gap = "" if len(links) == len(tabs) - 1 else " " if narrow else "  "
+            links.append([*margin, (f"{key} ", Ink.ACCENT), (f"{title}{gap}", ink)])
         self.set_text(self.set_links(links))
 
 

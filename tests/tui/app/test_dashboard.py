@@ -28,8 +28,6 @@ async def test_everything_of_the_account_is_on_the_screen(clock: Clock) -> None:
         assert {name: len(panel.grid.shown) for name, panel in screen.panels.items()} == {
             "inboxes": 24,
             "sequences": 4,
-            "stats": 3,
-            "interested": 3,
             "changes": 0,
             "domains": 4,
         }

@@ -22,9 +22,9 @@ COUNTED = re.compile(
     r"(?<![\w:.])0(?![\w:.])|\bNo (inboxes|alarms|sequences|interested|recent|sends|domains)"
 )
 """A zero or a "none": before the first answer, nobody knows."""
-ALWAYS = ("board", "domains", "alarms", "wall", "all")
+ALWAYS = ("board", "alarms", "wall", "all")
 OPENS = {
-    **dict.fromkeys(("domain", "inbox", "step", "lead"), ("after",)),
+    **dict.fromkeys(("domain", "inbox", "step"), ("after",)),
     **dict.fromkeys(("sequence", "help of a page", "question", "hours"), ("during", "after")),
 }
 """From when on the pages of lines can be opened; all others always."""

@@ -126,8 +126,6 @@ async def test_the_palette_shows_every_rule_with_its_distance_to_the_threshold()
     async with app.run_test(size=(160, 40)) as pilot:
         app.post_message(DashboardApp.Ticked(tick_of(account())))
         await pilot.press(":", *"guard", "enter")
-        await pilot.pause(0.1)
-        await pilot.press("enter")
         await pilot.pause(0.2)
         assert isinstance(app.screen, CardDialog)
         assert "bounces-5" in words_of(app)

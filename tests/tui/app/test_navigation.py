@@ -26,11 +26,11 @@ DOMAIN = "useacme.example"
 async def test_one_goes_down_from_domains_to_an_inbox_and_back(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
-        await press(pilot, "d", "enter", "enter")
-        assert path_of(app).startswith("acme › Domains › useacme.example › person")
+        await press(pilot, "7", "enter", "enter")
+        assert path_of(app).startswith("acme › useacme.example › person")
         await press(pilot, "escape")
         assert "person" not in path_of(app)
-        await press(pilot, "escape", "escape")
+        await press(pilot, "escape")
         assert app.board_screen.is_current
 
 
@@ -48,8 +48,14 @@ async def test_a_lead_has_a_page_with_its_reply_and_who_has_claimed_it(clock: Cl
     )
     reply = InterestedReply(email="maya@harbor.example", received_at=NOW, sequence=NAMES[0], claimed_by="ann")
     async with open_app([acme], clock=clock) as (app, pilot):
-        await see(app, pilot, 0, account(replies=(reply,)))
-        await press(pilot, "4", "enter")
+        snapshot = account(replies=(reply,))
+        earlier = replace(snapshot, interested=replace(snapshot.interested, value=()))
+        found = between(earlier, snapshot, at=NOW)
+        app.post_message(app.Ticked(tick_of(snapshot, changes=found)))
+        await pilot.pause()
+        names = [line.subject for line in app.board_screen.changes]
+        at = next(number for number, name in enumerate(names) if name.startswith("Maya Sharma"))
+        await press(pilot, "6", *("down",) * at, "enter")
         assert path_of(app).startswith("acme › Maya Sharma")
         assert isinstance(app.screen, DetailScreen)
         card = app.screen.summary_card
@@ -67,7 +73,7 @@ async def test_the_page_of_a_domain_tells_its_dns_and_what_to_do(clock: Clock) -
     acme.feed.dns[DOMAIN] = ((broken,), ("Merge them into one TXT record at useacme.example.",))
     async with open_app([acme], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
-        await press(pilot, "d", "enter")
+        await press(pilot, "7", "enter")
         assert isinstance(app.screen, DetailScreen)
         card = app.screen.summary_card
         assert card
@@ -90,12 +96,15 @@ async def test_a_change_leads_to_what_has_changed(clock: Clock) -> None:
 async def test_a_page_that_was_left_at_once_is_no_error(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
-        app.navigation.open_page(PageRef(kind="domains"))
+        app.navigation.open_page(PageRef(kind="domain", key=DOMAIN))
         page_screen = app.screen
         assert isinstance(page_screen, DetailScreen)
         await page_screen.dismiss(None)
         page_screen.open(
-            PageRef(kind="domains"), board=board_of(account()), changes=(), status=app.presenter.status()
+            PageRef(kind="domain", key=DOMAIN),
+            board=board_of(account()),
+            changes=(),
+            status=app.presenter.status(),
         )
         await pilot.pause()
         assert app.board_screen.is_current
@@ -106,7 +115,7 @@ async def test_a_page_that_was_left_at_once_is_no_error(clock: Clock) -> None:
     [
         (("enter",), {"back", "up", "hours", "days", "weeks", "value", "read", "help", "quit"}),
         (("2", "enter"), {"back", "hours", "days", "weeks", "value", "read", "pause/resume", "help", "quit"}),
-        (("4", "enter"), {"back", "help", "quit"}),
+        (("2", "enter", "enter"), {"back", "help", "quit"}),
     ],
 )
 async def test_the_foot_of_a_page_names_the_keys_that_do_something_there(
@@ -122,20 +131,20 @@ async def test_the_foot_of_a_page_names_the_keys_that_do_something_there(
 def test_a_path_never_goes_round_in_a_circle() -> None:
     board = board_of(account())
     boxes = [PageRef(kind="inbox", key=line.key) for line in board.inboxes if line.inbox.domain == DOMAIN]
-    domain, domains = PageRef(kind="domain", key=DOMAIN), PageRef(kind="domains")
-    assert way([domains, domain], boxes[0], board=board) == [domains, domain, boxes[0]]
-    assert way([domains, domain, boxes[0]], boxes[1], board=board) == [domains, domain, boxes[1]]
-    assert way([domains, domain, boxes[0]], domain, board=board) == [domains, domain]
+    domain = PageRef(kind="domain", key=DOMAIN)
+    assert way([domain], boxes[0], board=board) == [domain, boxes[0]]
+    assert way([domain, boxes[0]], boxes[1], board=board) == [domain, boxes[1]]
+    assert way([domain, boxes[0]], domain, board=board) == [domain]
     assert way([boxes[0]], domain, board=board) == [domain]
 
 
 async def test_a_click_on_the_path_goes_back_up(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
-        await press(pilot, "d", "enter", "enter")
+        await press(pilot, "7", "enter", "enter")
         await pilot.click("#top", offset=(19, 0))
         await pilot.pause()
-        assert path_of(app) == "acme › Domains"
+        assert path_of(app) == "acme › useacme.example"
         await pilot.click("#top", offset=(12, 0))
         await pilot.pause()
         assert app.board_screen.is_current

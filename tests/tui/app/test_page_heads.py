@@ -24,14 +24,11 @@ from tui.widgets.status_lines import Banner, TopLine, Verdict
 
 PAGES: dict[str, tuple[str, ...]] = {
     "board": (),
-    "domains": ("d",),
-    "domain": ("d", "enter"),
+    "domain": ("7", "enter"),
     "inbox": ("enter",),
     "sequence": ("2", "enter"),
-    "by day": ("D",),
     "incident": ("i",),
-    "step": ("3", "enter"),
-    "lead": ("4", "enter"),
+    "step": ("2", "enter", "enter"),
     "alarms": ("A",),
     "help": ("f1",),
     "help of a page": ("2", "enter", "f1"),
@@ -115,7 +112,7 @@ async def test_a_page_keeps_its_name_where_the_budget_limits(size: tuple[int, in
         assert ("budget" in top.text) == (size[0] > 80)
 
 
-@pytest.mark.parametrize("name", ["domain", "inbox", "sequence", "step", "lead"])
+@pytest.mark.parametrize("name", ["domain", "inbox", "sequence", "step"])
 async def test_the_facts_of_a_page_are_dim_while_the_service_fails(name: str, clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
@@ -153,7 +150,7 @@ async def test_a_page_of_the_past_says_so_and_counts_the_alarms_of_now(
     async with open_app([state("acme", clock=clock, history=falling)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         await press(pilot, "at", *"yesterday 14:40", "enter")
-        await opened(app, pilot, "domains")
+        await opened(app, pilot, "domain")
         top, _, verdict = heads(app)
         assert "REPLAY 01 Mar 14:32:07" in top.text
         assert "now: 1 alarm" in verdict.words.text

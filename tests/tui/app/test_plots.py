@@ -90,20 +90,6 @@ async def test_a_sequence_shows_its_days_at_once_from_the_first_known_one(opened
         assert "press 2" in screen.plot._empty
 
 
-async def test_the_workspace_shows_its_days_and_hours(opened: WorkspaceState) -> None:
-    async with open_app([opened], clock=Clock()) as (app, pilot):
-        await see(app, pilot, 0, account(today=so_far(60, NOW)))
-        await press(pilot, "D")
-        await press(pilot)
-        screen = app.screen
-        assert isinstance(screen, DetailScreen)
-        assert plot_of(screen).values == (107, 106, 105, 104, None, 102, 101, 60)
-        assert {mark.about for mark in plot_of(screen).marks} == {"sq_0", "sq_3"}
-        await press(pilot, "1")
-        assert abs(plot_of(screen).start - (NOW - timedelta(hours=1))) < MINUTE, "from the first sample"
-        assert plot_of(screen).values[-1] == 60
-
-
 async def test_the_health_of_an_inbox_begins_at_its_first_sample(opened: WorkspaceState) -> None:
     async with open_app([opened], clock=Clock()) as (app, pilot):
         await see(app, pilot, 0, account())

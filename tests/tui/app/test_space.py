@@ -24,13 +24,10 @@ from tui.widgets.status_lines import TopLine
 
 PAGES: dict[str, tuple[str, ...]] = {
     "board": (),
-    "domains": ("d",),
-    "domain": ("d", "enter"),
+    "domain": ("7", "enter"),
     "inbox": ("enter",),
     "sequence": ("2", "enter"),
-    "step": ("3", "enter"),
-    "lead": ("4", "enter"),
-    "by day": ("D",),
+    "step": ("2", "enter", "enter"),
     "replies": ("5",),
     "incident": ("i",),
     "alarms": ("A",),

@@ -19,7 +19,7 @@ PAGES = {
     "board": (),
     "sequences": ("2",),
     "a page": ("enter",),
-    "domains": ("d",),
+    "a domain": ("7", "enter"),
     "wall": ("w",),
     "alarms": ("A",),
     "help": ("f1",),

@@ -59,8 +59,6 @@ BOARD = (
     Key(id="sort", keys="s", action="sort", word="sort", summary="Sort by the next column (or click a title)", foot=6),
     Key(id="reverse", keys="S", action="reverse", word="reverse", summary="Reverse the sort order"),
     Key(id="problems", keys="f", action="problems", word="problems", summary="Show only problems", foot=5),
-    Key(id="group", keys="g", action="group", word="grouping",
-        summary="Stats by step, variant or inbox", foot=2, panels=("stats",)),
     Key(id="back", keys="escape", action="back", word="back", summary="Clear filter, sort order and marks"),
     Key(id="earlier", keys="left_square_bracket", action="app.step(-1)", word="earlier",
         summary="Previous snapshot ({ goes back an hour)"),
@@ -73,12 +71,8 @@ BOARD = (
     Key(id="seek", keys="at", action="app.seek", word="go to time", summary="Go to a time: 14:02, yesterday 9:00, 3h"),
     Key(id="difference", keys="equals_sign", action="app.difference", word="difference",
         summary="Compare the time shown with now"),
-    Key(id="domains", keys="d", action="app.domains", word="domains",
-        summary="All domains, and the inboxes of each", foot=7),
     Key(id="replies", keys="5", action="app.replies", word="replies",
         summary="Replies to work on: claim, done, snooze, not interested, assign", foot=7),
-    Key(id="by-day", keys="D", action="app.by_day", word="by day",
-        summary="Sends, replies and positive replies of this workspace by day"),
     Key(id="everything", keys="0", action="app.all_workspaces", word="all workspaces",
         summary="All workspaces on one screen, worst first"),
     Key(id="next-workspace", keys="full_stop,ctrl+right", action="app.workspace(1)", word="next workspace",
@@ -113,16 +107,16 @@ REPLAY = tuple(
     for key in BOARD if key.id == name
 )  # fmt: skip
 """What the foot line says while another moment is looked at."""
-PLOTTED = ("inbox", "domain", "sequence", "workspace")
+PLOTTED = ("inbox", "domain", "sequence")
 PAGE = (
     Key(id="back", keys="escape,backspace", action="back", word="back", summary="Back to the previous page", foot=1),
     Key(id="above", keys="o", action="above", word="up",
-        summary="Up one level: from an inbox to its domain, from there to all domains", foot=2, panels=("inbox", "domain")),
+        summary="Up one level: from an inbox to its domain", foot=2, panels=("inbox",)),
     Key(id="hours", keys="1", action="range(0)", word="hours", summary="Plot 24 hours", foot=3, panels=PLOTTED),
     Key(id="days", keys="2", action="range(1)", word="days", summary="Plot 14 days", foot=4, panels=PLOTTED),
     Key(id="weeks", keys="3", action="range(2)", word="weeks", summary="Plot 12 weeks", foot=5, panels=PLOTTED),
     Key(id="metric", keys="m", action="metric", word="value", summary="Plot another value", foot=6,
-        panels=("inbox", "sequence", "workspace")),
+        panels=("inbox", "sequence")),
     Key(id="read-left", keys="left", action="cursor(-1)", word="read values",
         summary="Move the cursor of the plot, which reads values and marks; or point with the mouse", foot=9, panels=PLOTTED),
     Key(id="read-right", keys="right", action="cursor(1)", word="read values", summary="The same to the right",
@@ -302,7 +296,7 @@ RATES = (
     "1.1% ±0.4 means: the true rate is within 0.4 points, with 95% confidence. A small margin is left out. "
     "A dimmed rate is rough: its margin is a quarter of it or more, so don't compare by it."
 )
-SHOW_RATES = frozenset({"inboxes", "sequences", "stats"})
+SHOW_RATES = frozenset({"inboxes", "sequences"})
 PANELS = {
     "inboxes": (
         "Inboxes",
@@ -318,15 +312,7 @@ PANELS = {
             "Space marks several. p pauses or resumes them, u undoes it within 10 seconds."
         ),
     ),
-    "stats": (
-        "Stats",
-        "Counts of the last 30 days by step, variant or inbox. g switches the grouping. Counts by sequence are in the Sequences panel.",
-    ),
     "domains": ("Domains", "Worst first: each domain's lowest health score, and its inboxes by status."),
-    "interested": (
-        "Interested",
-        "Interested leads: first those whose reply the bot has recorded, newest reply first. Enter shows the reply.",
-    ),
     "changes": (
         "Changes",
         "Changes, newest first, with the time each was noticed. Enter opens what changed.",
@@ -395,7 +381,7 @@ def _key_table(keys: Sequence[Key], remapped: Mapping[str, str]) -> Table:
     columns = (Column(title="Key"), Column(title="Does"))
     moves = (
         Row(cells=("arrows", "Move (also Page Up, Page Down, Home, End). Enter opens, Space marks")),
-        Row(cells=("1–4, 6, 7, tab, h l", "Go to a panel")),
+        Row(cells=("1, 2, 6, 7, tab, h l", "Go to a panel")),
     )
     rows = (Row(cells=(key_label(remapped.get(key.id, key.keys)), key.summary)) for key in keys)
     return Table(columns=columns, rows=(*(moves if keys is BOARD else ()), *rows))

@@ -447,7 +447,6 @@ LISTS: Mapping[str, Sequence[Column]] = {
     "inboxes": INBOXES,
     "domains": DOMAINS,
     "sequences": SEQUENCES,
-    "stats": STATS_BY["step"],
     "interested": INTERESTED,
     "changes": CHANGES,
 }

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-PANELS = ("inboxes", "sequences", "stats", "interested", "changes", "domains")
+PANELS = ("inboxes", "sequences", "changes", "domains")
 """In the order in which they follow each other."""
 REPLIES = "replies"
 """A page among the panels: it has a number and a tab, as they have."""
-TABS = ("inboxes", "sequences", "stats", "interested", REPLIES, "changes", "domains")
-"""In the order of their numbers, from 1."""
-NUMBERS = {name: number for number, name in enumerate(TABS, start=1)}
-TRENDS = ("trends-1", "trends-2")
-"""Plots, which have no number."""
+NUMBERS = {"inboxes": 1, "sequences": 2, REPLIES: 5, "changes": 6, "domains": 7}
+"""The keys of the panels; their tabs stand in this order."""
 LEFT = ("domains", "inboxes")
-MIDDLE = ("sequences", "stats", TRENDS[0])
-LAST = ("interested", "changes", TRENDS[1])
+MIDDLE = ("sequences",)
+LAST = ("changes",)
 """The columns of panels, from above."""
-IMPORTANCE = ("inboxes", "sequences", "interested", "changes", "domains", "stats")
+IMPORTANCE = ("inboxes", "sequences", "changes", "domains")
 SMALLEST = (60, 20)
 NORMAL, WIDE = 100, 180
 """Columns from which there are two, and three, columns of panels."""
@@ -30,8 +27,6 @@ HEAD = 2
 """Lines of a panel beside those of its list: its name and the titles."""
 LEAST = 5
 """Lines of a panel below which it is left out."""
-LEAST_PLOT = 7
-"""Lines from which a plot tells something."""
 GAP = 1
 
 
@@ -54,41 +49,16 @@ def columns(width: int) -> tuple[tuple[str, ...], ...]:
     return (LEFT, MIDDLE, LAST) if width >= WIDE else (LEFT, (*MIDDLE, *LAST))
 
 
-def trend_places(width: int, room: int, *, active: str, lines: Mapping[str, int] | None) -> frozenset[str]:
-    """Which plots have a place: where the lists leave room, and on a wide screen always one; None: not read yet."""
-    found = {TRENDS[0]} if width >= WIDE and room >= 3 * (LEAST_PLOT + GAP) else set()
-    if lines is not None:
-        shown = heights(width, room, active=active, lines=lines)
-        for names in columns(width):
-            wanted = [max(HEAD + lines.get(name, 0), LEAST) + GAP for name in names if name in shown]
-            if names[-1] in TRENDS and sum(wanted) + LEAST_PLOT <= room:
-                found.add(names[-1])
-    return frozenset(found)
+def heights(width: int, room: int, *, active: str, lines: Mapping[str, int]) -> dict[str, int]:
+    """The panels to show and their heights in `room` lines; the active one is always shown.
 
-
-def heights(
-    width: int,
-    room: int,
-    *,
-    active: str,
-    lines: Mapping[str, int],
-    trends: Collection[str] = (),
-) -> dict[str, int]:
-    """The panels to show and their heights in `room` lines; the active one always is shown, and each of the `trends`.
-
-    A short list takes no more than it needs, so that the others show more; what no list needs is the trends', or shared by all.
+    A short list takes no more than it needs, so that the others show more; what no list needs is shared by all.
     """
     shown: dict[str, int] = {}
     for names in columns(width):
-        lists = [name for name in names if name not in TRENDS]
-        wanted = {name: max(HEAD + lines.get(name, 0), LEAST) for name in lists}
-        plots = names[-1] if names[-1] in trends else ""
-        left = room - (LEAST_PLOT + GAP if plots else 0)
-        kept = _kept(lists, wanted=wanted, room=left, active=active, whole=width < NORMAL)
-        shares = _shared(kept, wanted=wanted, room=left, spread=not plots)
-        shown |= shares
-        if plots:
-            shown[plots] = room - sum(shares.values()) - GAP * len(shares)
+        wanted = {name: max(HEAD + lines.get(name, 0), LEAST) for name in names}
+        kept = _kept(names, wanted=wanted, room=room, active=active, whole=width < NORMAL)
+        shown |= _shared(kept, wanted=wanted, room=room)
     return shown
 
 
@@ -106,13 +76,12 @@ def _kept(
     return [name for name in names if name in kept]
 
 
-def _shared(kept: Sequence[str], *, wanted: Mapping[str, int], room: int, spread: bool) -> dict[str, int]:
-    """`spread`: what no list needs is shared by all, too."""
+def _shared(kept: Sequence[str], *, wanted: Mapping[str, int], room: int) -> dict[str, int]:
     left = room - GAP * (len(kept) - 1)
     shown: dict[str, int] = {}
     for number, name in enumerate(sorted(kept, key=lambda name: wanted[name])):
         shown[name] = max(1, min(wanted[name], left // (len(kept) - number)))
         left -= shown[name]
-    for number in range(max(0, left) if spread else 0):
+    for number in range(max(0, left)):
         shown[kept[number % len(kept)]] += 1
     return shown

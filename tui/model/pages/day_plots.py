@@ -41,12 +41,5 @@ def plot_of_days(
     )
 
 
-def with_today(counts: Mapping[date, StatsRow], row: StatsRow | None, *, today: date) -> dict[date, StatsRow]:
-    """The whole days, and today as far as it has come."""
-    if row is None or row.sends is None:
-        return dict(counts)
-    return {**counts, max([today, *(day + DAY for day in counts)]): row}
-
-
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)

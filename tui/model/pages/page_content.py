@@ -17,7 +17,7 @@ from shared.domain.wall_clock import moment
 from shared.records.replies import InterestedReply, LeadReply
 from shared.records.sequence_changes import PauseEnd
 from shared.text.formats import show_count
-from tui.model.lists.columns import DOMAINS, INBOXES, INTERESTED, RECORDED, SEQUENCES, STATS_BY, Column
+from tui.model.lists.columns import INBOXES, INTERESTED, RECORDED, STATS_BY, Column
 from tui.model.lists.lines import (
     ChangeLine,
     DomainLine,
@@ -39,21 +39,13 @@ class Metric:
 
     title: str
     kind: str
-    """`day`, `sequence_day` and `inbox_day` are the service's counts of whole days, the others samples of polls."""
+    """`sequence_day` and `inbox_day` are the service's counts of whole days, the others samples of polls."""
     metric: str
     of: str = ""
 
     @property
     def is_daily(self) -> bool:
         return self.kind in DAILY
-
-    @property
-    def within_a_day(self) -> Metric | None:
-        """What shows the same over hours; None where the service tells whole days only."""
-        if not self.is_daily:
-            return self
-        title = f"{self.title.removesuffix(' a day')} so far, by day"
-        return Metric(title=title, kind=TODAY, metric=self.metric) if self.kind == "day" else None
 
     @property
     def is_health(self) -> bool:
@@ -97,7 +89,7 @@ class Page:
     lead: LeadLine | None = None
 
 
-DAILY = ("day", "sequence_day", "inbox_day")
+DAILY = ("sequence_day", "inbox_day")
 
 
 def _by_day(kind: str) -> tuple[Metric, ...]:
@@ -122,9 +114,6 @@ INBOX = (
     *_by_day("inbox_day"),
     Metric(title="Daily limit", kind="inbox", metric="daily_limit"),
 )
-TODAY = "today"
-"""The key of today's running counts in the history."""
-WORKSPACE = (*_by_day("day"), Metric(title="Meetings a day", kind="day", metric="meetings"))
 
 
 def page_ref_of(line: Line, *, grouping: str = "") -> PageRef | None:
@@ -132,7 +121,7 @@ def page_ref_of(line: Line, *, grouping: str = "") -> PageRef | None:
     if isinstance(line, ChangeLine):
         return line.ref
     if isinstance(line, StatsLine):
-        return PageRef(kind=grouping, key=line.key) if grouping in {"sequence", "step", "inbox"} else None
+        return PageRef(kind="step", key=line.key) if grouping == "step" else None
     kinds = {InboxLine: "inbox", SequenceLine: "sequence", DomainLine: "domain", LeadLine: "lead"}
     kind = kinds.get(type(line))
     return PageRef(kind=kind, key=line.key) if kind else None
@@ -143,7 +132,7 @@ def above(ref: PageRef, *, board: Board) -> PageRef | None:
     if ref.kind == "inbox":
         line = next((line for line in board.inboxes if line.key == ref.key), None)
         return PageRef(kind="domain", key=line.inbox.domain) if line else None
-    return PageRef(kind="domains") if ref.kind == "domain" else None
+    return None
 
 
 def way(trail: Sequence[PageRef], ref: PageRef, *, board: Board) -> list[PageRef]:
@@ -156,10 +145,6 @@ def way(trail: Sequence[PageRef], ref: PageRef, *, board: Board) -> list[PageRef
 
 
 def page(ref: PageRef, *, board: Board, changes: Sequence[ChangeLine]) -> Page | None:
-    if ref.kind == "domains":
-        return _domains(board)
-    if ref.kind == "workspace":
-        return _workspace(board)
     if ref.kind == "domain":
         return _domain(ref.key, board)
     if ref.kind == "inbox":
@@ -171,10 +156,6 @@ def page(ref: PageRef, *, board: Board, changes: Sequence[ChangeLine]) -> Page |
 
 def name_of(ref: PageRef, *, board: Board | None) -> str:
     """How a spot is called in the path."""
-    if ref.kind == "domains":
-        return "Domains"
-    if ref.kind == "workspace":
-        return "By day"
     if ref.kind == "step":
         return f"Step {ref.key}"
     if ref.kind == "lead":
@@ -182,39 +163,6 @@ def name_of(ref: PageRef, *, board: Board | None) -> str:
         return next((line.name for line in leads if line.key == ref.key), ref.key)
     lines = board.sequences if board and ref.kind == "sequence" else ()
     return next((line.sequence.label for line in lines if line.key == ref.key), ref.key)
-
-
-def _domains(board: Board) -> Page:
-    lines = board.domain_lines
-    listing = Listing(title="Domains", columns=DOMAINS, lines=lines, source="inboxes")
-    is_read = "inboxes" in board.stamps and board.stamps["inboxes"].read_at is not None
-    facts = (
-        Fact(label="Domains", value=show_count(len(lines) if is_read else None)),
-        Fact(label="Inboxes", value=show_count(board.counts.all if is_read else None)),
-    )
-    card = Card(title="Domains, worst first", tone=board.verdict.tone, facts=facts)
-    return Page(card=card, lists=(listing,), source="inboxes")
-
-
-def _workspace(board: Board) -> Page:
-    """The workspace by day, with its domains and sequences."""
-    is_read = "inboxes" in board.stamps and board.stamps["inboxes"].read_at is not None
-    facts = [
-        Fact(label="Inboxes", value=show_count(board.counts.all if is_read else None)),
-        *(
-            Fact(
-                label=figure.label,
-                value=show_count(figure.value) + (f"  ({figure.rate})" if figure.rate else ""),
-            )
-            for figure in board.figures
-        ),
-        *(Fact(label=f"{figure.label} today", value=show_count(figure.today)) for figure in board.figures),
-    ]
-    text = ("The figures cover 30 days.",)
-    card = Card(title=board.workspace, tone=board.verdict.tone, text=text, facts=tuple(facts))
-    domains = Listing(title="Domains", columns=DOMAINS, lines=board.domain_lines, source="inboxes")
-    sequences = Listing(title="Sequences", columns=SEQUENCES, lines=board.sequences, source="sequences")
-    return Page(card=card, metrics=WORKSPACE, keys=("",), lists=(domains, sequences), source="inboxes")
 
 
 def _domain(name: str, board: Board) -> Page | None:

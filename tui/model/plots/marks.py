@@ -82,8 +82,6 @@ def together(recorded: Iterable[Mark], noticed: Iterable[Mark]) -> tuple[Mark, .
 
 def concerns(mark: Mark, ref: PageRef, *, names: Iterable[str] = ()) -> bool:
     """Whether a mark belongs on the plot of a page; guardrails name a sequence by its name, in any letters."""
-    if ref.kind == "workspace":
-        return mark.kind in {MarkKind.PAUSED, MarkKind.RESUMED, MarkKind.GUARDRAIL}
     own = {subject_key(name) for name in (ref.key, *names)}
     if ref.kind == "inbox":
         own.add(subject_key(ref.key).rpartition("@")[2])

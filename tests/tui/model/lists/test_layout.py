@@ -6,37 +6,25 @@ import pytest
 
 from tui.model.lists import layout
 
-LINES = {"inboxes": 60, "sequences": 4, "stats": 3, "interested": 3, "changes": 3, "domains": 4}
+LINES = {"inboxes": 60, "sequences": 4, "changes": 3, "domains": 4}
 
 
 @pytest.mark.parametrize("width", range(60, 301, 20))
 @pytest.mark.parametrize("room", [6, 12, 18, 30, 42, 60])
 def test_the_active_panel_is_always_shown_and_nothing_overflows(width: int, room: int) -> None:
     for name in layout.PANELS:
-        places = layout.trend_places(width, room, active=name, lines=LINES)
-        heights = layout.heights(width, room, active=name, lines=LINES, trends=places)
-        assert heights.keys() >= {name, *places}
+        heights = layout.heights(width, room, active=name, lines=LINES)
+        assert name in heights
         for column in layout.columns(width):
             shown = [heights[one] for one in column if one in heights]
             assert sum(shown) + layout.GAP * (len(shown) - 1) <= room
 
 
 def test_a_short_list_leaves_its_room_to_the_others() -> None:
-    heights = layout.heights(200, 40, active="inboxes", lines=LINES, trends={"trends-1"})
+    heights = layout.heights(200, 40, active="inboxes", lines=LINES)
     assert heights["domains"] == 6
     assert heights["inboxes"] == 33
-    assert heights["sequences"] == 6
-    assert heights["trends-1"] == 40 - 6 - 5 - 2
-
-
-def test_a_plot_keeps_its_place_however_long_the_lists_become() -> None:
-    places = layout.trend_places(200, 40, active="inboxes", lines=None)
-    assert places == {"trends-1"}, "its place is kept before anything was read"
-    long = dict.fromkeys(LINES, 500)
-    heights = layout.heights(200, 40, active="inboxes", lines=long, trends=places)
-    assert heights["trends-1"] == layout.LEAST_PLOT
-    assert layout.trend_places(200, 40, active="inboxes", lines=LINES) == {"trends-1", "trends-2"}
-    assert layout.trend_places(160, 30, active="inboxes", lines=long) == set()
+    assert heights["sequences"] == heights["changes"] == 40
 
 
 def test_the_lists_of_a_page_take_what_they_need_and_leave_the_most_to_its_plot() -> None:

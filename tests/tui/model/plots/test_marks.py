@@ -102,12 +102,10 @@ def test_a_guardrail_is_marked_where_its_subject_is() -> None:
     assert (mark.at, mark.text) == (NOW, "guardrail bounces: 5.1%")
     assert concerns(mark, PageRef(kind="sequence", key="sq_1"), names=("sq_1", "Fintech ops leaders"))
     assert not concerns(mark, PageRef(kind="sequence", key="sq_2"), names=("sq_2", "Recruiters"))
-    assert concerns(mark, PageRef(kind="workspace"))
     domain = of_period(period(), names={})[1]
     assert concerns(domain, PageRef(kind="domain", key="useacme.example"))
     assert concerns(domain, PageRef(kind="inbox", key="Ann@useacme.example"))
     assert not concerns(domain, PageRef(kind="inbox", key="ann@tryacme.example"))
-    assert not concerns(domain, PageRef(kind="workspace"))
 
 
 def test_every_kind_of_mark_has_a_look_of_its_own() -> None:
