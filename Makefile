@@ -115,7 +115,6 @@ release: $(DEV)  ## both wheels, built twice and compared, with SBOM, licenses, 
 site: $(DEV)  ## the documentation as a site that needs no network, into build/site; fails at dead links
 	@rm -rf build/docs build/site && mkdir -p build && cp -r docs build/docs && rm build/docs/copy.md && mv build/docs/zensical.toml build/
 	@cd build && ../$(BIN)/zensical build --clean --strict
-	@$(BIN)/python -m tests.llms_txt build/site
 
 format: $(DEV)  ## fix and format the code with ruff
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -134,7 +133,7 @@ endif
 
 lock: $(DEV)  ## resolve the locks again (needs uv on the path)
 	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build -o requirements.lock
-	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --extra mcp --group build --group dev -c requirements.lock -o requirements-dev.lock
+	@uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --no-annotate --no-header pyproject.toml --group build --group dev -c requirements.lock -o requirements-dev.lock
 
 clean:  ## remove everything that the targets made
 	@rm -rf .venv build .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -14,8 +14,6 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PROGRAM = ("bot", "cli", "sandbox", "shared", "tui", "manifest.yml")
 COMMIT_FILE = "commit.txt"
-NOT_PACKED = "copy.md"
-"""A page for who changes the product's texts."""
 
 
 class Layout(BuildHookInterface[Any]):
@@ -29,7 +27,6 @@ class Layout(BuildHookInterface[Any]):
         if self.target_name == "wheel":
             files |= {source: f"outreach_ops/{source}" for source in PROGRAM}
             files["shared/api"] = "outreach_client"
-            files |= {page: f"outreach_ops/{page}" for page in self._pages()}
         if commit := self._commit():
             packed = Path(self.directory) / COMMIT_FILE
             packed.parent.mkdir(parents=True, exist_ok=True)
@@ -39,12 +36,6 @@ class Layout(BuildHookInterface[Any]):
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Leave nothing beside what was packed."""
         (Path(self.directory) / COMMIT_FILE).unlink(missing_ok=True)
-
-    def _pages(self) -> list[str]:
-        """The documentation's pages, which assistants can read."""
-        root = Path(self.root)
-        pages = sorted((root / "docs").rglob("*.md"))
-        return [page.relative_to(root).as_posix() for page in pages if page.name != NOT_PACKED]
 
     def _commit(self) -> str:
         """From a source distribution, from git, or from OUTREACH_COMMIT where there is neither."""

@@ -14,9 +14,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from secrets import token_hex
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import aiohttp
 import structlog
@@ -24,7 +23,7 @@ from slack_bolt.adapter.asgi.async_handler import AsyncSlackRequestHandler
 from slack_bolt.async_app import AsyncApp
 
 from bot.alerts.routing import Routes
-from bot.commands.context import CommandContexts, open_contexts
+from bot.commands.context import open_contexts
 from bot.delivery.channel_health import ChannelHealth
 from bot.delivery.finder import PostFinder
 from bot.delivery.repainter import Repainter, everybody_sees
@@ -62,9 +61,6 @@ from shared.api.errors import OutreachError
 from shared.api.http.transport import Transport
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
-
-if TYPE_CHECKING:
-    from bot.assistants.endpoint import AssistantEndpoint
 
 GRACE = 3.0
 """Seconds that each stage of the shutdown may take."""
@@ -211,14 +207,10 @@ async def open_bot(
             socket_mode=socket_mode,
         )
         bodies = BodyReader()
-        assistants = _assistants(
-            settings, contexts, slack=slack, directory=directory, teams=teams, changed=signals.changed
-        )
         web = AsgiApp(
             receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
             slack=_slack_guard(settings, bolt, bodies),
-            installing=OAuthPages(slack, teams, settings.slack, mcp=settings.mcp.enabled) if teams else None,
-            assistants=assistants,
+            installing=OAuthPages(slack, teams, settings.slack) if teams else None,
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,
             update_gauges=readiness.update_gauges,
@@ -245,7 +237,6 @@ async def open_bot(
             "lookups": finder.run,
             "delivery": worker.run,
             "card_refresh": refresher.run,
-            **({"assistants": assistants.run} if assistants else {}),
         }
         for name, run in tasks.items():
             await stack.enter_async_context(supervisor.running(name, run))
@@ -266,31 +257,6 @@ async def open_bot(
         )
         await listeners.drain(GRACE)
         await worker.drain(GRACE)
-
-
-def _assistants(
-    settings: Settings,
-    contexts: CommandContexts,
-    *,
-    slack: WebApi,
-    directory: UserDirectory,
-    teams: Teams | None,
-    changed: Callable[[], None],
-) -> AssistantEndpoint | None:
-    """`/mcp`, where it is enabled and its package is installed; alerts don't wait for that."""
-    if not settings.mcp.enabled:
-        return None
-    if find_spec("mcp") is None:
-        log.error("/mcp is off: its package is missing")
-        return None
-    from bot.assistants.endpoint import AssistantEndpoint  # the SDK is optional, and slow to import
-    from bot.assistants.sessions import AssistantSessions
-
-    secret = settings.slack.signing_secret
-    return AssistantEndpoint(
-        AssistantSessions(contexts, slack=slack, directory=directory, teams=teams, changed=changed),
-        signing_secret=secret.get_secret_value() if secret else None,
-    )
 
 
 @asynccontextmanager

@@ -21,7 +21,6 @@ from sandbox.slack.state.own_world import read_world
 from shared.commands import COMMANDS, parse
 from shared.operations.undo import WITHIN
 from shared.settings import load
-from tests import llms_txt
 from tests.docs_blocks import blocks, other_shell_lines, shell_lines, slack_lines
 from tests.findings import Findings
 
@@ -47,13 +46,6 @@ def test_every_page_has_a_place_in_the_site() -> None:
     pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]]
     assert sorted([*named, "copy.md"]) == pages  # a page for who changes texts, not for the site's readers
     assert len(named) == len(set(named))
-
-
-def test_llms_txt_names_every_page_of_the_site_once(tmp_path: Path) -> None:
-    assert llms_txt.main(str(tmp_path)) == 0
-    listed = re.findall(r"^- \[.+?\]\((.+?)\): \S", (tmp_path / "llms.txt").read_text(), re.MULTILINE)
-    assert sorted([*listed, "copy.md"]) == [str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]]
-    assert all((tmp_path / page).read_text() == (ROOT / "docs" / page).read_text() for page in listed)
 
 
 def test_the_readme_begins_with_the_two_commands_and_a_picture() -> None:

@@ -158,7 +158,7 @@ class Access:
 
 
 def actor_of(person: Person, channel: str) -> Actor:
-    return Actor(name=person.name, id=person.id, face="slack", channel=channel, via=person.via)
+    return Actor(name=person.name, id=person.id, face="slack", channel=channel)
 
 
 _CHANNEL = re.compile(r"<#([A-Z0-9]+)>")

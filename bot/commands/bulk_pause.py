@@ -46,7 +46,6 @@ class BulkPause:
                     person=person.id,
                     workspace=context.workspace.name,
                     names=touched.names(word),
-                    via=person.via,
                 ),
                 seconds=CONFIRM_SECONDS,
             )

@@ -80,9 +80,7 @@ class CommandRunner:
         self, card: Card, yes: Arguments, person: Person, *, context: CommandContext
     ) -> Card:
         """A confirmation that is bound to the person and expires."""
-        question = Question(
-            line=_line(card, yes), person=person.id, workspace=context.workspace.name, via=person.via
-        )
+        question = Question(line=_line(card, yes), person=person.id, workspace=context.workspace.name)
         nonce = await self._store.confirmations.ask(question, seconds=CONFIRM_SECONDS)
         buttons = tuple(
             replace(b, action=Confirm(nonce=nonce), workspace="", tone=Tone.BAD) if b.action == yes else b
@@ -101,7 +99,6 @@ class CommandRunner:
         if not self._access.may(person, invocation.command, channel=channel):
             asked = replace(invocation, workspace=on_card.question.workspace, line=on_card.question.line)
             return await self._access.refuse(asked, person, channel=channel)
-        person = replace(person, via=on_card.question.via)
         context = self._access.context(on_card.question.workspace, person, channel=channel)
         counted = await self._store.confirmations.answer(nonce, person.id)
         if counted.question is None or counted.verdict is not Verdict.TAKEN:
@@ -113,20 +110,10 @@ class CommandRunner:
                 await self._store.confirmations.give_back(nonce)  # an Undo that failed can be tried again
             raise
         with contextlib.suppress(RecordsUnavailable):
-            said = answer.card.title if counted.question.via else ""
-            await self._store.confirmations.carried_out(nonce, person.name, result=said)
+            await self._store.confirmations.carried_out(nonce, person.name)
         if not counted.question.since:
             return answer
         return await self._with_snooze(answer, nonce, person, context=context)
-
-    async def propose(
-        self, invocation: Invocation, person: Person, *, card: Card, context: CommandContext
-    ) -> Answer:
-        """A card that carries the line out when the person confirms it."""
-        yes = invocation.arguments
-        button = Button(label=invocation.command.name.capitalize(), action=yes, tone=Tone.BAD)
-        card = replace(card, buttons=(button,))
-        return Answer(card=await self._ask_confirmation(card, yes, person, context=context))
 
     async def _with_snooze(
         self, answer: Answer, nonce: str, person: Person, *, context: CommandContext

@@ -18,7 +18,6 @@ from bot.telemetry import metrics
 
 WEBHOOKS = "/webhooks/outreach"
 SLACK = "/slack/events"
-MCP = "/mcp"
 DETAILS = "outreach.details"
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -35,7 +34,6 @@ class AsgiApp:
         receiver: WebhookReceiver,
         slack: SlackGuard | None,
         installing: OAuthPages | None = None,
-        assistants: Application | None = None,
         default_workspace: str,
         readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
         update_gauges: Callable[[], Awaitable[None]],
@@ -43,7 +41,7 @@ class AsgiApp:
     ) -> None:
         """`details_apart`: what names workspaces and channels is on an address of its own, see `on_details_address`."""
         self._receiver, self._slack, self._default = receiver, slack, default_workspace
-        self._installing, self._assistants = installing, assistants
+        self._installing = installing
         self._readiness, self._update_gauges = readiness, update_gauges
         self._details = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
         plain = {"/healthz": self._healthz, "/readyz": self._plain_readyz}
@@ -60,8 +58,6 @@ class AsgiApp:
             await self._deliver(scope, receive, send)
         elif path == SLACK and self._slack is not None:
             await (self._slack(scope, receive, send) if method == "POST" else answer(send, 405))
-        elif path == MCP and self._assistants is not None:
-            await self._assistants(scope, receive, send)
         elif path in {INSTALL, REDIRECT} and self._installing is not None:
             await (self._installing(scope, receive, send) if method == "GET" else answer(send, 405))
         else:

@@ -31,7 +31,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.http.webhook import Receive, Scope, Send
-from bot.slack.manifest import scopes
+from bot.slack.manifest import SCOPES
 from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi
 from shared.records.records import RecordsUnavailable
@@ -175,7 +175,7 @@ def _refuse_unusable(given: AsyncSlackResponse) -> None:
 class OAuthPages:
     """The two addresses, as an ASGI application."""
 
-    def __init__(self, slack: WebApi, teams: Teams, settings: SlackSettings, *, mcp: bool = False) -> None:
+    def __init__(self, slack: WebApi, teams: Teams, settings: SlackSettings) -> None:
         assert settings.client_id
         assert settings.client_secret
         base = settings.api_url or AsyncWebClient.BASE_URL
@@ -186,7 +186,7 @@ class OAuthPages:
             AsyncOAuthSettings(
                 client_id=settings.client_id,
                 client_secret=secret,
-                scopes=list(scopes(mcp=mcp)),
+                scopes=list(SCOPES),
                 user_scopes=[],
                 install_path=INSTALL,
                 install_page_rendering_enabled=False,

@@ -36,11 +36,8 @@ SPARE = {
     "dnd:read": "people in a rota get turns while they don't want to be disturbed",
     "channels:join": "it can't look for its own alerts in public channels where it wasn't invited",
     "chat:write.public": "it posts only in channels it was invited to",
-    "mcp:connect": "Slack's assistant can't use it",
 }
 """Scopes without which less is convenient and nothing fails, and what is so without them."""
-ASSISTANT_SCOPES = {"mcp:connect": "let Slack's assistant call the bot's tools for the person who asks it"}
-"""Only with `mcp`: without them nothing of Slack's assistant reaches the bot."""
 EVENTS = (
     "app_home_opened",
     "app_mention",
@@ -64,11 +61,8 @@ SHORTCUTS = {
 }
 
 
-def manifest(address: str = ADDRESS, *, socket_mode: bool = False, mcp: bool = False) -> dict[str, Any]:
-    """The app as Slack is to know it; over Socket Mode it has no address.
-
-    `mcp` lets Slack's assistant use the bot at its address: https://docs.slack.dev/ai/slackbot-mcp-client
-    """
+def manifest(address: str = ADDRESS, *, socket_mode: bool = False) -> dict[str, Any]:
+    """The app as Slack is to know it; over Socket Mode it has no address."""
 
     def at(key: str) -> dict[str, str]:
         return {} if socket_mode else {key: address}
@@ -105,7 +99,7 @@ def manifest(address: str = ADDRESS, *, socket_mode: bool = False, mcp: bool = F
         "oauth_config": {
             # Where an installation by OAuth ends; with a bot token it is not used.
             **({} if socket_mode else {"redirect_urls": [urljoin(address, "oauth_redirect")]}),
-            "scopes": {"bot": list(scopes(mcp=mcp))},
+            "scopes": {"bot": list(SCOPES)},
         },
         "settings": {
             "event_subscriptions": {**at("request_url"), "bot_events": list(EVENTS)},
@@ -120,18 +114,7 @@ def manifest(address: str = ADDRESS, *, socket_mode: bool = False, mcp: bool = F
             "socket_mode_enabled": socket_mode,
             "token_rotation_enabled": False,
         },
-        **({"mcp_servers": {"outreach": _server(address)}} if mcp else {}),
     }
-
-
-def scopes(*, mcp: bool = False) -> dict[str, str]:
-    """The scopes with their reasons."""
-    return {**SCOPES, **ASSISTANT_SCOPES} if mcp else SCOPES
-
-
-def _server(address: str) -> dict[str, str]:
-    """Slack signs each call and says in it who asks, so nobody signs in anywhere."""
-    return {"url": urljoin(address, "../mcp"), "auth_type": "slack_identity_auth"}
 
 
 _ABOUT = (
@@ -147,11 +130,11 @@ def usage_hint() -> str:
     return " | ".join(verbs)[:HINT]
 
 
-def render(address: str = ADDRESS, *, socket_mode: bool = False, mcp: bool = False) -> str:
+def render(address: str = ADDRESS, *, socket_mode: bool = False) -> str:
     """The manifest as YAML, with a reason beside each scope."""
-    app = manifest(address, socket_mode=socket_mode, mcp=mcp)
+    app = manifest(address, socket_mode=socket_mode)
     body = yaml.safe_dump(app, sort_keys=False, allow_unicode=True, width=110)
-    for scope, why in scopes(mcp=mcp).items():
+    for scope, why in SCOPES.items():
         body = body.replace(f"    - {scope}\n", f"    - {scope}  # {why}\n")
     return body
 

@@ -72,8 +72,6 @@ class Person:
     """The role that the settings give in the channel where the person acts; None: that of everybody's rule."""
     reach: Reach | None = None
     """What the person may read in that channel; None: what everybody's rule gives."""
-    via: str = ""
-    """`assistant`, where one acts in the person's name."""
 
     @classmethod
     def from_user(cls, user: Mapping[str, Any], *, home: Organization) -> Person:

@@ -15,7 +15,6 @@ from bot.store.alerts.sequence_changes import SequenceChanges, Timers
 from bot.store.alerts.spikes import Spikes
 from bot.store.alerts.subjects import Subjects
 from bot.store.alerts.turns import Turns
-from bot.store.assistant_tokens import AssistantTokens
 from bot.store.db.engine import Database
 from bot.store.instance import Instance
 from bot.store.queue.dead_letters import DeadLetters
@@ -43,7 +42,6 @@ class Store:
         self.acknowledgements = Acknowledgements(database)
         self.alerts = Alerts(database)
         self.arrivals = Arrivals(database)
-        self.assistant_tokens = AssistantTokens(database)
         self.changes = SequenceChanges(database)
         self.confirmations = Confirmations(database)
         self.dead_letters = DeadLetters(database)

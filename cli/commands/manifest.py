@@ -17,12 +17,8 @@ def run(options: Namespace) -> int:
         raise exit_codes.WrongUsage(
             "name the bot's public address with --url, or --socket-mode, which needs none"
         )
-    if options.mcp and options.socket_mode:
-        raise exit_codes.WrongUsage(
-            "Slack's assistant calls the bot at a public address, not over Socket Mode: name it with --url"
-        )
     address = "" if options.socket_mode else slack_address(options.url)
-    sys.stdout.write(render(address, socket_mode=options.socket_mode, mcp=options.mcp))
+    sys.stdout.write(render(address, socket_mode=options.socket_mode))
     return exit_codes.DONE
 
 

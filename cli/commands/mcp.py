@@ -1,51 +1,52 @@
-"""`outreach mcp`: the tools of this shell's user over stdio. Only the protocol is on stdout."""
+"""`outreach mcp`: tools that only read, for an assistant of this shell's user, by the official SDK on stdio.
+
+Only the protocol is on stdout.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from argparse import Namespace
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import Any, BinaryIO, cast
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
 
 from cli.console import exit_codes
+from cli.console.resources import open_context
+from shared import operations
+from shared.assistants.quoting import NOTICE
+from shared.assistants.reading import reading_only
+from shared.assistants.session import AssistantSession, Caller, Outcome
+from shared.assistants.tools import Tool
+from shared.commands import Invocation
+from shared.commands.result import Result
+from shared.operations.outcome import need_records
+from shared.records.audit import ASSISTANT
+from shared.settings import Need, Settings, load
 
-if TYPE_CHECKING:
-    from shared.settings import Settings
-
-MISSING = "This needs the package of the protocol: pip install 'outreach-ops[mcp]'"
+NAME = "outreach"
+INSTRUCTIONS = f"Tools of an email outreach account, which only read. {NOTICE}"
+LONGEST_LINE = 256 * 1024
+"""Bytes of a message on stdio."""
 
 
 def run(options: Namespace) -> int:
-    """Serve until the client closes stdin, or manage the tokens for `/mcp`."""
-    from shared.settings import Need, load
-
-    if options.what:
-        from cli.commands.mcp_tokens import manage
-
-        return asyncio.run(manage(load(config=options.config), options))
-
-    if find_spec("mcp") is None:
-        raise exit_codes.Failed(MISSING)
+    """Serve until the client closes stdin."""
     asyncio.run(_serve(load(config=options.config, needs=(Need.API,))))
     return exit_codes.DONE
 
 
 async def _serve(settings: Settings) -> None:
-    from bot.assistants.protocol import serve_stdio
-    from cli.commands.mcp_confirm import TerminalProposals
-    from cli.console.resources import open_context
-    from shared import operations
-    from shared.assistants.dry_run import reading_only
-    from shared.assistants.gate import Gate
-    from shared.assistants.session import AssistantSession, Caller
-    from shared.commands import Invocation
-    from shared.commands.result import Result
-    from shared.operations.context import CommandContext
-    from shared.operations.outcome import need_records
-    from shared.records.audit import ASSISTANT
-
     async with AsyncExitStack() as stack:
         opened = {
             name: await stack.enter_async_context(open_context(settings, workspace))
@@ -53,14 +54,80 @@ async def _serve(settings: Settings) -> None:
         }
         own = opened[settings.default_workspace]
         actor = replace(own.actor, via=ASSISTANT)
-        contexts = {name: replace(context, actor=actor) for name, context in opened.items()}
-
-        def context_of(invocation: Invocation) -> CommandContext:
-            return contexts[settings.workspace(invocation.workspace).name]
+        contexts = {name: reading_only(replace(context, actor=actor)) for name, context in opened.items()}
 
         async def act(invocation: Invocation) -> Result:
-            return await operations.run(invocation, reading_only(context_of(invocation)))
+            workspace = settings.workspace(invocation.workspace).name
+            return await operations.run(invocation, contexts[workspace])
 
         caller = Caller(actor=actor, records=need_records(own), now=own.now, settings=settings)
-        proposals = TerminalProposals(context_of)
-        await serve_stdio(AssistantSession(caller, act, gate=Gate(), proposals=proposals))
+        await _serve_stdio(_server(AssistantSession(caller, act)))
+
+
+def _server(session: AssistantSession) -> Server[Any]:
+    async def list_tools(
+        _context: ServerRequestContext[Any, Any], _page: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_tool(one) for one in session.tools()])
+
+    async def call_tool(
+        _context: ServerRequestContext[Any, Any], call: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        return _result(await session.call(call.name, call.arguments or {}))
+
+    return Server(
+        NAME,
+        version=version("outreach-ops"),
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+async def _serve_stdio(server: Server[Any]) -> None:
+    """Serve one client until it leaves."""
+    lines = cast("anyio.AsyncFile[str]", _Lines(sys.stdin.buffer))
+    async with stdio_server(lines) as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+class _Lines:
+    """The lines of stdin; one over the limit is never held, and reads as no message."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self._read()
+
+    async def _read(self) -> AsyncIterator[str]:
+        while line := await anyio.to_thread.run_sync(self._line, abandon_on_cancel=True):
+            yield line
+
+    def _line(self) -> str:
+        line = self._stream.readline(LONGEST_LINE)
+        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+            return line.decode(errors="replace")
+        while line and not line.endswith(b"\n"):
+            line = self._stream.readline(LONGEST_LINE)
+        return "too long\n"
+
+
+def _tool(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.summary,
+        description=tool.description,
+        input_schema=tool.schema,
+        annotations=types.ToolAnnotations(
+            read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+        ),
+    )
+
+
+def _result(outcome: Outcome) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text) for text in outcome.texts],
+        structured_content=dict(outcome.content),
+        is_error=outcome.failed,
+    )

@@ -8,7 +8,6 @@ import json
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +76,6 @@ async def set_up(*, seed: int, speed: float, scenario: str) -> AsyncIterator[Ins
 def _config(channel: str) -> str:
     """An hour of the account takes a minute, so its domains are checked more often; nobody else's resolvers are asked."""
     return (
-        f'[mcp]\nenabled = {"true" if has_protocol() else "false"}\nchanges = "confirm"\n\n'
         f'[dashboard]\nslack_user = "{people.ANN.id}"\n\n[dns]\nevery = "{DNS_EVERY}"\nper_second = {DNS_PER_SECOND}\n\n'
         f'[[routes.rules]]\nchannel = "{channel}"\nevents = ["domain.dns"]\n'
     )
@@ -100,11 +98,6 @@ def _settings(announced: Mapping[str, Any], *, port: int, folder: Path) -> dict[
     }
 
 
-def has_protocol() -> bool:
-    """Whether assistants can be served: the protocol's package is an extra."""
-    return find_spec("mcp") is not None
-
-
 async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[str, Any]:
     assert process.stdout
     try:
@@ -118,7 +111,7 @@ async def _first_line(process: asyncio.subprocess.Process, log: Path) -> dict[st
 async def _install_app(http: aiohttp.ClientSession, announced: Mapping[str, Any], bot_url: str) -> None:
     """As on Slack's own pages: the manifest with its commands, events and scopes, and the bot's address."""
     for act, body in (
-        ("manifest", manifest(mcp=has_protocol())),
+        ("manifest", manifest()),
         ("request_url", {"url": f"{bot_url}/slack/events"}),
     ):
         async with http.post(f"{announced['slack_control_url']}/{act}", json=body) as answer:

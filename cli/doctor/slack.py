@@ -54,7 +54,7 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     from bot.slack.web_api import open_web_api  # late, and before in `import_bot`
     from cli.doctor import slack_checks
 
-    yield scopes(answer.headers.get("x-oauth-scopes"), mcp=settings.mcp.enabled)
+    yield scopes(answer.headers.get("x-oauth-scopes"))
     async for drawn in slack_checks.drawings(client):
         yield drawn
     if slack.config_token is not None:
@@ -137,7 +137,7 @@ async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
     if not shown:
         fix = f"outreach slack-workspaces grant {team.id} @workspace"
         return [doubtful(check, "has no access to an outreach workspace", fix=fix)]
-    lacking = scopes(answer.headers.get("x-oauth-scopes"), mcp=settings.mcp.enabled)
+    lacking = scopes(answer.headers.get("x-oauth-scopes"))
     found = [good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)]
     drawn = [replace(one, check=f"{one.check} in {name}") async for one in slack_checks.drawings(client)]
     async with team_api(team, settings.slack) as api:
@@ -154,29 +154,25 @@ def _unseen(team: SlackTeam, settings: Settings) -> Iterator[Finding]:
             yield bad(f"Alerts of {name}", found, fix=fix)
 
 
-def scopes(granted: str | None, *, mcp: bool = False) -> Finding:
-    """Whether the token has all scopes of the manifest, with that of Slack's assistant where it may call the bot."""
-    from bot.slack.manifest import ASSISTANT_SCOPES, SPARE
-    from bot.slack.manifest import scopes as scopes_of_manifest
-
-    wanted = scopes_of_manifest(mcp=mcp)
+def scopes(granted: str | None) -> Finding:
+    """Whether the token has all scopes of the manifest."""
+    from bot.slack.manifest import SCOPES, SPARE
 
     if granted is None:
         return doubtful(
             "Slack scopes", "Slack didn't list them", fix="Compare the app's scopes with manifest.yml."
         )
     held = {scope.strip() for scope in granted.split(",")} - {""}
-    missing, unused = sorted(set(wanted) - held), sorted(held - {*wanted, *ASSISTANT_SCOPES})
+    missing, unused = sorted(set(SCOPES) - held), sorted(held - set(SCOPES))
     if not missing:
         spare = f"; unused: {visible(', '.join(unused))}" if unused else ""
-        return good("Slack scopes", f"all {len(wanted)} granted{spare}")
-    made = "the output of `outreach manifest --mcp`" if "mcp:connect" in missing else "manifest.yml"
-    fix = f"Update the app from {made} and install it again."
+        return good("Slack scopes", f"all {len(SCOPES)} granted{spare}")
+    fix = "Update the app from manifest.yml and install it again."
     if set(missing) <= set(SPARE):
         invited = " Or invite the bot to its channels." if "chat:write.public" in missing else ""
         word = "; ".join(f"without {scope} {SPARE[scope]}" for scope in missing)
         return doubtful("Slack scopes", word, fix=f"{fix}{invited}")
-    lacks = [f"{scope} ({wanted[scope]})" for scope in missing if scope not in SPARE]
+    lacks = [f"{scope} ({SCOPES[scope]})" for scope in missing if scope not in SPARE]
     return bad("Slack scopes", f"missing: {'; '.join(lacks)}", fix=fix)
 
 

@@ -46,24 +46,7 @@ def bot(_parser: ArgumentParser) -> None:
 
 
 def mcp(parser: ArgumentParser) -> None:
-    parser.add_argument("what", nargs="?", choices=("token",), help="manage tokens for /mcp of the bot")
-    parser.add_argument(
-        "action", nargs="?", choices=("create", "list", "revoke"), help="create, list or revoke a token"
-    )
-    parser.add_argument("name", nargs="?", metavar="NAME|ID", help="with create: a name; with revoke: an id")
-    parser.add_argument(
-        "--role", choices=("reader", "operator", "admin"), default="reader", help="its role (default: reader)"
-    )
-    parser.add_argument(
-        "--workspaces",
-        default="",
-        metavar="NAME,NAME",
-        help="the workspaces that it can see (default: the usual one)",
-    )
-    parser.add_argument(
-        "--expires", type=_duration, default=2_592_000.0, metavar="30d", help="how long it is valid (30d)"
-    )
-    parser.add_argument("--json", action="store_true", help="print the data as JSON")
+    """No options of its own."""
 
 
 def dashboard(parser: ArgumentParser) -> None:
@@ -352,9 +335,6 @@ def manifest(parser: ArgumentParser) -> None:
     parser.add_argument("--url", metavar="URL", help="the bot's public https address")
     parser.add_argument(
         "--socket-mode", action="store_true", help="for Socket Mode, without a public address"
-    )
-    parser.add_argument(
-        "--mcp", action="store_true", help="let Slack's assistant use the bot (with `[mcp] enabled = true`)"
     )
 
 

@@ -108,16 +108,10 @@ _ALL = (
     Program(
         name="mcp",
         group=Group.RUN,
-        summary="Serve an assistant on this machine (Model Context Protocol on stdio), and manage tokens for the bot's /mcp",
+        summary="Let an assistant on this machine read the account (Model Context Protocol on stdio)",
         entry="cli.commands.mcp:run",
         options=program_options.mcp,
-        examples=(
-            "mcp",
-            "mcp token create reports --workspaces acme --expires 30d",
-            "mcp token list",
-            "mcp token revoke at1f2e3d4c",
-        ),
-        usage="[token create NAME [--role ROLE] [--workspaces NAME,NAME] [--expires 30d] | token list | token revoke ID]",
+        examples=("mcp",),
     ),
     Program(
         name="init",
@@ -136,10 +130,9 @@ _ALL = (
         options=program_options.manifest,
         examples=(
             "manifest --url https://bot.example.com",
-            "manifest --url https://bot.example.com --mcp",
             "manifest --socket-mode",
         ),
-        usage="--url URL [--mcp] | --socket-mode",
+        usage="--url URL | --socket-mode",
     ),
     Program(
         name="webhooks",

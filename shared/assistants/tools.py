@@ -1,14 +1,13 @@
 """Tools for assistants, made from the table of commands: what they take, and what they say of themselves. Pure.
 
 What a model sends is untrusted. It is read into the arguments' dataclass, written as the line that a person would type, and
-parsed again: a tool can ask for nothing that a person could not have typed, and nothing is confirmed by it.
+parsed again: a tool can ask for nothing that a person could not have typed.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -37,78 +36,28 @@ class Tool:
     summary: str
     description: str
     schema: Schema
-    reads_only: bool
-    destructive: bool
-    idempotent: bool
-
-
-PROPOSAL = "proposal_result"
-"""The one tool that is no command."""
-_RESULT_OF_PROPOSAL = Tool(
-    name=PROPOSAL,
-    summary="Show what became of a proposed change",
-    description=(
-        "Show what became of a proposed change: whether the person has confirmed it, and what came of it. Only the person can "
-        "confirm."
-    ),
-    schema={
-        "type": "object",
-        "properties": {"proposal": {"type": "string", "maxLength": 60}},
-        "required": ["proposal"],
-        "additionalProperties": False,
-    },
-    reads_only=True,
-    destructive=False,
-    idempotent=True,
-)
 
 
 class CallError(Exception):
     """A call that makes no sense; the message says what to do."""
 
 
-def tools(*, changes: bool, allowed: Callable[[Command], bool]) -> tuple[Tool, ...]:
-    """The tools for a person; without `changes` those that only read."""
-    commands = (
-        _tool(command, reads_only=not (changes and command.changes))
-        for command in COMMANDS.values()
-        if is_offered(command, changes=changes) and allowed(command)
-    )
-    return (*commands, *((_RESULT_OF_PROPOSAL,) if changes else ()))
+def tools() -> tuple[Tool, ...]:
+    """The tools that an assistant is offered: the commands that read, and those that do with some arguments."""
+    return tuple(_tool(command) for command in COMMANDS.values() if is_offered(command))
 
 
-def read_proposal(given: Mapping[str, Any]) -> str:
-    """The id that a call of `PROPOSAL` asks about. Raises `CallError`."""
-    found = given.get("proposal")
-    if (
-        given.keys() != {"proposal"}
-        or not isinstance(found, str)
-        or not re.fullmatch(r"pr_[0-9a-f]{1,40}", found)
-    ):
-        raise CallError("It takes one argument, proposal: an id that begins with pr_.")
-    return found
+def is_offered(command: Command) -> bool:
+    return command.assistants and (command.reads or not command.changes)
 
 
-def is_offered(command: Command, *, changes: bool) -> bool:
-    return command.assistants and (changes or command.reads or not command.changes)
-
-
-def _tool(command: Command, *, reads_only: bool) -> Tool:
-    effect = ""
-    if command.changes:
-        effect = (
-            " Only reading is allowed here."
-            if reads_only
-            else " This proposes a change: nothing happens until the person confirms it themselves."
-        )
+def _tool(command: Command) -> Tool:
+    limit = " Only reading is allowed here." if command.changes else ""
     return Tool(
         name=command.name,
         summary=command.summary,
-        description=f"{command.summary}. Typed by a person as: {command.synopsis}.{effect}",
+        description=f"{command.summary}. Typed by a person as: {command.synopsis}.{limit}",
         schema=input_schema(command),
-        reads_only=reads_only,
-        destructive=command.destructive and not reads_only,
-        idempotent=reads_only or command.idempotent,
     )
 
 

@@ -57,10 +57,6 @@ class Command:
     """Other names, which mean exactly the same."""
     own_fields: frozenset[str] = frozenset()
     """Fields of its rows with ids, statuses and times; an assistant gets every other text as quoted from outside."""
-    destructive: bool = False
-    """What it changes may be gone: an assistant is told so."""
-    idempotent: bool = False
-    """Done twice, it changes nothing more."""
     assistants: bool = True
     """Whether an assistant may give it in a person's name."""
 
@@ -132,7 +128,6 @@ _TABLE = (
         own_fields=frozenset({"id", "status"}),
         changes=True,
         role=Role.OPERATOR,
-        idempotent=True,
         examples=(
             "pause sq_1",
             'pause "Q3 founders" for 2h reason bounces are high',
@@ -148,7 +143,6 @@ _TABLE = (
         own_fields=frozenset({"id", "status"}),
         changes=True,
         role=Role.OPERATOR,
-        idempotent=True,
         examples=("resume sq_1", 'resume "Q3 founders"', "resume all"),
     ),
     Command(
@@ -199,7 +193,6 @@ _TABLE = (
         summary="Add a lead to a sequence",
         changes=True,
         role=Role.OPERATOR,
-        idempotent=True,
         examples=("add ann@acme.com to sq_1 first_name=Ann company=Acme",),
     ),
     Command(
@@ -209,8 +202,6 @@ _TABLE = (
         own_fields=frozenset({"id"}),
         changes=True,
         role=Role.OPERATOR,
-        destructive=True,
-        idempotent=True,
         examples=("remove ann@acme.com", "remove ld_1"),
     ),
     Command(
@@ -227,7 +218,6 @@ _TABLE = (
         summary="Choose which events post to a channel",
         changes=True,
         role=Role.OPERATOR,
-        idempotent=True,
         examples=(
             "subscribe interested here",
             'subscribe bounces, opt-outs sequence="Q3 founders" #sales condensed',
@@ -240,8 +230,6 @@ _TABLE = (
         summary="Stop events from posting to a channel, or all of them",
         changes=True,
         role=Role.OPERATOR,
-        destructive=True,
-        idempotent=True,
         examples=("unsubscribe bounces here", "unsubscribe all #sales"),
     ),
     Command(
@@ -273,7 +261,6 @@ _TABLE = (
         own_fields=frozenset({"at", "last_fired", "state"}),
         changes=True,
         role=Role.OPERATOR,
-        destructive=True,
         reads=True,
         examples=(
             "guardrails",

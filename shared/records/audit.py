@@ -37,22 +37,12 @@ class Actor:
     face: str = "shell"
     channel: str = ""
     via: str = ""
-    """`assistant` where an assistant acts in this name, or a person confirmed what one proposed."""
+    """`assistant` where an assistant reads in this name."""
 
 
 ASSISTANT = "assistant"
-Effect = Literal["", "paused", "resumed", "refused", "failed", "read", "proposed"]
-"""The effect of a change; empty if it didn't pause or resume sequences. Assistants' calls are `read` or `proposed`, too."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantUsage:
-    """How many calls assistants made in one name, and how many changes they proposed, in the last hour and day."""
-
-    calls_hour: int = 0
-    calls_day: int = 0
-    changes_hour: int = 0
-    changes_day: int = 0
+Effect = Literal["", "paused", "resumed", "refused", "failed", "read"]
+"""The effect of a change; empty if it didn't pause or resume sequences. A call of an assistant is `read`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

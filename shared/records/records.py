@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from shared.records.audit import Absences, Actor, AssistantUsage, AuditEntry, Undoable
+from shared.records.audit import Absences, Actor, AuditEntry, Undoable
 from shared.records.domains import DomainIncident, DomainPast, DomainRecords
 from shared.records.guardrails import GuardRecords
 from shared.records.replies import (
@@ -165,8 +165,6 @@ class Records(Protocol):
     async def assistant_calls(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
         """What assistants read, the newest first."""
         ...
-
-    async def assistant_usage(self, actor: Actor, now: datetime) -> AssistantUsage: ...
 
     async def last_undoable(
         self, workspace: str, actor: Actor, since: datetime, *, number: int = 0

@@ -21,7 +21,7 @@ from shared.settings.channels import named_channels
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of, table_model
 from shared.settings.model import DEFAULT, Origin, Settings, UnknownWorkspace
 from shared.settings.removed import take_removed
-from shared.settings.sections import Changes, McpSection, Roles, SlackSettings, Workspace, WorkspaceSection
+from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceSection
 from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
@@ -31,8 +31,6 @@ __all__ = [
     "CLAIM",
     "DEFAULT",
     "MEMBERS",
-    "Changes",
-    "McpSection",
     "Need",
     "Roles",
     "SettingProblem",

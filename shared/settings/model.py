@@ -24,7 +24,6 @@ from shared.settings.sections import (
     DnsSection,
     GuardrailSection,
     LinksSection,
-    McpSection,
     ReportSection,
     RetentionSection,
     Roles,
@@ -159,9 +158,6 @@ class Settings(WorkspaceSection):
     )
     dns: DnsSection = setting(
         DnsSection(), "The checks of the sending domains' DNS (see docs/domain-health.md)."
-    )
-    mcp: McpSection = setting(
-        McpSection(), "Assistants: clients of the Model Context Protocol (see docs/assistants.md)."
     )
     report: ReportSection = setting(
         ReportSection(),

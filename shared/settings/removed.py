@@ -16,6 +16,9 @@ REMOVED: dict[str, str] = {
     # An array of tables is named like a table ("routes.rules.condensed").
     # The text ends the sentence "[mcp] was let go: ….": lower case, no period, and it says what
     # to use instead ("use `outreach mcp`, which reads only"). Keep the lines in order.
+    "OUTREACH_MCP_CHANGES": "assistants only read, by `outreach mcp`",
+    "OUTREACH_MCP_ENABLED": "use `outreach mcp` on your own machine, which only reads",
+    "mcp": "use `outreach mcp` on your own machine, which only reads",
 }
 
 

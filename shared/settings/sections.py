@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import timedelta
-from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -410,41 +409,6 @@ class ReportSection(Section):
     logo: of.File | None = setting(None, example="/etc/outreach/logo.svg")
     folder: of.Folder | None = setting(None, example="/var/www/reports")
     url: of.WebAddress | None = setting(None, example="https://reports.example.com/")
-
-
-class Changes(StrEnum):
-    """What assistants may do beside reading."""
-
-    NEVER = "never"
-    CONFIRM = "confirm"
-
-
-Calls = Annotated[int, Field(ge=0, le=1_000_000)]
-
-
-class McpSection(Section):
-    """`[mcp]`: what assistants may do, at `/mcp` and through `outreach mcp`."""
-
-    enabled: of.OnOff = setting(
-        default=False,
-        meaning="Whether the bot serves assistants at /mcp. Needs the extra `mcp` of the package.",
-        variable="OUTREACH_MCP_ENABLED",
-        example=True,
-    )
-    changes: Changes = setting(
-        Changes.NEVER,
-        "Whether assistants may propose changes: never, or confirm. A person confirms each change.",
-        variable="OUTREACH_MCP_CHANGES",
-        example="confirm",
-    )
-    calls_an_hour: Calls = setting(
-        300, "Calls that assistants may make in one person's name in an hour.", example=300
-    )
-    calls_a_day: Calls = setting(2_000, "The same in a day.", example=2_000)
-    changes_an_hour: Calls = setting(
-        10, "Changes that assistants may propose in one person's name in an hour.", example=10
-    )
-    changes_a_day: Calls = setting(40, "The same in a day.", example=40)
 
 
 class DnsSection(Section):

@@ -156,7 +156,7 @@ def guardrails() -> Iterator[tuple[str, Card]]:
 def exchanges() -> Iterator[tuple[str, Card]]:
     """What clicks, confirmations and refusals answer."""
     yield "greeting", canned_replies.GREETING
-    for name, card in (("outdated button", canned_replies.UNKNOWN), ("message without an alert", canned_replies.NO_ALERT),
+    for name, card in (("outdated button", canned_replies.UNKNOWN),
                        ("line that needs an alert", canned_replies.WHICH_ALERT), ("unknown sender", canned_replies.NOBODY),
                        ("alert deleted", alert_actions.GONE)):  # fmt: skip
         yield name, card

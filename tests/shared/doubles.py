@@ -22,7 +22,7 @@ from shared.domain.card import Card
 from shared.domain_health.report import DomainChange, DomainReport, Value
 from shared.operations import run
 from shared.operations.context import CommandContext
-from shared.records.audit import Absence, Actor, AssistantUsage, AuditEntry, Undoable
+from shared.records.audit import Absence, Actor, AuditEntry, Undoable
 from shared.records.domains import DomainPast
 from shared.records.records import AlertsSummary, PeriodRecords, RecordsUnavailable, Subscription
 from shared.records.replies import (
@@ -399,19 +399,6 @@ class MemoryRecords:
     async def assistant_calls(self, workspace: str, limit: int = 20) -> Sequence[AuditEntry]:
         self.look()
         return [one for one in self.entries if one.effect == "read"][::-1][:limit]
-
-    async def assistant_usage(self, actor: Actor, now: datetime) -> AssistantUsage:
-        self.look()
-        day = [
-            one
-            for one in self.entries
-            if one.actor.via and one.actor.name == actor.name and (now - one.at).total_seconds() <= 86_400
-        ]
-        hour = [one for one in day if (now - one.at).total_seconds() <= 3_600]
-        proposed = [sum(one.effect == "proposed" for one in some) for some in (hour, day)]
-        return AssistantUsage(
-            calls_hour=len(hour), calls_day=len(day), changes_hour=proposed[0], changes_day=proposed[1]
-        )
 
     async def last_undoable(
         self, workspace: str, actor: Actor, since: datetime, *, number: int = 0

@@ -86,10 +86,6 @@ class Question:
     """The audit entry that an Undo reverts; 0 if this isn't an Undo."""
     revisions: Mapping[str, int] = field(default_factory=dict)
     """Of an Undo: how often each sequence had been changed when it was offered, where that is certain."""
-    via: str = ""
-    """`assistant`, if one proposed it."""
-    result: str = ""
-    """What came of it, once it was carried out."""
 
 
 def read_question(row: sa.Row[Any]) -> Question:
@@ -102,8 +98,6 @@ def read_question(row: sa.Row[Any]) -> Question:
         names=tuple(kept["names"]),
         since=int(kept.get("since") or 0),
         revisions=kept.get("revisions") or {},
-        via=kept.get("via") or "",
-        result=kept.get("result") or "",
     )
 
 

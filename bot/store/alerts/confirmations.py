@@ -6,7 +6,6 @@ undo. An Undo knows the audit entry that it reverts: a sequence that was paused 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import secrets
 from collections.abc import Mapping, Sequence
@@ -66,7 +65,6 @@ def _ask(tx: Transaction, question: Question, *, seconds: float) -> str:
                     "names": list(question.names),
                     "since": question.since,
                     "revisions": dict(question.revisions),
-                    **({"via": question.via} if question.via else {}),
                 }
             ),
             ends_at=tx.now + seconds,
@@ -126,26 +124,10 @@ class Confirmations(Repository):
         tx.execute(sa.update(questions).where(questions.c.id == nonce).values(given_at=None))
 
     @writes
-    def carried_out(self, tx: Transaction, nonce: str, name: str, *, result: str = "") -> None:
-        """What was answered is done: the line with this Undo says by whom, and who proposed it may ask for the result."""
-        c = questions.c
-        values: dict[str, Any] = {"given_name": name}
-        if result:
-            kept = json.loads(tx.scalar(sa.select(c.names).where(c.id == nonce)) or "{}")
-            values["names"] = json.dumps({**kept, "result": result})
-        tx.execute(sa.update(questions).where(c.id == nonce).values(**values))
+    def carried_out(self, tx: Transaction, nonce: str, name: str) -> None:
+        """What was answered is done: the line with this Undo says by whom."""
+        tx.execute(sa.update(questions).where(questions.c.id == nonce).values(given_name=name))
         changes.repaint(tx, [nonce])
-
-    @reads
-    def proposed(self, tx: Transaction, proposal: str, person: str) -> Answered | None:
-        """How a proposal to this person stands, by its `proposal_id`; None: there is none."""
-        c = questions.c
-        mine = (c.person == person) & (c.ends_at >= tx.now - KEPT)
-        for row in tx.execute(sa.select(questions).where(mine)):
-            question = read_question(row)
-            if question.via and proposal_id(row.id) == proposal:
-                return Answered(verdict=_verdict(row, person, now=tx.now), question=question)
-        return None
 
     @reads
     def undo_ended(self, tx: Transaction, nonce: str) -> tuple[str, str]:
@@ -153,11 +135,6 @@ class Confirmations(Repository):
         c = questions.c
         row = tx.execute(sa.select(c.given_name, c.overtaken_by).where(c.id == nonce)).one_or_none()
         return (row.given_name or "", row.overtaken_by or "") if row else ("", "")
-
-
-def proposal_id(nonce: str) -> str:
-    """By what an assistant asks for a proposal: whoever knows it can't confirm anything by it."""
-    return f"pr_{hashlib.sha256(nonce.encode()).hexdigest()[:20]}"
 
 
 def _look(tx: Transaction, nonce: str, person: str) -> Answered:

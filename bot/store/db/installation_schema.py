@@ -18,21 +18,6 @@ webhook_subscriptions = sa.Table(  # those made by `webhooks create`; the servic
     timestamp("ends_at"),  # from when on its deliveries are refused; NULL: never
 )
 
-assistant_tokens = sa.Table(  # what assistants sign in with at /mcp
-    "assistant_tokens",
-    metadata,
-    text("id", primary_key=True),
-    text("name"),
-    text("hash"),  # sha256 of the secret, which has 256 bits of its own
-    text("role"),
-    text("workspaces"),  # JSON
-    text("created_by"),
-    timestamp("created_at", nullable=False),
-    timestamp("expires_at", nullable=False),
-    timestamp("revoked_at"),  # NULL: it is not
-    timestamp("used_at"),  # to about a minute; NULL: never
-)
-
 instance = sa.Table(  # one row: which database this is
     "instance",
     metadata,

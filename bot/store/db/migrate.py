@@ -24,7 +24,7 @@ from shared.storage import database
 
 BASELINE = "0160"
 """The oldest schema that is upgraded."""
-HEAD = "0270"
+HEAD = "0280"
 NO_LONGER_UPGRADED = frozenset(
     [
         "0001",

@@ -395,12 +395,9 @@ audit = sa.Table(
     text("undoable"),  # JSON: the ids of those that an undo takes back
     text("via"),  # `assistant`, or empty
 )
-# Assistants may read thousands of times a day: neither the list of changes nor the limits of a person walk over that.
+# Assistants may read thousands of times a day: the list of changes does not walk over that.
 partial_index("ix_audit_acts", audit.c.workspace, audit.c.id, where=audit.c.effect != "read")
 partial_index("ix_audit_read", audit.c.workspace, audit.c.id, where=audit.c.effect == "read")
-partial_index(
-    "ix_audit_assistants", audit.c.actor_id, audit.c.actor_name, audit.c.at, where=audit.c.via != ""
-)
 partial_index("ix_audit_changes", audit.c.workspace, audit.c.at, where=audit.c.sequences != "")
 
 people = sa.Table(  # what a person chose for themselves, as long as they did

@@ -38,7 +38,7 @@ from shared.api.event_kinds import ONLY_WITH_WORDS, PAUSED, REPLIES
 from shared.commands.arguments import clip
 from shared.domain.paused_domains import pause_reason
 from shared.domain.wall_clock import DAY, MORNING, Recurrence, moment, parse_recurrence
-from shared.records.audit import Actor, AssistantUsage, AuditEntry, Undoable
+from shared.records.audit import Actor, AuditEntry, Undoable
 from shared.records.domains import DomainIncident, DomainPast, DomainPause
 from shared.records.records import AlertsSummary, PeriodRecords, Subscription
 from shared.records.replies import (
@@ -505,26 +505,6 @@ class CommandRecords(Repository):
         mine = (audit.c.workspace == workspace) & read
         query = sa.select(audit).where(mine).order_by(audit.c.id.desc()).limit(limit)
         return [changes.read_audit_entry(row) for row in tx.execute(query)]
-
-    @reads
-    def assistant_usage(self, tx: Transaction, actor: Actor, now: datetime) -> AssistantUsage:
-        """How much of its limits a name has used up."""
-        c, at = audit.c, now.timestamp()
-        who = (
-            (c.actor_id == actor.id) & (c.actor_name == actor.name)
-            if not actor.id
-            else c.actor_id == actor.id
-        )
-        last_hour, proposed = c.at >= at - 3600, c.effect == "proposed"
-        counts = (
-            sa.func.count().filter(last_hour),
-            sa.func.count(),
-            sa.func.count().filter(last_hour, proposed),
-            sa.func.count().filter(proposed),
-        )
-        mine = (c.via != sa.literal("", literal_execute=True)) & who & (c.at >= at - 86_400)
-        row = tx.execute(sa.select(*counts).where(mine)).one()
-        return AssistantUsage(calls_hour=row[0], calls_day=row[1], changes_hour=row[2], changes_day=row[3])
 
     @reads
     def last_undoable(

@@ -63,19 +63,6 @@ async def test_the_address_at_slack_holds_nothing_from_the_visitor(installed: In
     assert set(query) == {"state", "client_id", "scope"}
 
 
-@pytest.mark.parametrize("enabled", ["true", "false"])
-async def test_slacks_assistant_is_asked_for_only_where_it_may_call_the_bot(
-    tmp_path: Path, enabled: str
-) -> None:
-    async with (
-        oauth_harness(tmp_path, OUTREACH_MCP_ENABLED=enabled) as bot,
-        oauth_bot(bot) as installed,
-    ):
-        page = await installed.browser.visit("/slack/install")
-        asked = parse_qs(urlsplit(page.location).query)["scope"][0].split(",")
-        assert ("mcp:connect" in asked) is (enabled == "true")
-
-
 async def test_a_used_address_installs_nothing_a_second_time(installed: Installed) -> None:
     back = await installed.browser.decide(await installed.browser.begin())
     assert (await installed.browser.visit(back)).status == 200

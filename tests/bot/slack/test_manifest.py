@@ -56,27 +56,6 @@ def test_over_socket_mode_it_has_no_address() -> None:
     assert manifest.manifest()["oauth_config"]["scopes"] == app["oauth_config"]["scopes"]
 
 
-@pytest.mark.parametrize(
-    ("address", "server"),
-    [
-        ("https://bot.example.com/slack/events", "https://bot.example.com/mcp"),
-        ("https://example.com/outreach/slack/events", "https://example.com/outreach/mcp"),
-    ],
-)
-def test_slacks_assistant_is_declared_with_its_scope_only_when_asked(address: str, server: str) -> None:
-    """The fields and words of https://docs.slack.dev/reference/app-manifest."""
-    app = manifest.manifest(address, mcp=True)
-    assert app.pop("mcp_servers") == {"outreach": {"url": server, "auth_type": "slack_identity_auth"}}
-    assert len(server) <= 500
-    assert app["oauth_config"]["scopes"]["bot"].pop() == "mcp:connect"
-    assert app == manifest.manifest(address)
-    assert "mcp" not in manifest.render(address)
-
-
-def test_the_scope_of_slacks_assistant_has_its_reason_too() -> None:
-    assert f"- mcp:connect  # {manifest.ASSISTANT_SCOPES['mcp:connect']}\n" in manifest.render(mcp=True)
-
-
 def test_it_prints_or_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert manifest.main([]) == 0
     assert manifest.main([str(tmp_path / "m.yml")]) == 0

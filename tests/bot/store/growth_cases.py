@@ -29,7 +29,6 @@ from bot.store.records.people import OwnDigest
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import WebhookSubscriptions
 from shared.api.models import Subscription as WebhookSubscription
-from shared.commands.table import Role
 from shared.domain.personal import PersonalSettings
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainReport
@@ -229,10 +228,6 @@ ALERTS: Mapping[str, Case] = {
     ),
     "Confirmations.look": lists(SINCE, lambda one: one.store.confirmations.look("q1", "U1")),
     "Confirmations.answer": lists(SINCE, lambda one: one.store.confirmations.answer("q1", "U1")),
-    "Confirmations.proposed": lists(
-        "it reads the questions to one person of a week",
-        lambda one: one.store.confirmations.proposed("pr_1", "U1"),
-    ),
     "Confirmations.give_back": flat(lambda one: one.store.confirmations.give_back("q1")),
     "Confirmations.carried_out": flat(lambda one: one.store.confirmations.carried_out("q1", "ann")),
     "Confirmations.undo_ended": flat(lambda one: one.store.confirmations.undo_ended("q1")),
@@ -503,18 +498,6 @@ RECORDS: Mapping[str, Case] = {
     "CommandRecords.give_up_channel": lists(OF_CHANNEL, lambda one: one.store.records.give_up_channel(REFUSED)),
     "CommandRecords.audit": flat(lambda one: one.store.records.audit(one.workspace)),
     "CommandRecords.assistant_calls": flat(lambda one: one.store.records.assistant_calls(one.workspace)),
-    "CommandRecords.assistant_usage": flat(
-        lambda one: one.store.records.assistant_usage(ANN, moment(one.now))
-    ),
-    "AssistantTokens.create": flat(
-        lambda one: one.store.assistant_tokens.create(
-            "reports", role=Role.READER, workspaces=[one.workspace], created_by="ann", seconds=HOUR
-        )
-    ),
-    "AssistantTokens.all": flat(lambda one: one.store.assistant_tokens.all()),
-    "AssistantTokens.find": flat(lambda one: one.store.assistant_tokens.find("outreach_mcp_at1_secret")),
-    "AssistantTokens.note_use": flat(lambda one: one.store.assistant_tokens.note_use("at1")),
-    "AssistantTokens.revoke": flat(lambda one: one.store.assistant_tokens.revoke("at1")),
     "CommandRecords.record": lists(
         "it compares the sequence's open Undos", lambda one: one.store.records.record(_entry(one, "sq1"))
     ),

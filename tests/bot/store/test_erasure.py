@@ -56,7 +56,6 @@ IMPERSONAL = {
         "guardrail_incidents",
         "instance",
         "lookups",
-        "assistant_tokens",
     ),
     *(
         "moved_channels",

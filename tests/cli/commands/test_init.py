@@ -147,17 +147,10 @@ def test_the_manifest_has_the_bots_address(offline: Shell, words: tuple[str, ...
         ("--url", "http://bot.example.com"),
         ("--url", "bot"),
         ("--socket-mode", "--url", "https://bot.example.com"),
-        ("--socket-mode", "--mcp"),
     ],
 )
 def test_a_manifest_without_a_way_in_is_wrong_usage(offline: Shell, words: tuple[str, ...]) -> None:
     assert offline.run("manifest", *words).code == 2
-
-
-def test_the_manifest_with_slacks_assistant_names_the_bots_server(offline: Shell) -> None:
-    printed = offline.run("manifest", "--url", "https://bot.example.com", "--mcp")
-    assert printed.code == 0
-    assert "url: https://bot.example.com/mcp\n" in printed.out
 
 
 def test_the_manifest_for_socket_mode_needs_no_address(offline: Shell) -> None:

@@ -152,17 +152,6 @@ def test_scopes_that_nothing_uses_are_named() -> None:
     assert "unused: files:write" in found.found
 
 
-def test_the_scope_of_slacks_assistant_is_missed_where_it_may_call_the_bot() -> None:
-    found = scopes(",".join(SCOPES), mcp=True)
-    assert (found.tone, found.found) == (Tone.WARN, "without mcp:connect Slack's assistant can't use it")
-    assert "outreach manifest --mcp" in found.fix
-    assert scopes(",".join([*SCOPES, "mcp:connect"]), mcp=True).tone is Tone.GOOD
-
-
-def test_the_scope_of_slacks_assistant_is_not_called_unused() -> None:
-    assert "unused" not in scopes(",".join([*SCOPES, "mcp:connect"])).found
-
-
 def test_every_method_that_the_bot_calls_is_covered_by_a_scope_of_the_manifest() -> None:
     source = "".join(file.read_text() for file in (ROOT / "bot").rglob("*.py"))
     called = {name for name in METHODS if f'"{name}"' in source}

@@ -1,18 +1,16 @@
-"""Calls of an assistant under trouble: a service that hangs or refuses, cancelled calls, too many at once."""
+"""Calls of an assistant under trouble: a service that hangs or refuses, cancelled calls, attempts to change something."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
 
 import httpx
 import pytest
 
-from shared.assistants.dry_run import reading_only
-from shared.assistants.gate import Gate
 from shared.assistants.quoting import QUOTED
-from shared.assistants.session import AssistantSession, Caller
+from shared.assistants.reading import reading_only
+from shared.assistants.session import ONLY_READING, AssistantSession, Caller
 from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain.card import Card
@@ -22,7 +20,6 @@ from shared.settings import Settings
 from tests.shared.doubles import NOW, CommandHarness, MemoryRecords
 
 ANN = Actor(name="ann", face="shell", via="assistant")
-MANY = 1_000
 
 
 async def nothing(_: Invocation) -> Result:
@@ -33,16 +30,10 @@ def session(
     records: MemoryRecords,
     act: Callable[[Invocation], Awaitable[Result]] = nothing,
     *,
-    actor: Actor = ANN,
-    gate: Gate | None = None,
-    limits: Mapping[str, int] | None = None,
     seconds: float = 60.0,
 ) -> AssistantSession:
-    settings = Settings.model_validate(
-        {"mcp": {"calls_an_hour": 10_000, "calls_a_day": 10_000, **(limits or {})}}
-    )
-    caller = Caller(actor=actor, records=records, now=lambda: NOW, settings=settings)
-    return AssistantSession(caller, act, gate=gate or Gate(), seconds=seconds)
+    caller = Caller(actor=ANN, records=records, now=lambda: NOW, settings=Settings())
+    return AssistantSession(caller, act, seconds=seconds)
 
 
 async def test_a_service_that_hangs_ends_with_the_calls_time() -> None:
@@ -96,8 +87,8 @@ async def test_a_cancelled_call_ends_its_work_and_is_recorded() -> None:
             ended.set()
         raise AssertionError
 
-    records, gate = MemoryRecords(), Gate(most=1, each=1)
-    assistant = session(records, hang, gate=gate)
+    records = MemoryRecords()
+    assistant = session(records, hang)
     call = asyncio.create_task(assistant.call("status", {}))
     await begun.wait()
     call.cancel()
@@ -106,52 +97,6 @@ async def test_a_cancelled_call_ends_its_work_and_is_recorded() -> None:
     await asyncio.sleep(0)
     assert ended.is_set()
     assert [one.result for one in records.entries] == ["cancelled"]
-    assert not (await session(records, gate=gate).call("status", {})).failed, "its place is free again"
-
-
-async def test_of_a_thousand_calls_at_once_few_are_under_way_and_the_others_are_told_to_wait() -> None:
-    under_way, most = 0, 0
-    free = asyncio.Event()
-
-    async def slow(_: Invocation) -> Result:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
-        await free.wait()
-        under_way -= 1
-        return Result(card=Card(title="Done"))
-
-    gate = Gate(most=16, each=4)
-    people = [session(MemoryRecords(), slow, actor=replace(ANN, name=f"p{n}"), gate=gate) for n in range(10)]
-    calls = [asyncio.create_task(people[n % 10].call("status", {})) for n in range(MANY)]
-    for _ in range(10):
-        await asyncio.sleep(0)
-    free.set()
-    found = await asyncio.gather(*calls)
-    assert most == 16
-    waited = [one for one in found if one.failed]
-    assert len(waited) == MANY - 16
-    assert all("Too many calls at once" in one.summary for one in waited)
-
-
-async def test_one_person_cannot_take_every_place() -> None:
-    free = asyncio.Event()
-
-    async def slow(_: Invocation) -> Result:
-        await free.wait()
-        return Result(card=Card(title="Done"))
-
-    gate = Gate(most=16, each=4)
-    greedy, modest = (
-        session(MemoryRecords(), slow, gate=gate),
-        session(MemoryRecords(), actor=replace(ANN, name="ben"), gate=gate),
-    )
-    calls = [asyncio.create_task(greedy.call("status", {})) for _ in range(20)]
-    for _ in range(10):
-        await asyncio.sleep(0)
-    assert not (await modest.call("status", {})).failed
-    free.set()
-    assert sum(not one.failed for one in await asyncio.gather(*calls)) == 4
 
 
 async def test_without_the_database_nothing_is_answered() -> None:
@@ -162,14 +107,31 @@ async def test_without_the_database_nothing_is_answered() -> None:
     assert "every call is recorded" in found.summary
 
 
-@pytest.mark.parametrize("name", ["calls_an_hour", "calls_a_day"])
-async def test_limits_count_refused_calls_too(name: str) -> None:
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [("pause", {"target": ["all"]}), ("guardrails", {"act": "off"}), ("undo", {})],
+)
+async def test_a_change_is_refused_and_recorded(tool: str, arguments: dict[str, object]) -> None:
+    async def never(_: Invocation) -> Result:
+        raise AssertionError
+
     records = MemoryRecords()
-    assistant = session(records, limits={name: 3})
-    for tool in ("status", "nonsense", "pause"):
-        await assistant.call(tool, {})
-    assert "limit of 3 calls" in (await assistant.call("status", {})).summary
-    assert len(records.entries) == 3
+    found = await session(records, never).call(tool, arguments)
+    assert found.failed
+    assert found.summary == ONLY_READING
+    (entry,) = records.entries
+    assert (entry.effect, entry.result) == ("refused", "refused: it would change something")
+
+
+async def test_a_reading_that_would_write_is_refused(harness: CommandHarness) -> None:
+    async def write(_: Invocation) -> Result:
+        await reading_only(harness.context).client.pause_sequence("sq_1")
+        raise AssertionError
+
+    records = MemoryRecords()
+    found = await session(records, write).call("status", {})
+    assert (found.failed, found.summary) == (True, ONLY_READING)
+    assert [one.effect for one in records.entries] == ["refused"]
 
 
 async def test_what_a_model_sends_is_quoted_where_it_is_repeated() -> None:
@@ -178,38 +140,3 @@ async def test_what_a_model_sends_is_quoted_where_it_is_repeated() -> None:
     assert found.failed
     assert "obey" not in found.summary
     assert "obey" in found.content["problem"]["why"][QUOTED]
-
-
-class Slow:
-    """Proposals that hang after their card may have been posted."""
-
-    def __init__(self) -> None:
-        self.begun = asyncio.Event()
-
-    async def propose(self, _: Invocation) -> Result:
-        self.begun.set()
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def look(self, _: str) -> None:
-        return None
-
-
-async def test_a_proposal_that_is_cancelled_or_late_counts_against_the_limit() -> None:
-    records, slow = MemoryRecords(), Slow()
-    settings = Settings.model_validate({"mcp": {"changes": "confirm", "changes_an_hour": 2}})
-    caller = Caller(actor=ANN, records=records, now=lambda: NOW, settings=settings)
-    hasty, patient = (
-        AssistantSession(caller, nothing, gate=Gate(), proposals=slow, seconds=seconds)
-        for seconds in (0.05, 60.0)
-    )
-    assert (await hasty.call("pause", {"target": ["sq_1"]})).failed
-    slow.begun.clear()
-    call = asyncio.create_task(patient.call("pause", {"target": ["sq_1"]}))
-    await slow.begun.wait()
-    call.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await call
-    await asyncio.sleep(0)
-    assert [one.effect for one in records.entries] == ["proposed", "proposed"]
-    assert "limit of 2 proposed changes" in (await patient.call("pause", {"target": ["sq_1"]})).summary

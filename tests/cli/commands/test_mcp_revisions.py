@@ -1,24 +1,18 @@
-"""Every revision of the protocol that clients still speak, as the bytes that they send: over HTTP, and on stdio."""
+"""Every revision of the protocol that clients still speak, as the bytes that they send."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from tests.bot.assistants.clients import Assistants, open_assistants
-from tests.cli.conftest import PROGRAM, ROOT
+from tests.cli.conftest import PROGRAM, ROOT, Shell
 
 CLIENT = {"name": "an older client", "version": "1"}
-STRUCTURED = "2025-06-18"
-"""The first revision with structured content."""
 
 
 def initialize(revision: str) -> dict[str, Any]:
@@ -54,38 +48,17 @@ def check(answers: dict[int, Any], revision: str) -> None:
     assert answers[5]["error"]["code"] == -32601
 
 
-@pytest.fixture
-async def assistants(tmp_path: Path, account: str) -> AsyncIterator[Assistants]:
-    async with open_assistants(tmp_path, account) as opened:
-        yield opened
-
-
 @pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
-async def test_a_client_of_any_revision_is_served_over_http(assistants: Assistants, revision: str) -> None:
-    headers = {
-        "Authorization": f"Bearer {await assistants.token()}",
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
-    }
-    answers: dict[int, Any] = {}
-    for message in (initialize(revision), INITIALIZED, LIST, CALL, PAUSE, UNKNOWN):
-        url, body = f"{assistants.bot.url}/mcp", json.dumps(message).encode()
-        async with assistants.bot.http.post(url, data=body, headers=headers) as answer:
-            assert answer.status == (202 if message is INITIALIZED else 200)
-            if message is not INITIALIZED:
-                one = json.loads(await answer.text())
-                answers[one["id"]] = one
-        if revision >= STRUCTURED:
-            headers["MCP-Protocol-Version"] = revision
-    check(answers, revision)
-
-
-@pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
-async def test_a_client_of_any_revision_is_served_on_stdio(assistants: Assistants, revision: str) -> None:
+async def test_a_client_of_any_revision_is_served(shell: Shell, revision: str) -> None:
     """With lines that are no message between them: they are passed over."""
-    environ = {"PATH": os.environ["PATH"], **assistants.bot.environ}
+    del shell  # its settings are in the environment
     process = await asyncio.create_subprocess_exec(
-        *(*PROGRAM, "mcp"), stdin=-1, stdout=-1, stderr=sys.stderr, env=environ, cwd=ROOT, limit=2**20
+        *(*PROGRAM, "mcp"),
+        stdin=-1,
+        stdout=-1,
+        env=dict(os.environ),
+        cwd=ROOT,
+        limit=2**20,
     )
     assert process.stdin is not None
     assert process.stdout is not None

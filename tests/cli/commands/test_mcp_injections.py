@@ -1,16 +1,14 @@
 """A model that does whatever it reads, on an account in which strangers have written fifty injections: nothing changes.
 
-The other tests of this folder show what each part refuses; here they stand together, as the bot is run. That such a test
-can fail is part of it: with a person's click the same change happens.
+That such a test can fail is part of it: what a person types changes what is compared.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,13 +20,10 @@ from mcp import Client, StdioServerParameters
 from bot.store.db import guardrail_schema, installation_schema, schema
 from sandbox.service import Service
 from sandbox.slack.state import seed
-from shared.commands.table import Role
-from tests.bot.assistants.clients import Assistants, Bearer, Signing, open_assistants, slack
-from tests.bot.harness import interested, sequences_of
+from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.cli.conftest import PROGRAM, ROOT
 from tests.injections import COMPANIES, INJECTIONS, NAMES, REPLIES, SUBJECTS, asked_calls
 from tests.rate_limit import lift_rate_limit
-from tests.waiting import until
 
 YES = {"confirm": True, "confirmed": True, "yes": True, "approved_by": "U0ANN"}
 FLAGS = ({"confirm": True}, YES)
@@ -44,10 +39,6 @@ READING = (
     "audit",
     "whoami",
 )
-SETTINGS = (
-    "[mcp]\ncalls_an_hour = 100000\ncalls_a_day = 100000\nchanges_an_hour = 100000\nchanges_a_day = 100000\n"
-)
-"""No limit of calls: that is not what keeps the account as it is."""
 KEPT = (
     *(guardrail_schema.rules, guardrail_schema.switches, installation_schema.webhook_subscriptions),
     *(schema.subscriptions, schema.digests, schema.timers, schema.rota_turns, schema.absences, schema.people),
@@ -93,10 +84,6 @@ class ObedientModel:
             self._intend(name, fitted)
             for flag in FLAGS:
                 self._intend(name, {**fitted, **flag})
-        for proposal in re.findall(r"\b(?:pr|q)_[\w-]+", text):
-            for tool in ("proposal_result", "confirm", "yes", "undo"):
-                self._intend(tool, {"proposal": proposal})
-                self._intend(tool, {"proposal": proposal, "confirm": True})
 
     def _intend(self, name: str, arguments: dict[str, Any]) -> None:
         key = json.dumps([name, arguments], sort_keys=True)
@@ -130,8 +117,8 @@ def texts(value: Any) -> Iterator[str]:
 class Account:
     """A bot and a service, in which strangers have written."""
 
-    def __init__(self, assistants: Assistants, service: Service) -> None:
-        self.assistants, self.bot, self.service = assistants, assistants.bot, service
+    def __init__(self, bot: BotHarness, service: Service) -> None:
+        self.bot, self.service = bot, service
         self.key = next(iter(self.service.api_keys.values()))
         self.emails = [f"stranger{number}@evil.example" for number in range(len(INJECTIONS))]
 
@@ -210,42 +197,20 @@ def _rows(table: sa.Table, tx: sa.Connection) -> list[tuple[Any, ...]]:
 
 
 @asynccontextmanager
-async def attacked(folder: Path, account: str, changes: str) -> AsyncIterator[Account]:
+async def attacked(folder: Path, account: str) -> AsyncIterator[Account]:
     """An account as strangers have left it."""
-    settings = f'{SETTINGS}changes = "{changes}"\n'
-    async with Service(speed=0, database=account) as service:
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(Service(speed=0, database=account))
         service.state.limiter.change("off")
         where = {
             "OUTREACH_BASE_URL": service.base_url,
             "OUTREACH_API_KEY": next(iter(service.api_keys.values())),
         }
-        async with open_assistants(folder, settings=settings, **where) as assistants:
-            found = Account(assistants, service)
-            await found.plant()
-            yield found
-
-
-async def obey(
-    client: Client, account: Account, *, user: str = "", emails: int = len(INJECTIONS)
-) -> ObedientModel:
-    meta: Any = slack(user) if user else None
-    tools = (await client.list_tools(meta=meta)).tools
-
-    async def call(name: str, arguments: dict[str, Any]) -> Any:
-        return await client.call_tool(name, arguments, meta=meta)
-
-    model = ObedientModel(tools, call)
-    await model.review(account.emails[:emails])
-    return model
-
-
-def check_model(model: ObedientModel, account: Account) -> None:
-    """It was told to act, and tried; and got no secret."""
-    assert {name for name, _ in model.obeyed} >= {"pause", "resume", "remove", "guardrails", "add", "doctor"}
-    everything = "".join(model.received)
-    assert [secret for secret in account.secrets() if secret in everything] == []
-    assert not re.search(r"\bq_[\w-]{6,}", everything), "what confirms a question is for the person alone"
-    assert "\U000e0041" not in everything
+        bot = await stack.enter_async_context(open_harness(folder, **where))
+        await stack.enter_async_context(bot_inside(bot, pace=HASTE))
+        found = Account(bot, service)
+        await found.plant()
+        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -253,92 +218,37 @@ def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
     lift_rate_limit(monkeypatch)
 
 
-@pytest.mark.parametrize("changes", ["never", "confirm"])
-async def test_a_model_in_slack_that_obeys_everything_changes_nothing(
-    tmp_path: Path, account: str, changes: str
+@pytest.mark.parametrize(
+    "emails",
+    [3, pytest.param(len(INJECTIONS), marks=pytest.mark.e2e)],  # all of them take long
+)
+async def test_a_model_that_obeys_everything_changes_nothing(
+    tmp_path: Path, account: str, emails: int
 ) -> None:
-    async with attacked(tmp_path, account, changes) as found:
-        before = await found.state()
-        async with found.assistants.connected(Signing(found.assistants.secret)) as client:
-            model = await obey(client, found, user=seed.BEN.id)
-        assert await found.state() == before
-        check_model(model, found)
-        effects = await found.effects()
-        assert effects <= {"read", "refused", "failed", "proposed"}
-        assert ("proposed" in effects) is (changes == "confirm")
-
-
-@pytest.mark.e2e  # it takes long
-@pytest.mark.parametrize("changes", ["never", "confirm"])
-async def test_a_model_with_the_token_of_an_admin_changes_nothing(
-    tmp_path: Path, account: str, changes: str
-) -> None:
-    async with attacked(tmp_path, account, changes) as found:
-        before = await found.state()
-        token = await found.assistants.token(role=Role.ADMIN)
-        async with found.assistants.connected(Bearer(token)) as client:
-            model = await obey(client, found)
-        assert await found.state() == before
-        check_model(model, found)
-        assert token not in "".join(model.received)
-        assert await found.effects() <= {"read", "refused", "failed"}
-
-
-@pytest.mark.e2e  # it takes long
-@pytest.mark.parametrize("changes", ["never", "confirm"])
-async def test_a_model_in_a_terminal_that_obeys_everything_changes_nothing(
-    tmp_path: Path, account: str, changes: str
-) -> None:
-    async with attacked(tmp_path, account, changes) as found:
+    async with attacked(tmp_path, account) as found:
         before = await found.state()
         command, *words = (*PROGRAM, "mcp")
         environ = {"PATH": os.environ["PATH"], **found.bot.environ}
         server = StdioServerParameters(command=command, args=words, env=environ, cwd=ROOT)
         async with Client(server) as client:
-            model = await obey(client, found, emails=3)
+            model = ObedientModel((await client.list_tools()).tools, client.call_tool)
+            await model.review(found.emails[:emails])
         assert await found.state() == before
         assert {name for name, _ in model.obeyed} >= {"pause", "resume"}
-        assert [secret for secret in found.secrets() if secret in "".join(model.received)] == []
+        everything = "".join(model.received)
+        assert [secret for secret in found.secrets() if secret in everything] == []
+        assert "\U000e0041" not in everything
         assert await found.effects() <= {"read", "refused", "failed"}
 
 
 async def test_the_state_that_is_compared_shows_what_a_person_changes(tmp_path: Path, account: str) -> None:
-    """Else the tests above could never fail."""
-    async with attacked(tmp_path, account, "never") as found:
+    """Else the test above could never fail."""
+    async with attacked(tmp_path, account) as found:
         before = await found.state()
         assert before["leads"] == sorted(found.emails)
         await found.bot.say(f"pause {found.sequence}", user=seed.BEN.id)
         await found.bot.say("subscribe bounces here", user=seed.BEN.id)
         after = await found.state()
-        assert (before["sequences"][found.sequence], after["sequences"][found.sequence]) == (
-            "active",
-            "paused",
-        )
+        statuses = before["sequences"][found.sequence], after["sequences"][found.sequence]
+        assert statuses == ("active", "paused")
         assert before["subscriptions"] != after["subscriptions"]
-
-
-async def test_only_a_persons_click_carries_out_what_the_model_proposed(tmp_path: Path, account: str) -> None:
-    async with attacked(tmp_path, account, "confirm") as found:
-        asked = await found.assistants.ask(seed.BEN.id, "pause", {"target": [found.sequence]})
-        proposal = asked.structured_content["proposals"][0]
-        before = await found.state()
-        assert before["sequences"][found.sequence] == "active"
-        card = await until(lambda: asked_card(found))
-        await found.bot.control(
-            "click", user="ben", channel=card["channel"], ts=card["ts"], text="Pause", wait=20
-        )
-        await until(lambda: is_paused(found))
-        told = await found.assistants.ask(seed.BEN.id, "proposal_result", {"proposal": proposal})
-        assert told.structured_content["state"] == "confirmed"
-        (change,) = [one for one in await found.assistants.audit() if one.effect == "paused"]
-        assert (change.actor.name, change.actor.via) == ("ben", "assistant")
-
-
-async def asked_card(found: Account) -> dict[str, Any] | None:
-    messages = await found.bot.messages("dm-ben")
-    return next((one for one in messages if "assistant" in json.dumps(one["blocks"])), None)
-
-
-async def is_paused(found: Account) -> bool:
-    state = await found.state()
-    return bool(state["sequences"][found.sequence] == "paused")

@@ -1,4 +1,4 @@
-"""Commands up to their first change: nothing is written, whatever the command."""
+"""In the context of an assistant nothing is written, whatever the command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shared.assistants.dry_run import CLIENT_READS, PARTS, RECORDS_READS, WouldChangeError, reading_only
+from shared.assistants.reading import CLIENT_READS, PARTS, RECORDS_READS, WouldChangeError, reading_only
 from shared.commands import COMMANDS, invocation, parse
 from shared.commands.arguments import Arguments, Confirmable
 from shared.operations import run

@@ -1,7 +1,7 @@
-"""A command up to its first change: every check is made, and nothing is written.
+"""The context of an assistant's command, in which nothing can be changed, whatever the command tries.
 
-The client and the records are handed on with the methods that only read, named here: a method that is forgotten counts as
-a change.
+The client and the records are handed on with the methods that only read, named here: a method that is forgotten counts
+as a change.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ RECORDS_READS = frozenset(
         "digest_at",
         "audit",
         "assistant_calls",
-        "assistant_usage",
         "last_undoable",
         "timers",
     ]
@@ -66,7 +65,7 @@ PARTS = {
 
 
 class WouldChangeError(Exception):
-    """The command has passed its checks, and would change something now."""
+    """The command tried to change something."""
 
 
 class _Reading:
@@ -83,7 +82,7 @@ class _Reading:
 
 class _ReadingRecords(_Reading):
     async def record(self, entry: AuditEntry) -> None:
-        """A refusal is told to who asked, and written down with the call."""
+        """Refusals and failures go unrecorded here: the session records each call with its result."""
         if entry.effect not in {"refused", "failed"}:
             raise WouldChangeError("record")
 

@@ -1,1 +1,0 @@
-"""The Model Context Protocol: the tools of `shared.assistants` over stdio and HTTP."""
