@@ -62,10 +62,6 @@ def dashboard(options: Namespace) -> int:
         raise exit_codes.WrongUsage(
             "--incident needs a file: `outreach dashboard --once --incident --svg incident.svg`"
         )
-    if options.follow:
-        from tui.entrypoints.viewer import view
-
-        return asyncio.run(view(options.follow, rotate=options.rotate, operator=options.operator))
     if options.once:
         from tui.entrypoints.once import print_once
 
@@ -83,7 +79,7 @@ def dashboard(options: Namespace) -> int:
         return exit_codes.DONE
     if options.web:
         return _serving(_web(options))
-    if not attended():
+    if not options.viewer and not attended():
         raise exit_codes.WrongUsage(NO_TERMINAL)
     return asyncio.run(_front(options))
 
@@ -138,6 +134,7 @@ async def _front(options: Namespace) -> int:
         open_replies=_replies,
         config=options.config,
         wall=options.wall,
+        is_viewer=options.viewer,
         workspace=options.workspace,
     )
 
@@ -151,27 +148,21 @@ async def _lines(options: Namespace) -> None:
 
 
 async def _web(options: Namespace) -> None:
-    from tui.entrypoints.web import serve
+    from tui.entrypoints.web import serve, viewer_command
 
     settings = _settings(options)
     with stopping() as stop:
         await serve(
-            settings,
+            viewer_command(config=options.config, workspace=options.workspace, wall=options.wall),
             port=options.port,
             stop=stop,
-            announce=_print_link,
-            workspace=options.workspace,
-            wall=options.wall,
-            open_records=_records,
+            announce=_print_address,
+            hosts=settings.dashboard_section.web.hosts,
         )
 
 
-def _print_link(link: str, name: str) -> None:
-    whose = f" as {name}" if name else ""
-    print(
-        f"Open {link} in one browser{whose}. For another browser, use the next link. Press Ctrl+C to stop.",
-        flush=True,
-    )
+def _print_address(address: str) -> None:
+    print(f"Open {address} in a browser. Press Ctrl+C to stop.", flush=True)
 
 
 async def _serve_sandbox(options: Namespace) -> None:

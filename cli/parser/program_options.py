@@ -71,15 +71,13 @@ def dashboard(parser: ArgumentParser) -> None:
         help="with --svg: the picture shows every domain over this time (24h), for a post-mortem",
     )
     parser.add_argument(
-        "--web", action="store_true", help="serve browsers on this machine, all from one poller"
+        "--web", action="store_true", help="serve browsers on 127.0.0.1, read-only, up to four at a time"
     )
     parser.add_argument(
         "--port", type=_port, default=8014, metavar="N", help="port for --web (0: a free one)"
     )
-    # What --web starts for each browser tab: a dashboard that reads from the socket of the one poller.
-    parser.add_argument("--follow", type=_path, help=SUPPRESS)
-    parser.add_argument("--rotate", type=int, default=0, help=SUPPRESS)
-    parser.add_argument("--operator", default="", help=SUPPRESS)
+    # What --web starts for each browser tab: a dashboard that only reads, without a terminal.
+    parser.add_argument("--viewer", action="store_true", help=SUPPRESS)
 
 
 def sandbox(parser: ArgumentParser) -> None:

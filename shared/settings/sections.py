@@ -172,22 +172,11 @@ class ThresholdsSection(Section):
 class WebSection(Section):
     """`[dashboard.web]`."""
 
-    people: Mapping[of.WebName, of.WebRole] = setting(
-        {},
-        "Who may sign in, each with a link of their own. A viewer sees everything; an operator can also change "
-        "something, in this name. Default: everyone with a link is a viewer.",
-        example={"ann": "operator", "ben": "viewer"},
-    )
-    session_hours: Annotated[float, Field(gt=0, le=8_760)] = setting(24.0, example=24)
-    trusted_proxies: tuple[of.Network, ...] = setting(
-        (),
-        "Addresses or networks of proxies that sign people in. Their X-Forwarded-User is believed, that of others ignored.",
-        example=["10.0.0.5"],
-    )
     hosts: tuple[str, ...] = setting(
-        (), "Names under which browsers reach the dashboard.", example=["dash.example.com"]
+        (),
+        "Names under which browsers reach the dashboard through a proxy.",
+        example=["dash.example.com"],
     )
-    listen: of.IpAddress = setting("127.0.0.1", example="127.0.0.1")
 
 
 class DashboardSection(Section):

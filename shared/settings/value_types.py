@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import time, timedelta
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -44,18 +44,6 @@ def _check(accepts: Callable[[str], object], problem: str, fix: str) -> AfterVal
         return text
 
     return AfterValidator(check)
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ip_network(text, strict=False)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_address(text: str) -> bool:
-    return _is_network(text) and "/" not in text
 
 
 def _one_of(known: tuple[str, ...], problem: str) -> AfterValidator:
@@ -330,19 +318,6 @@ GuardrailName = Annotated[
 GuardrailRule = Annotated[str, AfterValidator(_guardrail)]
 Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
 Notifications = Annotated[str, _one_of(NOTIFICATIONS, "is not a way to notify.")]
-WebName = Annotated[
-    str,
-    _check(
-        re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}").fullmatch,
-        "is not a name.",
-        "Use up to 64 letters, digits and . _ @ + -",
-    ),
-]
-WebRole = Annotated[str, _one_of(("viewer", "operator"), "is not a role.")]
-Network = Annotated[
-    str, _check(_is_network, "is not an address or a network.", "Use one like 10.0.0.5 or 10.0.0.0/8.")
-]
-IpAddress = Annotated[str, _check(_is_address, "is not an IP address.", "Use one like 127.0.0.1 or 0.0.0.0.")]
 TimeOfDay = Annotated[
     str,
     _check(_is_time_of_day, "is not a time of day.", "Use a time like 04:00, in the screen's time zone."),

@@ -10,8 +10,7 @@ from typing import Any
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
-from shared.commands.result import Result
-from shared.domain.card import Card, Fact
+from shared.domain.card import Fact
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot
 from shared.records.domains import DomainPast
@@ -59,7 +58,6 @@ class FakeFeed:
         self.marks: Many[Mark] = ()
         self.pasts: dict[str, DomainPast] = {}
         self.dns: dict[str, tuple[tuple[Fact, ...], tuple[str, ...]]] = {}
-        self.commands: list[tuple[str, str]] = []
         self._sends = sends or {}
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
@@ -85,10 +83,6 @@ class FakeFeed:
 
     async def domain_past(self, domain: str) -> DomainPast | None:
         return self.pasts.get(domain)
-
-    async def run_for(self, name: str, line: str) -> Result:
-        self.commands.append((name, line))
-        return Result(card=Card(title=f"Done: {line}"))
 
     async def aclose(self) -> None:
         self.closed = True

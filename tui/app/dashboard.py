@@ -28,7 +28,6 @@ from tui.app.navigation import Navigation
 from tui.app.own_errors import ErrorLog
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
-from tui.app.rotation import Rotation
 from tui.feed.poller import Tick
 from tui.feed.workspace_state import Workspaces, WorkspaceState
 from tui.model.input.keys import (
@@ -108,7 +107,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         only_theme: str = "",
         keys: Mapping[str, str] | None = None,
         wall: bool = False,
-        rotate: int = 0,
         folder: Path | None = None,
         error_log: ErrorLog | None = None,
         on_alarm: Callable[[Iterable[str]], object] = lambda _: None,
@@ -130,7 +128,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.failure: Exception | None = None
         self._glyphs = glyphs
         self.set_class(glyphs.ascii, "-ascii")
-        self._start_on_wall = wall or rotate > 0 or (restored is not None and restored.wall)
+        self._start_on_wall = wall or (restored is not None and restored.wall)
         self._folder = folder
         self._error_log = error_log
         self._restart_at = restart_at
@@ -155,7 +153,7 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.board_screen = BoardScreen(
             glyphs=glyphs, workspace=current, notice=notice, now=now, remapped=board_keys
         )
-        self.wall = WallScreen(glyphs=glyphs, notice=notice, began=now(), rotate=rotate)
+        self.wall = WallScreen(glyphs=glyphs, notice=notice, began=now())
         ui = Ui(
             app=self,
             workspaces=self.workspaces,
@@ -173,9 +171,6 @@ class DashboardApp(ErrorBoundary, App[int]):
             replay=self.replay,
             page_keys=page_keys,
             incident_keys=self._remapped("incident"),
-        )
-        self._rotation = Rotation(
-            ui=ui, presenter=self.presenter, navigation=self.navigation, every=timedelta(seconds=rotate)
         )
         self.commands = Commands(ui=ui, presenter=self.presenter, replay=self.replay)
         # Keys that one collaborator carries out as they are; the other actions are methods below.
@@ -346,8 +341,6 @@ class DashboardApp(ErrorBoundary, App[int]):
             alarms = {one.workspace: list(map(to_plain, one.alarms)) for one in self.workspaces.all}
             self.restart_state = RestartState(wall=on_wall, theme=theme_name, alarms=alarms)
             self.exit(return_code=self_restart.CODE)
-        if self._rotation.every:
-            self._rotation.second_passed(last_input=self._last_input)
         self.presenter.second_passed()
         if text := self._notifier.due(self.now()):
             work = partial(self._notify_desktop, text)

@@ -73,8 +73,6 @@ class Presenter:
         self.day_theme = ui.app.theme
         """What to return to from a dimmed wall."""
         self._seen_notice = ""
-        self._wall_of_all = self._all_workspaces(wall=True)
-        """Mounted once: a kiosk opens it again and again, and the framework keeps the lines of what was mounted."""
 
     def take(self, tick: Tick, state: WorkspaceState) -> None:
         self._raise(state.take(tick, now=self._ui.now()), state)
@@ -215,15 +213,10 @@ class Presenter:
         self._ui.wall.call_after_refresh(self.show)
 
     def open_all_workspaces(self, *, wall: bool) -> None:
-        if wall and not self._ui.app.is_screen_installed(self._wall_of_all):
-            self._ui.app.install_screen(self._wall_of_all, "wall-of-all")
-        screen = self._wall_of_all if wall else self._all_workspaces(wall=False)
+        screen = AllWorkspacesScreen(glyphs=self._ui.glyphs, now=self._ui.now, wall=wall)
         self._remember_theme()
         self._ui.app.push_screen(screen, self._back_from_wall)
         screen.call_after_refresh(self.show_all_workspaces)
-
-    def _all_workspaces(self, *, wall: bool) -> AllWorkspacesScreen:
-        return AllWorkspacesScreen(glyphs=self._ui.glyphs, now=self._ui.now, wall=wall)
 
     def _remember_theme(self) -> None:
         if self._ui.app.theme != "dimmed":  # as where one wall gives way to another

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,8 @@ from tui.system.terminal import (
     AsciiDriver,
     HandoverDriver,
     exit_when_terminal_gone,
+    is_gone,
+    is_hung_up,
     output_encoding,
     plain_theme,
     restored_terminal,
@@ -83,10 +85,12 @@ async def run_dashboard(
     environ: Mapping[str, str] = os.environ,
     wall: bool = False,
     notice: str = "",
+    is_viewer: bool = False,
     workspace: str | None = None,
 ) -> int:
     """Show the dashboard until it is closed or its terminal is gone; returns the exit code.
 
+    A viewer in a browser only reads, and leaves notifications, the alarm command and systemd to other dashboards.
     Raises what `load` raises: before the first paint where `config` and `environ` are not plain.
     """
     restored = RestartState.of(environ)
@@ -95,6 +99,8 @@ async def run_dashboard(
         all_start_settings = (quick,) if quick else start_settings_of(load(), workspace)
         first = all_start_settings[0]
         options = DashboardOptions.of(first.section)
+        if is_viewer:
+            options = replace(options, read_only=True, alarm_command="", notifications="off")
         alarm_command = AlarmCommand(options.alarm_command)
         encoding = output_encoding(sys.stdout.encoding, environ)
         glyphs = glyphs_for(encoding, ascii_only=options.ascii or environ.get("TERM") == "linux")
@@ -121,7 +127,9 @@ async def run_dashboard(
         level = environ.get("OUTREACH_LOG_LEVEL", "").strip() or "INFO"
         with logging_to(first.state / "dashboard.log", level=level), tuned_gc():
             leave = partial(app.exit, return_code=1)
-            async with exit_when_terminal_gone(leave), systemd_notified(environ), alarm_command.open():
+            watched = exit_when_terminal_gone(leave, is_lost=is_hung_up if is_viewer else is_gone)
+            notified = systemd_notified({} if is_viewer else environ)
+            async with watched, notified, alarm_command.open():
                 await _run_until_exit(app)
         if app.failure:
             raise app.failure

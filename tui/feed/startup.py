@@ -12,17 +12,15 @@ import importlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.api.models import Grouping, StatsRow
-from shared.commands import Invocation, UsageError, parse
-from shared.commands.result import Problem, Result
-from shared.commands.table import Role
+from shared.commands import Invocation
+from shared.commands.result import Result
 from shared.domain import forecast
-from shared.domain.card import Card, Fact, Tone
+from shared.domain.card import Fact, Tone
 from shared.domain.local_zone import local_zone
 from shared.domain.snapshot import Snapshot, service_day
 from shared.records.audit import Actor
@@ -60,11 +58,6 @@ REPLIES_EVERY = 15.0
 MOST_PAUSED = 20
 """Domains whose pause is looked up at a time."""
 """Seconds between two looks at the bot's records."""
-NOT_PERMITTED = Card(
-    title="You don't have permission to run this command in a browser",
-    tone=Tone.WARN,
-    text=("Ask an admin to run it in a shell, or in Slack.",),
-)
 OpenRecords = Callable[["Settings"], "AbstractAsyncContextManager[Records]"]
 OpenReplies = Callable[["Settings", str], "AbstractAsyncContextManager[ReplyQueue]"]
 
@@ -218,21 +211,6 @@ class ServiceFeed:
         await self._equipped.wait()
         assert self._context
         return await run_command(self._context, asked)
-
-    async def run_for(self, name: str, line: str) -> Result:
-        """Carry out the line of an operator in a browser; the audit has their name."""
-        self._acting.set()
-        await self._equipped.wait()
-        assert self._context
-        actor = Actor(name=name, face="web")
-        context = replace(self._context, actor=actor, role=Role.OPERATOR)
-        try:
-            asked = parse(line)
-        except UsageError as error:
-            return Result(card=error.card, problem=Problem(text=str(error)))
-        if not context.allows(asked.command):
-            return Result(card=NOT_PERMITTED, problem=Problem(text="not permitted"))
-        return await run_command(context, asked)
 
     async def _run(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         last = await asyncio.to_thread(self.start_settings.last)

@@ -45,9 +45,9 @@ TITLES = {
 }
 
 
-def view_at(seconds: float, *, trouble: bool, views: Sequence[str] = VIEWS, turn: float = TURN) -> str:
+def view_at(seconds: float, *, trouble: bool, views: Sequence[str] = VIEWS) -> str:
     """The view of a moment, out of those that have something to show."""
-    return VIEWS[0] if trouble or not views else views[int(seconds // turn) % len(views)]
+    return VIEWS[0] if trouble or not views else views[int(seconds // TURN) % len(views)]
 
 
 def trouble_parts(board: Board, *, since: str, now: datetime) -> tuple[str, ...]:
@@ -77,20 +77,15 @@ class WallScreen(SafeScreen[None]):
     HORIZONTAL_BREAKPOINTS = layout.WIDTHS
     VERTICAL_BREAKPOINTS = HEIGHTS
 
-    def __init__(self, *, glyphs: Glyphs, notice: str, began: datetime, rotate: int = 0) -> None:
+    def __init__(self, *, glyphs: Glyphs, notice: str, began: datetime) -> None:
         super().__init__()
-        self._turns_after = float(rotate or TURN)
-        self._is_kiosk = rotate > 0
-        """Nobody acknowledges alarms there: only present trouble of what is shown holds it still."""
         self._glyphs = glyphs
-        self._began = self._turned_since = began
+        self._began = began
         self._board: Board | None = None
         self._now = began
         self._status: PageStatus | None = None
         self._since = ""
         self.view = VIEWS[0]
-        self.turns = 1
-        """How many views take turns."""
         self._frame = Vertical(id="wall")
         self.top = TopLine(glyphs=glyphs, notice=notice)
         self.banner = Banner(glyphs=glyphs)
@@ -149,10 +144,6 @@ class WallScreen(SafeScreen[None]):
         self.panels["changes"].show(changes, stamp=board.changes_stamp, now=now)
         self.tick(status)
 
-    def begin(self, now: datetime) -> None:
-        """Turn through the views from the first one on."""
-        self._turned_since = now
-
     def tick(self, status: PageStatus) -> None:
         """A second has passed: ages, alarm, clock, and perhaps the next view."""
         self._status, self._now, now = status, status.now, status.now
@@ -169,10 +160,8 @@ class WallScreen(SafeScreen[None]):
             panel.tick(now)
         in_trouble = self._board is not None and self._board.verdict.tone is Tone.BAD
         filled = [name for name in VIEWS if self.panels[name].grid.shown]
-        is_held = in_trouble or (status.alarm is not None and not self._is_kiosk)
-        turning = max(0.0, (now - self._turned_since) / timedelta(seconds=1))
-        wanted = view_at(turning, trouble=is_held, views=filled, turn=self._turns_after)
-        self.turns = 1 if is_held else max(1, len(filled))
+        is_held = in_trouble or status.alarm is not None
+        wanted = view_at(seconds, trouble=is_held, views=filled)
         if wanted != self.view:
             self.view = wanted
             self._turn()

@@ -52,12 +52,14 @@ def is_hung_up(descriptor: int) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def exit_when_terminal_gone(leave: Callable[[], object], *, descriptor: int = 0) -> AsyncIterator[None]:
-    """Call `leave` in the event loop when the terminal is gone or a signal asks for the end.
+async def exit_when_terminal_gone(
+    leave: Callable[[], object], *, descriptor: int = 0, is_lost: Callable[[int], bool] = is_gone
+) -> AsyncIterator[None]:
+    """Call `leave` in the event loop when the terminal is lost or a signal asks for the end.
 
-    Without a terminal, nothing is watched.
+    Without a terminal, nothing is watched, unless something else tells that the other end is lost.
     """
-    if not os.isatty(descriptor):
+    if is_lost is is_gone and not os.isatty(descriptor):
         yield
         return
     loop, stopped = asyncio.get_running_loop(), threading.Event()
@@ -69,7 +71,7 @@ async def exit_when_terminal_gone(leave: Callable[[], object], *, descriptor: in
 
     def watch() -> None:
         while not stopped.wait(EVERY):
-            if is_gone(descriptor):
+            if is_lost(descriptor):
                 end()
                 return
 

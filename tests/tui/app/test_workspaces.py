@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tests.tui.accounts import Clock, account
 from tests.tui.app.app_driver import open_app, other_account, path_of, press, see, state
-from tests.tui.app.test_wall import healthy
 from tui.app.dashboard import DashboardApp
 from tui.feed.workspace_state import WorkspaceState
 from tui.screens.all_workspaces import AllWorkspacesScreen, WorkspaceTile
@@ -117,42 +114,3 @@ async def test_one_workspace_needs_no_bar(clock: Clock) -> None:
     async with open_app([state("acme", clock=clock)], clock=clock) as (app, pilot):
         await see(app, pilot, 0, account())
         assert not app.board_screen.workspace_bar.display
-
-
-async def test_a_kiosk_shows_all_workspaces_in_turn_and_only_domains_of_one_in_trouble(clock: Clock) -> None:
-    states = [state(name, clock=clock) for name in ("acme", "beta", "gamma")]
-    app = DashboardApp(states, now=clock, rotate=20)
-    async with app.run_test(size=(160, 48)) as pilot:
-        for number in range(3):
-            await see(app, pilot, number, replace(healthy(), workspace=states[number].workspace))
-
-        async def seen(times: int) -> list[str]:
-            found = []
-            for _ in range(times):
-                clock.advance(20)
-                app.second_passed()
-                await pilot.pause()
-                app.second_passed()
-                here = f"{app.workspaces.current.workspace} {app.wall.view}"
-                names: dict[object, str] = {app.wall: here, app.board_screen: "board"}
-                found.append(names.get(app.screen, "all"))
-            return found
-
-        await seen(1)
-        views = ("domains", "sequences", "interested")
-        assert await seen(12) == [
-            *(f"acme {view}" for view in views if view != "domains"),
-            *(f"beta {view}" for view in views),
-            *(f"gamma {view}" for view in views),
-            "all",
-            *(f"acme {view}" for view in views),
-        ]
-        await see(app, pilot, 1, other_account())
-        assert await seen(6) == ["beta domains", *(f"gamma {view}" for view in views), "all", "acme domains"]
-        await press(pilot, "x")
-        assert app.board_screen.is_current
-        assert await seen(3) == ["board"] * 3, "nobody takes the keys from who uses them"
-        clock.advance(60)
-        app.second_passed()
-        await pilot.pause()
-        assert isinstance(app.screen, AllWorkspacesScreen)

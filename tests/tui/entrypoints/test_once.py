@@ -24,7 +24,7 @@ from shared.operations.context import open_client
 from tests.rate_limit import lift_rate_limit
 from tests.tui import accounts
 from tests.tui.accounts import NOW
-from tests.tui.entrypoints.test_web import settings_of
+from tests.tui.service_settings import settings_of
 from tui.entrypoints.once import PAPER, _began, _has_history, as_data
 
 Once = Callable[..., Awaitable[tuple[int, str, str]]]

@@ -1,67 +1,41 @@
-"""The dashboard in browsers: real connections, real viewers, a real service that counts what it is asked."""
+"""The dashboard in browsers: real connections, real viewers, a real service that counts what it is told."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import re
+import socket
+import sys
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
+import psutil
 import pytest
 
 from sandbox.service import Service
-from shared.api.models import StatsRow
-from shared.commands import parse
-from shared.domain.health import Thresholds
-from shared.history import History
-from shared.records.replies import LeadReply
-from shared.settings import Settings, load
-from shared.storage.database import parse_url
-from tests.tui.accounts import FakeFeed
+from shared.settings import load
+from tests.waiting import until
 from tui.entrypoints import web
-from tui.entrypoints.relay import Relay, read_frame, write_frame
-from tui.entrypoints.viewer import RelayFeed
-from tui.entrypoints.web_access import OneTimeToken
-from tui.feed import daily_counts
-from tui.feed.history_access import HistoryAccess
-from tui.theme.marks import Mark, MarkKind
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
-
-
-def settings_of(service: Service, folder: Path) -> Settings:
-    (folder / "outreach.toml").touch()
-    key = next(iter(service.api_keys.values()))
-    return load(
-        config=folder / "outreach.toml",
-        environ={
-            "OUTREACH_BASE_URL": service.base_url,
-            "OUTREACH_API_KEY": key,
-            "OUTREACH_DATABASE_URL": f"sqlite:///{folder}/outreach.db",
-            "OUTREACH_POLL_SECONDS": "3600",
-        },
-    )
+HOST = "dash.example.com"
 
 
 @asynccontextmanager
-async def served(settings: Settings) -> AsyncIterator[str]:
+async def served(*command: str) -> AsyncIterator[str]:
     """The address of a dashboard in the web, until the end of the block."""
     stop, told = asyncio.Event(), asyncio.Queue[str]()
-    serving = web.serve(settings, port=0, stop=stop, announce=lambda link, _: told.put_nowait(link))
+    serving = web.serve(command, port=0, stop=stop, announce=told.put_nowait, hosts=(HOST,))
     task = asyncio.create_task(serving, name="web")
-    first = asyncio.create_task(told.get(), name="web-link")
     try:
         async with asyncio.timeout(10):
-            await asyncio.wait({task, first}, return_when=asyncio.FIRST_COMPLETED)
-        assert first.done(), task.exception()
-        yield first.result()
+            address = await told.get()
+        yield address
     finally:
         stop.set()
         async with asyncio.timeout(20):
@@ -69,82 +43,60 @@ async def served(settings: Settings) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def browsing(link: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
-    """A browser that has opened the link, and the address without its token."""
-    jar = aiohttp.CookieJar(unsafe=True)  # else it keeps no cookie of an address in numbers
-    async with aiohttp.ClientSession(cookie_jar=jar) as browser:
-        async with browser.get(link) as answer:
-            assert answer.status == 200
-            assert "token" not in str(answer.url)
-        yield browser, link.partition("?")[0]
+async def opened(
+    service: Service, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """A browser, and the address of a dashboard of the service's first workspace."""
+    config = folder / "outreach.toml"
+    key = next(iter(service.api_keys.values()))
+    config.write_text(f'base_url = "{service.base_url}"\napi_key = "{key}"\nstate_dir = "{folder}"\n')
+    config.chmod(0o600)
+    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))
+    command = web.viewer_command(config=config, workspace=None, wall=False)
+    async with served(*command) as address, aiohttp.ClientSession() as browser:
+        yield browser, address
 
 
-async def see(socket: aiohttp.ClientWebSocketResponse, wanted: bytes) -> None:
+async def see(viewer: aiohttp.ClientWebSocketResponse, wanted: bytes) -> None:
     """Wait until a viewer's screen has shown some words."""
     seen = b""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(40):
         while wanted not in ESCAPES.sub(b"", seen):
-            message = await socket.receive()
+            message = await viewer.receive()
             assert message.type in {aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT}, seen[-400:]
-            seen += message.data if isinstance(message.data, bytes) else b""  # the page's title comes as text
+            seen += message.data if isinstance(message.data, bytes) else b""
 
 
-async def requests_when_settled(browser: aiohttp.ClientSession, service: Service) -> int:
-    """How many requests the service has answered, once three seconds bring no other."""
-    count = -1
-    async with asyncio.timeout(20):
-        while True:
-            async with browser.get(f"{service.control_url}/summary") as answer:
-                summary = await answer.json()
-            assert max(summary["worst_second"].values(), default=0) <= 10
-            if summary["requests"] == count > 0:
-                return count
-            count = summary["requests"]
-            await asyncio.sleep(3)  # interested leads are counted on while the rate is little used
+async def press(viewer: aiohttp.ClientWebSocketResponse, *keys: str) -> None:
+    for key in keys:
+        await viewer.send_json(["stdin", key])
+        await asyncio.sleep(0.2)
 
 
-@pytest.mark.e2e
-async def test_a_second_viewer_costs_the_service_no_request(
-    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(daily_counts, "FIRST_AFTER", 3600.0)  # the days of the past come later
-    async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(database=account))
-        link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
-        browser, address = await stack.enter_async_context(browsing(link))
-        first = await browser.ws_connect(f"{address}ws?width=160&height=48")
-        await see(first, b" at risk")
-        before = await requests_when_settled(browser, service)
-        second = await browser.ws_connect(f"{address}ws?width=160&height=48")
-        await see(second, b" at risk")
-        assert await requests_when_settled(browser, service) == before
-        for viewer in (first, second):
-            await viewer.close()
-
-
-async def wait_for_packet(socket: aiohttp.ClientWebSocketResponse, kind: str) -> str:
+async def wait_for_packet(viewer: aiohttp.ClientWebSocketResponse, kind: str) -> str:
     """Wait for what a viewer's page is told besides the picture."""
     async with asyncio.timeout(30):
         while True:
-            message = await socket.receive()
+            message = await viewer.receive()
             assert message.type in {aiohttp.WSMsgType.BINARY, aiohttp.WSMsgType.TEXT}
             if message.type is aiohttp.WSMsgType.TEXT and (packet := message.json())[0] == kind:
                 return str(packet[1])
 
 
 @pytest.mark.e2e
-async def test_a_viewer_exports_into_its_browser(
+async def test_a_viewer_exports_into_its_browser_and_changes_nothing(
     tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(Service(database=account))
-        link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
-        browser, address = await stack.enter_async_context(browsing(link))
+        browser, address = await stack.enter_async_context(opened(service, tmp_path, monkeypatch))
         viewer = await browser.ws_connect(f"{address}ws?width=160&height=48")
         await see(viewer, b" at risk")
-        await viewer.send_json(["stdin", "e"])
+        await press(viewer, "2", "p", "y")
+        await see(viewer, b"This dashboard is read-only.")
+        await press(viewer, ":", *"pause all", "\r")
+        await see(viewer, b"read-only")
+        await press(viewer, "\r", "\x1b", "e")
         key = await wait_for_packet(viewer, "deliver_file_start")
         async with browser.get(f"{address}download/{key}") as answer:
             assert "outreach-" in answer.headers["Content-Disposition"]
@@ -153,100 +105,45 @@ async def test_a_viewer_exports_into_its_browser(
         async with browser.get(f"{address}download/nonsense") as answer:
             assert answer.status == 404
         await viewer.close()
-
-
-REPLY = LeadReply(
-    alert_id="al_1", received_at=datetime(2026, 3, 2, tzinfo=UTC), sequence="Q3", step=2, text="Yes."
-)
-
-
-COUNTS = {date(2026, 3, 2): StatsRow(group="ann@useacme.example", sends=26, replies=None)}
-PAUSE = Mark(
-    at=datetime(2026, 3, 2, tzinfo=UTC),
-    kind=MarkKind.PAUSED,
-    subject="Q3",
-    text="paused by Ann",
-    about="sq_1",
-)
-
-
-async def test_the_shared_poller_answers_a_viewers_requests(tmp_path: Path) -> None:
-    relay = Relay({"workspaces": []})
-    poller = FakeFeed(sends={"ann@useacme.example": [26, None]})
-    poller.replies["maya@harbor.example"] = REPLY
-    poller.counts["ann@useacme.example"], poller.marks = COUNTS, (PAUSE,)
-    relay.feeds["acme"] = poller
-    async with relay.serving(tmp_path / "feed"), History(parse_url("sqlite:///:memory:")) as store:
-        reader, writer = await asyncio.open_unix_connection(tmp_path / "feed")
-        assert await read_frame(reader) == {"workspaces": []}
-        feed = RelayFeed(
-            workspace="acme",
-            intervals={},
-            history=HistoryAccess(store, workspace="acme"),
-            thresholds=Thresholds(),
-            ask=partial(write_frame, writer),
-        )
-        await write_frame(writer, {"name": "a workspace that is not there", "question": 0})
-
-        async def follow() -> None:
-            while frame := await read_frame(reader):
-                assert frame["name"] == "acme"
-                feed.learn(frame["question"], frame["answer"])
-
-        following = asyncio.create_task(follow(), name="viewer-following")
-        async with asyncio.timeout(5):
-            assert await feed.inbox_sends() == {"ann@useacme.example": [26, None]}
-            assert await feed.last_reply("maya@harbor.example") == REPLY
-            assert await feed.last_reply("nobody@harbor.example") is None
-            assert await feed.recent_counts("inbox", ["ann@useacme.example"], days=14) == COUNTS
-            assert await feed.recorded_marks(start=PAUSE.at, end=PAUSE.at) == [PAUSE]
-            result = await feed.run("ann", parse("pause sq_1 for 2h"))
-        assert result.card.title == "Done: pause sq_1 for 2h"
-        assert poller.commands == [("ann", "pause sq_1 for 2h")]
-        following.cancel()
-        writer.close()
+        async with browser.get(f"{service.control_url}/summary") as answer:
+            assert "PATCH" not in str(await answer.json())
 
 
 @pytest.mark.e2e
-async def test_the_page_is_complete_and_only_its_own_may_look(
-    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(database=account))
-        link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
-        browser, address = await stack.enter_async_context(browsing(link))
+async def test_the_page_is_complete_and_nothing_comes_from_outside() -> None:
+    async with served() as address, aiohttp.ClientSession() as browser:
         async with browser.get(f"{address}?fontsize=28") as answer:
             page = await answer.text()
             assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         assert 'data-font-size="28"' in page
-        async with browser.get(f"{address}?rotate=20") as answer:
-            assert "/ws/rotate/20" in await answer.text()
-        assert not re.findall(r"https?://", page), "nothing comes from outside"
-        assets = re.findall(r'"(/(?:static/|page)[^"]+)"', page)
-        assert assets
+        assert f'data-session-websocket-url="ws://{urlsplit(address).netloc}/ws"' in page
+        assets = re.findall(rf'"({re.escape(address)}static/[^"]+\.(?:js|css))"', page)
+        assert len(assets) == 2
         for asset in assets:
-            async with browser.get(f"{address.rstrip('/')}{asset}") as answer:
+            async with browser.get(asset) as answer:
                 assert answer.status == 200, asset
-        async with browser.get(address, headers={"Host": "rebound.example"}) as answer:
-            assert answer.status == 403
+        forwarded = {"Host": HOST, "X-Forwarded-Proto": "https"}
+        async with browser.get(address, headers=forwarded) as answer:
+            assert f'"wss://{HOST}/ws"' in await answer.text(), "the address that the browser shows"
+
+
+@pytest.mark.e2e
+async def test_foreign_names_and_pages_of_other_sites_are_refused() -> None:
+    async with served() as address, aiohttp.ClientSession() as browser:
+        netloc = urlsplit(address).netloc
+        for path in ("", "ws", "static/js/textual.js", "download/x"):
+            async with browser.get(f"{address}{path}", headers={"Host": "rebound.example"}) as answer:
+                assert answer.status == 403, path
+        for origin in ("http://elsewhere.example", "null", f"http://{netloc}.evil.example", "http://["):
+            with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                await browser.ws_connect(f"{address}ws", headers={"Origin": origin})
+            assert refused.value.status == 403, origin
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await browser.ws_connect(f"{address}ws", origin="http://elsewhere.example")
-        assert refused.value.status == 403
-        used = link.rpartition("/")[2]
-        async with aiohttp.ClientSession() as stranger:
-            for path in ("", "?token=0123", used, "ws", "ws/rotate/20", "download/x"):
-                async with stranger.get(f"{address}{path}") as answer:
-                    assert answer.status == 403, path
-        host = urlsplit(address).netloc.encode()
-        for odd in (
-            b"Host: %b\r\nCookie: outreach-dashboard-%d=\xff" % (host, urlsplit(address).port or 0),
-            b"Host: [",
-            b"Host: %b\r\nOrigin: http://[" % host,
-        ):
+            await browser.ws_connect(f"{address}ws", headers={"Host": HOST, "Origin": f"http://{netloc}"})
+        assert refused.value.status == 403, "each name is an origin of its own"
+        host = netloc.encode()
+        for odd in (b"Host: [", b"Host: %b\r\nOrigin: http://[" % host):
             assert await raw_status(address, b"GET / HTTP/1.1\r\n%b\r\n\r\n" % odd) == b"403", odd
-        away = b"GET //evil.example/?%b HTTP/1.1\r\nHost: %b\r\n\r\n" % (urlsplit(link).query.encode(), host)
-        assert await raw_status(address, away) == b"403", "the token leads to no other site"
 
 
 async def raw_status(address: str, request: bytes) -> bytes:
@@ -259,37 +156,54 @@ async def raw_status(address: str, request: bytes) -> bytes:
     return status
 
 
-@pytest.mark.e2e
-async def test_a_viewer_too_many_takes_the_place_of_the_one_unused_longest(
-    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(web, "MOST_VIEWERS", 2)
-    async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(database=account))
-        link = await stack.enter_async_context(served(settings_of(service, tmp_path)))
-        browser, address = await stack.enter_async_context(browsing(link))
-        first, second = [await browser.ws_connect(f"{address}ws?width=160&height=48") for _ in range(2)]
-        await asyncio.gather(see(first, b" at risk"), see(second, b"risk"))
-        await first.send_json(["stdin", "2"])
-        await asyncio.sleep(0.2)
-        third = await browser.ws_connect(f"{address}ws?width=160&height=48")
-        await see(third, b" at risk")
-        async with asyncio.timeout(10):
-            while (await second.receive()).type is not aiohttp.WSMsgType.CLOSE:
-                pass
-        assert not first.closed
-        for viewer in (first, third):
-            await viewer.close()
+async def test_it_listens_on_this_machine_alone() -> None:
+    async with served() as address:
+        port = urlsplit(address).port or 0
+        listening = {
+            one.laddr.ip
+            for one in psutil.Process().net_connections("tcp")
+            if one.status == psutil.CONN_LISTEN and one.laddr.port == port
+        }
+        assert listening == {"127.0.0.1"}
 
 
-def test_a_link_opens_one_browser_and_prints_the_next_link() -> None:
-    told: list[str] = []
-    link = OneTimeToken(told.append)
-    first = link.token
-    assert not link.use("")
-    assert not link.use(first[:-1])
-    assert link.use(first)
-    assert not link.use(first)
-    assert told == [link.token]
-    assert link.use(told[0])
+SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
+
+
+def asleep() -> int:
+    found = psutil.Process().children(recursive=True)
+    return sum(one.status() != psutil.STATUS_ZOMBIE and SLEEPER[2] in one.cmdline() for one in found)
+
+
+async def test_a_fifth_viewer_is_refused_and_none_outlives_its_tab(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "END_SECONDS", 0.5)
+    async with aiohttp.ClientSession() as browser, served(*SLEEPER) as address:
+        tabs = [await browser.ws_connect(f"{address}ws") for _ in range(web.MOST_VIEWERS)]
+        await until(lambda: asleep() == 4, seconds=20)
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await browser.ws_connect(f"{address}ws")
+        assert refused.value.status == 503
+        async with browser.get(address) as answer:
+            assert answer.status == 503
+            assert "Close another tab" in await answer.text()
+        await tabs.pop().close()
+        await until(lambda: asleep() == 3, seconds=20)
+        tabs.append(await browser.ws_connect(f"{address}ws?width=99999999&height=x"))
+        await until(lambda: asleep() == 4, seconds=20)
+        await tabs[0].send_str('["resize"]')
+        await until(lambda: asleep() == 3, seconds=20)
+        assert (await tabs[0].receive()).type is aiohttp.WSMsgType.CLOSE
+        await asyncio.gather(*(tab.close() for tab in tabs))
+        await until(lambda: asleep() == 0, seconds=20)
+
+
+def test_a_port_in_use_is_an_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
+        asyncio.run(web.serve(SLEEPER, port=taken.getsockname()[1], stop=asyncio.Event(), announce=print))
+
+
+def test_hosts_come_from_the_settings(tmp_path: Path) -> None:
+    file = tmp_path / "outreach.toml"
+    file.write_text(f'[dashboard.web]\nhosts = ["{HOST}"]\n')
+    settings = load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)})
+    assert settings.dashboard_section.web.hosts == (HOST,)

@@ -15,8 +15,8 @@ from shared.domain.snapshot import SOURCES
 from shared.operations.context import open_client
 from shared.settings import SettingsError, load
 from tests.clock import moment
-from tests.tui.entrypoints.test_web import settings_of
 from tests.tui.feed.test_poller import Watcher
+from tests.tui.service_settings import settings_of
 from tui.feed.poller import STAGGER, Poller, PollIntervals
 
 
