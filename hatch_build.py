@@ -1,6 +1,7 @@
-"""What is packed: the program and its pages under `outreach_ops`, the API client also as `outreach_client`, the commit.
+"""Records the commit that a wheel or a source distribution is built from.
 
-A source distribution holds the checkout and the commit, so that a wheel built from it knows the commit, too.
+What is packed, and where, are static lines of pyproject.toml. A source distribution has the file too, so that a
+wheel built from it knows the commit.
 """
 
 from __future__ import annotations
@@ -12,26 +13,22 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PROGRAM = ("bot", "cli", "sandbox", "shared", "tui", "manifest.yml")
 COMMIT_FILE = "commit.txt"
 
 
-class Layout(BuildHookInterface[Any]):
-    """Moves the folders while a wheel is packed; an editable install uses them where they are."""
+class Commit(BuildHookInterface[Any]):
+    """Adds the file with the commit; an editable install asks git."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the folders and the commit; called by hatchling before it packs a wheel or a source distribution."""
-        if version != "standard":
+        """Write the file, and have it packed; hatchling calls this before it packs."""
+        commit = self._commit()
+        if version != "standard" or not commit:
             return
-        files = build_data["force_include"]
-        if self.target_name == "wheel":
-            files |= {source: f"outreach_ops/{source}" for source in PROGRAM}
-            files["shared/api"] = "outreach_client"
-        if commit := self._commit():
-            packed = Path(self.directory) / COMMIT_FILE
-            packed.parent.mkdir(parents=True, exist_ok=True)
-            packed.write_text(f"{commit}\n", encoding="ascii")
-            files[str(packed)] = f"outreach_ops/{COMMIT_FILE}" if self.target_name == "wheel" else COMMIT_FILE
+        packed = Path(self.directory) / COMMIT_FILE
+        packed.parent.mkdir(parents=True, exist_ok=True)
+        packed.write_text(f"{commit}\n", encoding="ascii")
+        folder = "outreach_ops/" if self.target_name == "wheel" else ""
+        build_data["force_include"][str(packed)] = f"{folder}{COMMIT_FILE}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Leave nothing beside what was packed."""

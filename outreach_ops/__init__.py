@@ -1,12 +1,31 @@
-"""The installed entry point, which runs this program's own packages even if others are named `cli` or `shared`.
+"""The installed program: the `outreach` command, and the client for scripts.
 
-A wheel keeps the packages in this folder, a checkout beside it.
+A wheel keeps the program's packages in this folder, a checkout keeps them beside it.
 """
 
 from __future__ import annotations
 
+import importlib
 import os.path
 import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shared.api import *  # noqa: F403 -- the public names of the client, for type checkers
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_IS_INSTALLED = os.path.isdir(os.path.join(_FOLDER, "cli"))
+_HOME = _FOLDER if _IS_INSTALLED else os.path.dirname(_FOLDER)
+
+# In a checkout too, `outreach_ops.shared` is the program's, whatever else is named `shared`.
+__path__ = [_FOLDER] if _IS_INSTALLED else [_FOLDER, _HOME]
+
+
+def __getattr__(name: str) -> Any:
+    """Give a public name of the client, which is loaded only when somebody asks for one (PEP 562)."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.shared.api"), name)
 
 
 def main() -> int:
@@ -14,9 +33,8 @@ def main() -> int:
     if problem := _unsupported():
         sys.stderr.write(f"outreach: {problem}\n")
         return 2
-    folder = os.path.dirname(os.path.abspath(__file__))
-    home = folder if os.path.isdir(os.path.join(folder, "cli")) else os.path.dirname(folder)
-    sys.path.insert(0, home)
+    # First on the path, so that the program runs its own `cli` and `shared` wherever it is started.
+    sys.path.insert(0, _HOME)
     from cli.main import main as run
 
     return run()

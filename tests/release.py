@@ -1,25 +1,20 @@
-"""`make release`: both wheels, built twice and compared, with components, licenses, lock and checksums."""
+"""`make release`: the wheel, built twice and compared, with components, licenses, lock and checksums."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from importlib.metadata import PackageNotFoundError, distribution, requires
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-
-from packaging.requirements import Requirement
 
 from cli.commands.man import manual
 from tests import audit
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = {"outreach_ops": ROOT, "outreach_client": ROOT / "packages" / "outreach-client"}
-"""Import name and folder of each distribution."""
 LICENSE_NAMES = ("LICEN", "COPYING", "NOTICE")
 
 
@@ -28,26 +23,25 @@ def git(*words: str) -> str:
     return ran.stdout.strip() if ran.returncode == 0 else ""
 
 
-def build(package: Path, into: Path) -> Path:
+def build(into: Path) -> Path:
     """A wheel whose files have the time of the commit, so that another build of it has the same bytes."""
     moment = git("log", "-1", "--format=%ct") or os.environ.get("SOURCE_DATE_EPOCH", "1577836800")
     words = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(into)]
     environ = {**os.environ, "SOURCE_DATE_EPOCH": moment}
     subprocess.run(
-        words, cwd=package, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
+        words, cwd=ROOT, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
     )
     (wheel,) = into.glob("*.whl")
     return wheel
 
 
-def check(wheel: Path, name: str) -> str:
+def check(wheel: Path) -> str:
     """What the wheel's own package says of itself when it is imported from the wheel alone."""
     with tempfile.TemporaryDirectory() as folder:
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-index"]
         subprocess.run([*pip, "--no-deps", "--target", folder, wheel], check=True)
-        words = ["-m", "outreach_ops", "--version"] if name == "outreach_ops" else ["-c", _CLIENT]
         ran = subprocess.run(
-            [sys.executable, "-P", *words],
+            [sys.executable, "-P", "-m", "outreach_ops", "--version"],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": folder},
             capture_output=True,
@@ -55,31 +49,6 @@ def check(wheel: Path, name: str) -> str:
             check=True,
         )
     return ran.stdout.strip()
-
-
-_CLIENT = "import outreach_client as c; c.OutreachClient; print(c.__name__, c.__version__)"
-
-
-def write_client_components(folder: Path) -> bool:
-    """The SBOM of the client alone: the part of the lock that httpx needs."""
-    names, pins = needed("httpx"), audit.LOCK.read_text()
-    kept = [
-        pin for pin in re.split(r"^(?=[a-z0-9])", pins, flags=re.MULTILINE) if pin.split("==")[0] in names
-    ]
-    with tempfile.TemporaryDirectory() as scratch:
-        lock = Path(scratch) / "requirements.lock"
-        lock.write_text("".join(kept))
-        return audit.write_components(folder, package=PACKAGES["outreach_client"], lock=lock)
-
-
-def needed(name: str) -> set[str]:
-    """The distributions that one needs here, itself included, without extras."""
-    found = {re.sub(r"[-_.]+", "-", name).lower()}
-    for line in requires(name) or ():
-        requirement = Requirement(line)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            found |= needed(requirement.name)
-    return found
 
 
 def write_licenses(target: Path) -> None:
@@ -112,19 +81,14 @@ def release(folder: Path) -> bool:
     folder.mkdir(parents=True)
     if changed := git("status", "--porcelain"):
         print(f"Uncommitted changes are part of this release:\n{changed}")
-    for name, package in PACKAGES.items():
-        with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-            wheel, again = build(package, Path(first)), build(package, Path(second))
-            if wheel.read_bytes() != again.read_bytes():
-                print(f"{wheel.name}: two builds differ")
-                return False
-            shutil.copy(wheel, folder)
-            print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, twice the same: {check(wheel, name)}")
-    good = (
-        audit.check_licences(quiet=True)
-        and audit.write_components(folder)
-        and write_client_components(folder)
-    )
+    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+        wheel, again = build(Path(first)), build(Path(second))
+        if wheel.read_bytes() != again.read_bytes():
+            print(f"{wheel.name}: two builds differ")
+            return False
+        shutil.copy(wheel, folder)
+        print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, twice the same: {check(wheel)}")
+    good = audit.check_licences(quiet=True) and audit.write_components(folder)
     write_licenses(folder / "licenses.txt")
     (folder / "outreach.1").write_text(manual(), encoding="utf-8")
     shutil.copy(ROOT / "requirements.lock", folder)

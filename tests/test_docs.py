@@ -114,8 +114,6 @@ RUN_BY = {
     "client.md": "tests/shared/api/test_library.py",
     "sandbox.md": "tests/e2e/test_sandbox_page.py",
     "slack-stand-in.md": "tests/sandbox/slack/test_documented.py",
-    "test-your-bot.md": "tests/sandbox/slack/test_documented.py",
-    "testing-your-bot.md": "tests/outreach_ops/test_documented_bot.py",
 }
 
 
@@ -127,17 +125,9 @@ def test_every_block_of_python_is_run_by_a_test_that_names_its_page() -> None:
 SHOWN_ONLY = {
     ("architecture.md", ""),
     ("dashboard.md", "text"),
-    ("testing-your-bot.md", "text"),
     ("connect-slack.md", "text"),
 }
-"""The tree of rooms, and what the dashboard's lines, a failed test and `doctor --post` print."""
-
-
-def test_every_block_of_javascript_is_part_of_an_example_that_runs() -> None:
-    examples = "".join(file.read_text() for file in sorted((ROOT / "docs/examples/javascript").glob("*.mjs")))
-    shown = list(blocks("javascript"))
-    assert shown
-    assert [block.text for block in shown if block.text not in examples] == []
+"""The tree of rooms, and what the dashboard's lines, and `doctor --post` print."""
 
 
 def test_every_block_of_the_pages_is_of_a_kind_that_a_test_runs() -> None:
@@ -145,7 +135,7 @@ def test_every_block_of_the_pages_is_of_a_kind_that_a_test_runs() -> None:
         (block.page.name, block.language, block.text[:60])
         for block in blocks()
         if block.page.name != "copy.md"
-        and block.language not in {"sh", "console", "toml", "json", "python", "yaml", "javascript"}
+        and block.language not in {"sh", "console", "toml", "json", "python", "yaml"}
         and not all(line.startswith("/outreach ") for line in block.text.splitlines())
         and (block.page.name, block.language) not in SHOWN_ONLY
     ]

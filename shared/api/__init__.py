@@ -1,4 +1,4 @@
-"""The client for the outreach service's REST API, also usable as a library (docs/client.md).
+"""The client for the outreach service's REST API; scripts import it from `outreach_ops` (docs/client.md).
 
 Names are imported on first use, so that programs that send nothing, like `outreach --help`, don't load the client.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from .client import OutreachClient, RawResponse
+    from .client import OutreachClient
     from .errors import (
         InvalidRequest,
         NotFound,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         StatsRow,
         Subscription,
     )
-    from .sync_client import SyncOutreachClient
 
 __version__ = VERSION
 
@@ -68,7 +67,6 @@ __all__ = [
     "Page",
     "Priority",
     "RateLimited",
-    "RawResponse",
     "Refused",
     "RequestCounts",
     "Sequence",
@@ -77,7 +75,6 @@ __all__ = [
     "Skipped",
     "StatsRow",
     "Subscription",
-    "SyncOutreachClient",
     "Unauthorized",
     "Unavailable",
     "Uncertain",
@@ -91,7 +88,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    ".client": ("OutreachClient", "RawResponse"),
+    ".client": ("OutreachClient",),
     ".http.pipeline": ("RequestCounts",),
     ".http.rate_limit": ("BudgetState", "Pacer", "Priority"),
     ".http.rate_wait": ("LocalBudget",),
@@ -110,7 +107,6 @@ _MODULES = {
         ),
         *("SequenceStatus", "Skipped", "StatsRow", "Subscription"),
     ),
-    ".sync_client": ("SyncOutreachClient",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -6,14 +6,12 @@ is read by `http.responses` and `decoding.decode`.
 
 from __future__ import annotations
 
-import copy
 import os
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import date, datetime
-from functools import partial, update_wrapper
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from functools import partial
+from typing import Any, Self, TypeVar
 
 from . import models, paging
 from .decoding import decode
@@ -26,7 +24,6 @@ from .http.rate_limit import BudgetState, Pacer, Priority
 from .http.rate_wait import LocalBudget
 from .http.transport import Http, Transport
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -37,9 +34,9 @@ class OutreachClient:
     bounds one silence of the service (opening a connection 3 s at most), `total_timeout` a whole call with its waiting
     and its repetitions, both in seconds; `retries` is how often a call is repeated at most, and `jitter` gives numbers
     in 0-1 that spread the repetitions. `fields` says where an answer keeps a value that is not found: section -> name ->
-    dotted path. `headers` go with every request. `transport` sends in place of the client's own connections. `explain`
+    dotted path. `transport` sends in place of the client's own connections. `explain`
     gives another hint for an error with an `argument`. Every method raises `OutreachError`; the constructor raises
-    ValueError for an address, a key or a header that cannot be one.
+    ValueError for an address or a key that cannot be one.
     """
 
     def __init__(
@@ -49,7 +46,6 @@ class OutreachClient:
         api_key: str | None = None,
         pacer: Pacer | None = None,
         fields: Mapping[str, Mapping[str, str]] | None = None,
-        headers: Mapping[str, str] | None = None,
         transport: Transport | None = None,
         timeout: float = 10.0,
         total_timeout: float = 45.0,
@@ -61,9 +57,7 @@ class OutreachClient:
         key = requests.check_api_key(_given(api_key, "api_key", "OUTREACH_API_KEY"))
         self._pacer: Pacer = pacer or LocalBudget()
         self._fields = fields or {}
-        self._headers = requests.check_headers(headers or {})
         self._shapes = ShapeLog()
-        self._record: Callable[[requests.Reply], None] | None = None
         self._limits = Limits(timeout=timeout, total=total_timeout, retries=retries)
         self._explain = explain
         self._http = Http(self.base_url, api_key=key, transport=transport)
@@ -81,30 +75,6 @@ class OutreachClient:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
-
-    def with_options(
-        self,
-        *,
-        timeout: float | None = None,
-        total_timeout: float | None = None,
-        retries: int | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Self:
-        """The same client with other limits or more headers: `client.with_options(retries=0).list_inboxes()`.
-
-        It shares connections, budget and counts with this one, and closing either closes both.
-        """
-        changed = {"timeout": timeout, "total": total_timeout, "retries": retries}
-        given: dict[str, Any] = {name: value for name, value in changed.items() if value is not None}
-        other = copy.copy(self)
-        other._limits = replace(self._limits, **given)  # noqa: SLF001 -- of its own class
-        other._headers = {**self._headers, **requests.check_headers(headers or {})}  # noqa: SLF001
-        return other
-
-    @property
-    def with_raw_response(self) -> RawMethods:
-        """The same methods, each with the response's status, headers and body beside its result."""
-        return RawMethods(self)
 
     @property
     def budget(self) -> BudgetState:
@@ -230,29 +200,6 @@ class OutreachClient:
         read = partial(decode.subscription, url=url, events=tuple(events), fields=section)
         return await self._read(request, read, priority=Priority.INTERACTIVE)
 
-    async def get(
-        self,
-        path: str,
-        *,
-        query: Mapping[str, str | int] | None = None,
-        priority: Priority = Priority.NORMAL,
-    ) -> Any:
-        """The JSON of any path below the base address, such as `/leads`; None if the response has no body."""
-        request = requests.any_request("GET", path, query=query, safe_to_repeat=True)
-        return (await self._send(request, priority=priority)).value
-
-    async def post(
-        self, path: str, body: Any = None, *, repeat: bool = False, priority: Priority = Priority.NORMAL
-    ) -> Any:
-        """Send JSON to any path. `repeat`: the service carries it out once, however often it is sent."""
-        request = requests.any_request("POST", path, body=body, safe_to_repeat=repeat)
-        return (await self._send(request, priority=priority)).value
-
-    async def patch(self, path: str, body: Any = None, *, priority: Priority = Priority.NORMAL) -> Any:
-        """Change anything with JSON; repeated after an uncertain outcome, like all changes by PATCH."""
-        request = requests.any_request("PATCH", path, body=body, safe_to_repeat=True)
-        return (await self._send(request, priority=priority)).value
-
     async def _set_status(self, sequence_id: str, status: models.SequenceStatus) -> models.Sequence:
         request = requests.set_sequence_status(sequence_id, status=status)
         answer = await self._request(request, priority=Priority.INTERACTIVE)
@@ -279,63 +226,16 @@ class OutreachClient:
         return answer
 
     async def _send(self, request: requests.Request, *, priority: Priority) -> Answer:
-        request = replace(request, headers=self._headers)
         try:
             answer = await self._pipeline.send(request, priority=priority, limits=self._limits)
         except OutreachError as error:
             raise self._explained(error) from error.__cause__
-        if self._record:
-            self._record(self._http.without_key(answer.reply))
         return answer
 
     def _explained(self, error: OutreachError) -> OutreachError:
         if error.argument and self._explain is not None:
             error.own_hint = self._explain(error.argument)
         return error
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawResponse(Generic[T]):
-    """A response as it came: header names in lower case, the body in bytes, and `value`, what the method returns."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    value: T
-
-
-def _with_response(
-    method: Callable[Concatenate[OutreachClient, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[RawMethods, P], Coroutine[Any, Any, RawResponse[T]]]:
-    async def call(self: RawMethods, /, *args: P.args, **kwargs: P.kwargs) -> RawResponse[T]:
-        recording, replies = copy.copy(self._client), list[requests.Reply]()
-        recording._record = replies.append  # noqa: SLF001 -- of this module
-        value = await method(recording, *args, **kwargs)
-        last = replies[-1]
-        return RawResponse(status=last.status, headers=last.headers, body=last.body, value=value)
-
-    update_wrapper(call, method)
-    return call
-
-
-class RawMethods:
-    """The methods of `OutreachClient` that send one request, with their responses; errors have theirs anyway."""
-
-    def __init__(self, client: OutreachClient) -> None:
-        self._client = client
-
-    list_leads = _with_response(OutreachClient.list_leads)
-    add_leads = _with_response(OutreachClient.add_leads)
-    remove_lead = _with_response(OutreachClient.remove_lead)
-    list_sequences = _with_response(OutreachClient.list_sequences)
-    pause_sequence = _with_response(OutreachClient.pause_sequence)
-    resume_sequence = _with_response(OutreachClient.resume_sequence)
-    list_inboxes = _with_response(OutreachClient.list_inboxes)
-    stats = _with_response(OutreachClient.stats)
-    create_webhook = _with_response(OutreachClient.create_webhook)
-    get = _with_response(OutreachClient.get)
-    post = _with_response(OutreachClient.post)
-    patch = _with_response(OutreachClient.patch)
 
 
 def _given(value: str | None, argument: str, variable: str) -> str:

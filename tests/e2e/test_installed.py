@@ -24,7 +24,7 @@ pytestmark = pytest.mark.e2e
 
 CLIENT_SCRIPT = """
 import asyncio, os
-from outreach_client import NotFound, OutreachClient
+from outreach_ops import NotFound, OutreachClient
 
 async def main():
     async with OutreachClient(

@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_release_holds_both_wheels_components_licenses_lock_and_manual(folder: Path) -> None:
     assert {file.name for file in folder.iterdir()} == {
         "SHA256SUMS", "licenses.txt", "outreach-ops-1.0.0.cdx.json", "outreach-client-1.0.0.cdx.json", "outreach.1", "requirements.lock",
-        "outreach_client-1.0.0-py3-none-any.whl", "outreach_ops-1.0.0-py3-none-any.whl",
+        "outreach_ops-1.0.0-py3-none-any.whl",
     }  # fmt: skip
     components = json.loads((folder / "outreach-ops-1.0.0.cdx.json").read_text())
     assert {component["name"] for component in components["components"]} == set(audit.pinned())

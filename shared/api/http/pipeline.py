@@ -30,7 +30,7 @@ from .rate_limit import Pacer, Priority
 if TYPE_CHECKING:
     from .transport import Http
 
-LOG = logging.getLogger("outreach_client")
+LOG = logging.getLogger("outreach_ops")
 """Endpoints, statuses and times at DEBUG; never an address, a header or a body."""
 WORTH_LOGGING = 0.01
 """Seconds of waiting."""

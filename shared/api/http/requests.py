@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -31,7 +31,6 @@ class Request:
     query: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     safe_to_repeat: bool = True
-    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def reads(self) -> bool:
@@ -118,29 +117,6 @@ def create_webhook(url: str, *, events: Iterable[str]) -> Request:
     return replace(_request(endpoint, body={"url": url, "events": kinds}), safe_to_repeat=False)
 
 
-def any_request(
-    method: str,
-    path: str,
-    *,
-    query: Mapping[str, str | int] | None = None,
-    body: Any = None,
-    safe_to_repeat: bool,
-) -> Request:
-    """A request that has no function of its own: the path after the base address, without a query."""
-    endpoint = f"{method} {path}"
-    if not PATH.fullmatch(path) or {".", ".."} & set(path.split("/")):
-        message = "The path must start with / and have no query, no `..` and only printable ASCII characters."
-        raise InvalidRequest(message, field="path", endpoint=endpoint, hint="Pass the query as `query`.")
-    return Request(
-        method=method,
-        path=path,
-        endpoint=endpoint,
-        query=tuple((name, str(value)) for name, value in (query or {}).items()),
-        body=None if body is None else _json(body, endpoint=endpoint),
-        safe_to_repeat=safe_to_repeat,
-    )
-
-
 def _request(endpoint: str, *, of: str | None = None, body: Any = None, **query: str | None) -> Request:
     """The request to an endpoint; `of` is the id in its path."""
     method, _, path = endpoint.partition(" ")
@@ -191,24 +167,6 @@ def _json(value: Any, *, endpoint: str) -> bytes:
 
 
 KEY = re.compile(r"[\x21-\x7e]+")
-PATH = re.compile(r"/[\x21\x22\x24-\x3e\x40-\x7e]*")
-"""Without `?` and `#`."""
-HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
-HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
-OWN_HEADERS = frozenset({"accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie", "host", "transfer-encoding"})  # fmt: skip
-"""Headers that the client sets, by what it sends and can read."""
-
-
-def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers, which every request carries; raises ValueError, without the value, for one that can't be sent."""
-    for name, value in headers.items():
-        if name.lower() in OWN_HEADERS:
-            raise ValueError(f"The client sets the header {name} itself. Leave it out.")
-        if not HEADER_NAME.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
-            raise ValueError(
-                f"The header {name!r} can't be sent. Use printable ASCII characters in one line."
-            )
-    return dict(headers)
 
 
 def check_base_url(text: str) -> str:

@@ -96,7 +96,7 @@ class Http:
             f"{self._base_url}{request.path}",
             params=request.query or None,
             content=request.body,
-            headers={**request.headers, **({"Content-Type": "application/json"} if request.body else {})},
+            headers={"Content-Type": "application/json"} if request.body else {},
             extensions={"trace": sending},
             timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
         )
@@ -163,7 +163,7 @@ def _open_http(api_key: str, *, transport: Transport | None) -> httpx.AsyncClien
             "Authorization": f"Bearer {api_key}",
             "Accept": "application/json",
             "Accept-Encoding": ", ".join(ENCODINGS),
-            "User-Agent": f"outreach-client/{VERSION} python/{platform.python_version()} httpx/{httpx.__version__}",
+            "User-Agent": f"outreach-ops/{VERSION} python/{platform.python_version()} httpx/{httpx.__version__}",
         },
         follow_redirects=False,
         cookies=_NoCookies(),

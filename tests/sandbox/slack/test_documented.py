@@ -6,8 +6,6 @@ import ast
 import inspect
 from typing import Any
 
-from slack_bolt.async_app import AsyncApp
-
 from sandbox.slack.server import SlackStandIn
 from tests.docs_blocks import Block, blocks
 
@@ -31,15 +29,3 @@ async def test_the_stand_in_starts_as_its_page_shows() -> None:
     slack: SlackStandIn = (await run(block))["slack"]
     listed = block.text.partition("# ")[2].strip().split(", ")
     assert listed == list(slack.announcement)
-
-
-async def test_a_test_asks_a_bot_as_the_how_to_shows(slack: SlackStandIn, running: AsyncApp) -> None:
-    running.command("/outreach")(_answer)
-    ask = (await run(shown("test-your-bot.md")))["ask"]
-    answers = await ask(slack.announcement["slack_control_url"])
-    assert [one["text"] for one in answers] == ["12 sequences"]
-
-
-async def _answer(ack: Any, say: Any) -> None:
-    await ack()
-    await say("12 sequences")

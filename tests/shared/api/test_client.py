@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import logging
 import socket
-import threading
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -20,27 +18,16 @@ from shared.api import (
     Refused,
     Sequence,
     ServiceBroken,
-    SyncOutreachClient,
     Unauthorized,
     Unreachable,
     Unreadable,
+    __version__,
 )
 from shared.api.http.rate_limit import Priority
 from shared.api.http.transport import cause
 from tests.shared.api.conftest import KEY, RecordingPacer
 from tests.shared.api.endpoint_calls import EVERY_CALL, Call
 from tests.shared.api.scripted_server import Answer, ScriptedServer
-from tests.shared.api.sync_face import FACES, open_client
-
-
-@pytest.fixture(params=FACES)
-async def client(
-    request: pytest.FixtureRequest, server: ScriptedServer, pacer: RecordingPacer
-) -> AsyncIterator[OutreachClient]:
-    options = {"pacer": pacer, "timeout": 20.0, "total_timeout": 60.0, "jitter": lambda: 0.05}
-    async with open_client(request.param, base_url=server.base_url, api_key=KEY, **options) as made:
-        yield made
-
 
 every_call = pytest.mark.parametrize("endpoint", EVERY_CALL)
 
@@ -274,28 +261,22 @@ async def test_an_error_has_the_headers_and_the_body_of_the_answer(
         assert (caught.value.body, caught.value.headers["x-request-id"]) == (b'{"x": 1}', "r1")
 
 
-async def test_one_call_can_have_its_own_limits(client: OutreachClient, server: ScriptedServer) -> None:
+async def test_a_client_has_limits_of_its_own(server: ScriptedServer) -> None:
     server.play = lambda _: Answer(status=503)
     for retries in (0, 2):
         server.asked.clear()
-        with pytest.raises(ServiceBroken):
-            await client.with_options(retries=retries).list_sequences()
+        async with OutreachClient(
+            base_url=server.base_url, api_key=KEY, retries=retries, jitter=lambda: 0.0
+        ) as client:
+            with pytest.raises(ServiceBroken):
+                await client.list_sequences()
         assert len(server.asked) == retries + 1
     server.play = lambda _: Answer(raw=b"")
-    with pytest.raises(Unreachable):
-        await client.with_options(timeout=0.2, retries=0).list_inboxes()
+    async with OutreachClient(base_url=server.base_url, api_key=KEY, timeout=0.2, retries=0) as client:
+        with pytest.raises(Unreachable):
+            await client.list_inboxes()
     with pytest.raises(ValueError, match="retries"):
-        client.with_options(retries=-1)
-
-
-def test_a_closed_synchronous_client_says_so_and_leaves_no_thread() -> None:
-    threads = threading.active_count()
-    with SyncOutreachClient(base_url="https://api.x.io/v1", api_key=KEY) as client:
-        assert threading.active_count() == threads + 1
-    assert threading.active_count() == threads
-    with pytest.raises(RuntimeError, match="client is closed"):
-        client.list_inboxes()
-    client.close()
+        OutreachClient(base_url=server.base_url, api_key=KEY, retries=-1)
 
 
 @pytest.mark.parametrize(
@@ -311,3 +292,28 @@ def test_a_failed_connection_is_described_in_words(failed: OSError, told: str) -
     error = OSError("All connection attempts failed")
     error.__cause__ = failed
     assert cause(error) == told
+
+
+async def test_the_log_tells_endpoints_statuses_and_repetitions_and_nothing_that_was_sent(
+    client: OutreachClient, server: ScriptedServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="outreach_ops")
+    server.script = [Answer(status=503)]
+    server.play = lambda _: Answer(body={"data": []})
+    await client.list_leads(cursor="secret-cursor", sequence_id="secret-sequence")
+    server.play = lambda _: Answer(status=404)
+    with pytest.raises(NotFound):
+        await client.remove_lead("secret-lead")
+    lines = [record.getMessage() for record in caplog.records if record.name == "outreach_ops"]
+    assert [line.partition(",")[0] for line in lines] == [
+        "GET /leads: 503", "GET /leads: ServiceBroken 503", "GET /leads: 200", "DELETE /leads/{id}: 404",
+    ]  # fmt: skip
+    assert not [line for line in lines if "secret" in line or KEY in line]
+
+
+async def test_every_request_names_the_program_and_its_version(
+    client: OutreachClient, server: ScriptedServer
+) -> None:
+    server.play = lambda _: Answer(body=[])
+    await client.list_inboxes()
+    assert server.asked[0].headers["user-agent"].startswith(f"outreach-ops/{__version__} python/")

@@ -69,7 +69,7 @@ def test_loggers_of_the_host_are_left_alone() -> None:
 import asyncio, logging
 from shared.api import OutreachClient, OutreachError
 asyncio.run(OutreachClient(base_url="https://api.x.io/v1", api_key="k").aclose())
-print([logging.getLogger(name).level for name in ("", "httpx", "httpcore", "outreach_client")])
+print([logging.getLogger(name).level for name in ("", "httpx", "httpcore", "outreach_ops")])
 """
     ran = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
@@ -86,45 +86,6 @@ def test_every_kind_of_error_has_a_hint() -> None:
 
 def is_error(one: Any) -> bool:
     return isinstance(one, type) and issubclass(one, OutreachError)
-
-
-def compared() -> dict[str, str]:
-    """Our own column of the comparison."""
-    table = (ROOT / "docs" / "client-comparison.md").read_text()
-    rows = [
-        [cell.strip() for cell in line.split("|")[1:]] for line in table.splitlines() if line.startswith("| ")
-    ]
-    assert rows[0][1] == "this client"
-    return {row[0]: row[1] for row in rows[1:]}
-
-
-def test_our_column_of_the_comparison_names_what_the_code_has() -> None:
-    column = compared()
-    names = {
-        word for cell in column.values() for word in re.findall(r"`(?:client\.)?([A-Za-z_]+)[^`]*`", cell)
-    }
-    arguments = inspect.signature(OutreachClient.__init__).parameters
-    public = {*api.__all__, *dir(OutreachClient), *arguments, "hint", "status", "headers", "body", "raw"}
-    assert names - public == {"Retry", "outreach_client"}
-    options = inspect.signature(OutreachClient.with_options).parameters
-    assert set(re.findall(r"\w+", column["limits of one call"])) - {"with_options"} <= set(options)
-    assert (
-        f"{arguments['retries'].default} times within {arguments['total_timeout'].default:.0f} s"
-        in column["retries by default"]
-    )
-
-
-def test_our_column_of_the_comparison_names_the_dependencies() -> None:
-    package = tomllib.loads((ROOT / "packages/outreach-client/pyproject.toml").read_text())["project"]
-    assert column_of_dependencies(package["dependencies"]) == compared()["dependencies"]
-    program = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert set(package["dependencies"]) <= set(program["dependencies"])
-    assert package["version"] == program["version"]
-    assert (ROOT / "packages/outreach-client/LICENSE").read_text() == (ROOT / "LICENSE").read_text()
-
-
-def column_of_dependencies(requirements: list[str]) -> str:
-    return ", ".join(re.split(r"[<>=]", requirement)[0] for requirement in requirements)
 
 
 def test_it_is_typed() -> None:
@@ -165,7 +126,6 @@ async def test_the_examples_run(
         assert len(examples) >= 13
         async with namespace["OutreachClient"]() as client:
             await examples.pop("main")()
-            await asyncio.to_thread(namespace["without_an_event_loop"])
             for example in examples.values():
                 await example(client)
             sequence = (await client.list_sequences())[0]
