@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from shared.settings import Settings
 
 NO_TERMINAL = (
-    "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once` or each "
-    "change with `--lines`, or serve browsers with `--web`"
+    "no terminal for the dashboard: run it in a terminal, print a snapshot with `outreach dashboard --once`, or serve "
+    "browsers with `--web`"
 )
 
 
@@ -55,7 +55,7 @@ def bot(options: Namespace) -> int:
 
 
 def dashboard(options: Namespace) -> int:
-    """The dashboard in front, or on stdout: one snapshot with `--once`, a line a change with `--lines`."""
+    """The dashboard in front, or on stdout: one snapshot with `--once`."""
     if (options.json or options.svg) and not options.once:
         raise exit_codes.WrongUsage("--json and --svg need --once: `outreach dashboard --once --json`")
     if options.incident and not options.svg:
@@ -74,9 +74,6 @@ def dashboard(options: Namespace) -> int:
             workspace=options.workspace,
         )
         return asyncio.run(once)
-    if options.lines:
-        asyncio.run(_lines(options))
-        return exit_codes.DONE
     if options.web:
         return _serving(_web(options))
     if not options.viewer and not attended():
@@ -137,14 +134,6 @@ async def _front(options: Namespace) -> int:
         is_viewer=options.viewer,
         workspace=options.workspace,
     )
-
-
-async def _lines(options: Namespace) -> None:
-    from tui.entrypoints.lines import print_lines
-
-    settings = _settings(options)
-    with stopping() as stop:
-        await print_lines(settings, stop=stop, workspace=options.workspace, open_records=_records)
 
 
 async def _web(options: Namespace) -> None:

@@ -54,11 +54,6 @@ def dashboard(parser: ArgumentParser) -> None:
 
     parser.add_argument("--wall", action="store_true", help="wall screen with rotating views")
     parser.add_argument("--once", action="store_true", help="print one snapshot as text and exit")
-    parser.add_argument(
-        "--lines",
-        action="store_true",
-        help="print one plain line a change, for screen readers, logs and tmux",
-    )
     parser.add_argument("--json", action="store_true", help="with --once: print JSON")
     parser.add_argument(
         "--svg", type=_path, metavar="FILE", help="with --once: write a picture of the dashboard"

@@ -74,10 +74,9 @@ _ALL = (
             "dashboard",
             "dashboard --wall",
             "dashboard --once --json",
-            "dashboard --lines",
             "dashboard --web",
         ),
-        usage="[--wall] [--once] [--json] [--svg FILE] [--incident] [--lines] [--web] [--port N]",
+        usage="[--wall] [--once] [--json] [--svg FILE] [--incident] [--web] [--port N]",
     ),
     Program(
         name="sandbox",
