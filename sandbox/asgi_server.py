@@ -46,6 +46,8 @@ async def serving(app: ASGIApp, listener: socket.socket, *, name: str) -> AsyncI
         log_config=None,
         access_log=False,
         server_header=False,
+        # Slack's stand-in decides itself when a connection is silent.
+        ws_ping_interval=None,
         # A `X-Forwarded-For` must not make a stranger look like this machine.
         proxy_headers=False,
     )

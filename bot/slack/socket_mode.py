@@ -85,12 +85,15 @@ class Connection(SocketModeClient):
 
     async def finish(self, seconds: float) -> None:
         """Let acknowledgements under way go out, then end every task that the SDK started."""
+        # A cancellation in the moment in which a bounded wait ends is lost by asyncio.wait_for (Python 3.11).
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.idle.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self.idle.wait()
         tasks = [self.message_processor, self.current_session_monitor, self.message_receiver]
         with contextlib.suppress(aiohttp.ClientError, OSError, TimeoutError):
             # A Slack that is silent says no goodbye either; the second closing does not wait for one.
-            await asyncio.wait_for(self.disconnect(), seconds)  # type: ignore[no-untyped-call] # the SDK leaves it bare
+            async with asyncio.timeout(seconds):
+                await self.disconnect()  # type: ignore[no-untyped-call] # the SDK leaves it bare
         with contextlib.suppress(aiohttp.ClientError, OSError):
             await self.close()  # type: ignore[no-untyped-call] # the SDK leaves it bare
         await asyncio.gather(*(task for task in tasks if task), return_exceptions=True)

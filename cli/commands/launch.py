@@ -181,8 +181,8 @@ async def _serve_slack_standin(options: Namespace) -> None:
     """The first line on stdout tells scripts where it is and what the app holds."""
     from sandbox.slack.control import administration, reports
     from sandbox.slack.server import SlackStandIn
-    from sandbox.slack.state.errors import InvalidActionError
-    from sandbox.slack.state.settings import Settings
+    from sandbox.slack.errors import InvalidActionError
+    from sandbox.slack.settings import Settings
 
     first, *others = _read_apps(options.apps)
     world = _read_object(options.world) if options.world else None

@@ -15,7 +15,7 @@ import aiohttp
 
 from bot.slack.manifest import manifest
 from cli.demo import processes
-from sandbox.slack.state import seed as people
+from sandbox.slack import seed as people
 
 READY_SECONDS = 120.0
 """For each program to start; one that ends before is not waited for. A busy small machine took over 30 seconds."""

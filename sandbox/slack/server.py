@@ -1,48 +1,48 @@
-"""The Slack stand-in: one server on loopback, with Slack's API for bots and a page for people.
-
-It uses aiohttp and not the service's ASGI server because a failing Slack has to break connections and leave pings
-unanswered, which only a server that owns its sockets can do.
-"""
+"""The Slack stand-in: one server on loopback, with Slack's API for a bot and a page for people."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
-import secrets
 from typing import Self
 
-from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.asgi_server import bind
-from sandbox.slack.control.routes import routes as control_routes
-from sandbox.slack.pages.authorize import Authorize
-from sandbox.slack.pages.page import Pages, request_guard
-from sandbox.slack.state import seed
-from sandbox.slack.state.settings import Clock, Credentials, Settings
-from sandbox.slack.to_bot.delivery import Requests
+from sandbox.asgi_server import bind, serving
+from sandbox.clock import Clock
+from sandbox.slack import seed
+from sandbox.slack.control import Control
+from sandbox.slack.delivery import Delivery
+from sandbox.slack.events import Events
+from sandbox.slack.page import Page
+from sandbox.slack.people import People
+from sandbox.slack.settings import Credentials, Settings
+from sandbox.slack.sockets import Sockets
 from sandbox.slack.web_api.endpoint import Endpoint
-from sandbox.slack.web_api.transfers import Transfers
 from sandbox.slack.workspace import Workspace
-from sandbox.slack.workspaces import Workspaces
 
-MAX_BODY_BYTES = 64 * 1024 * 1024
-
-
-def _is_ours(record: logging.LogRecord) -> bool:
-    """Not a request that is no HTTP, which was answered 400."""
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
-
-
-_LOG = logging.getLogger(__name__)
-_LOG.addFilter(_is_ours)
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
 
 
 class SlackStandIn:
     """A Slack on 127.0.0.1 while the block runs.
 
-    `port` 0 takes a free one; the bot's request address is `bot_url` + `/slack/events` until it is set otherwise.
-    `settings` and `credentials` are made up where they are not given.
+    `port` 0 takes a free one. The bot's request address is `bot_url` + `/slack/events` unless
+    `settings` has another. `settings` and `credentials` are made up where they are not given.
     """
 
     def __init__(
@@ -60,33 +60,25 @@ class SlackStandIn:
         self.settings = settings or Settings(request_url=f"{bot_url.rstrip('/')}/slack/events")
         self.credentials = credentials or Credentials()
         self.clock = clock or Clock()
-        self._requests = Requests()
         self.workspace = Workspace(
             settings=self.settings,
             credentials=self.credentials,
             clock=self.clock,
             origin=self.origin,
-            requests=self._requests,
         )
-        self.feed, self.sockets = self.workspace.feed, self.workspace.first.sockets
-        second = seed.SECOND
-        self.second = Workspace(
-            settings=self.settings,
-            credentials=self.credentials,
-            clock=self.clock,
-            origin=f"{self.origin}/teams/{second.team.id}",
-            requests=self._requests,
-            contents=second,
-            sockets=self.sockets,
-            bot_token=f"xoxb-{secrets.token_hex(16)}",
-            installed=False,
-        )
-        self.workspaces = Workspaces({one.contents.team.id: one for one in (self.workspace, self.second)})
+        self.feed = self.workspace.feed
+        self.sockets = Sockets(self.clock, self.feed)
+        self._delivery = Delivery(self.workspace, self.sockets)
+        events = Events(self.workspace, self._delivery)
+        self.people = People(self.workspace, self._delivery, events)
+        self.control = Control(self.workspace, self.people, self._delivery, events, self.sockets)
+        endpoint = Endpoint(self.workspace, events, self.sockets)
+        self._app = _application(endpoint, self.control, Page(self.workspace, self.people), self)
         self._exits = contextlib.AsyncExitStack()
 
     @property
     def announcement(self) -> dict[str, str]:
-        """What a bot and a script need to know; holds secrets of this stand-in."""
+        """What a bot and a script need to know; it holds secrets of this stand-in."""
         return {
             "slack_page": f"{self.origin}/",
             "slack_api_url": f"{self.origin}/api/",
@@ -96,59 +88,74 @@ class SlackStandIn:
             "slack_signing_secret": self.credentials.signing_secret,
             "slack_control_url": f"{self.origin}/control",
             "slack_alert_channel": seed.ALERTS,
-            "slack_client_id": self.credentials.client_id,
-            "slack_client_secret": self.credentials.client_secret,
         }
 
     async def __aenter__(self) -> Self:
         async with contextlib.AsyncExitStack() as stack:
             stack.callback(self._listener.close)
-            stack.push_async_callback(self._requests.close)
-            runner = web.AppRunner(
-                self._application(), access_log=None, logger=_LOG, handle_signals=False, shutdown_timeout=1.0
-            )
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            await web.SockSite(runner, self._listener).start()
-            stack.push_async_callback(self.workspace.close)
-            stack.push_async_callback(self.second.close)
+            stack.push_async_callback(self._delivery.close)
+            await stack.enter_async_context(serving(self._app, self._listener, name="slack stand-in"))
+            stack.push_async_callback(self.sockets.close)
+            stack.callback(self.feed.close)
             self._exits = stack.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._exits.aclose()
 
-    def _application(self) -> web.Application:
-        application = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[request_guard(self.port)])
-        endpoint = Endpoint(self.workspaces)
-        application.add_routes(
-            [
-                web.post("/api/{method}", endpoint.handle),
-                web.get("/api/{method}", endpoint.handle),
-                web.get("/link", self._link),
-                *Authorize(self.workspaces).routes(),
-                *_routes(self.workspace),
-            ]
-        )
-        second = web.Application(client_max_size=MAX_BODY_BYTES)
-        second.add_routes(_routes(self.second))
-        application.add_subapp(f"/teams/{self.second.contents.team.id}/", second)
-        return application
 
-    async def _link(self, request: web.Request) -> web.StreamResponse:
-        """A Socket Mode connection, of the app to which its ticket was given."""
-        ticket = request.query.get("ticket", "")
-        everyone = (one.sockets for _, one in self.workspaces.installations())
-        sockets = next((one for one in everyone if one.knows(ticket)), self.sockets)
-        return await sockets.serve(request)
-
-
-def _routes(workspace: Workspace) -> list[web.RouteDef]:
-    transfers = Transfers(workspace)
-    return [
-        web.post("/actions/{team}/{number}/{key}", transfers.respond),
-        web.post("/upload/{file}/{key}", transfers.upload),
-        web.get("/files/{file}/{key}", transfers.download),
-        *Pages(workspace).routes(),
-        *control_routes(workspace),
+def _application(endpoint: Endpoint, control: Control, page: Page, slack: SlackStandIn) -> ASGIApp:
+    routes = [
+        Route("/api/{method}", endpoint.call, methods=["GET", "POST"]),
+        Route("/actions/{team}/{number}/{key}", endpoint.respond, methods=["POST"]),
+        Route("/upload/{file}/{key}", endpoint.upload, methods=["POST"]),
+        Route("/files/{file}/{key}", endpoint.download),
+        WebSocketRoute("/link", slack.sockets.serve),
+        Route("/control", control.document),
+        Route("/control/{name:path}", control.read, methods=["GET"]),
+        Route("/control/{name:path}", control.act, methods=["POST"]),
+        Route("/", page.index),
+        Route("/archives/{rest:path}", page.index),
+        Route("/page/state", page.state),
+        Route("/page/feed", page.feed),
+        Route("/assets/{name}", page.asset),
     ]
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
+    return _Guard(app, slack.port)
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    body = {"ok": False, "error": error.detail}
+    return JSONResponse(body, status_code=error.status_code, headers=error.headers)
+
+
+class _Guard:
+    """Refuses other host names (a rebound name) and other origins (a page elsewhere that posts here)."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self._app = app
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        hosts = self._hosts
+        if scope["type"] == "websocket":
+            # The SDK's built-in Socket Mode client leaves the port out.
+            hosts = hosts | {"127.0.0.1", "localhost"}
+        origin = headers.get("origin", "")
+        app: ASGIApp = self._app
+        if headers.get("host") not in hosts:
+            app = JSONResponse({"ok": False, "error": "wrong_host"}, status_code=421)
+        elif origin and origin not in {f"http://{host}" for host in self._hosts}:
+            app = JSONResponse({"ok": False, "error": "wrong_origin"}, status_code=403)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                sent = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    sent.setdefault(name, value)
+            await send(message)
+
+        with contextlib.suppress(ClientDisconnect):  # nobody reads the answer
+            await app(scope, receive, with_headers)

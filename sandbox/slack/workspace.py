@@ -1,249 +1,302 @@
-"""A Slack workspace with its apps; a reset keeps connections and recreates the content."""
+"""The Slack workspace: who and what is in it, and how messages come, change and go.
+
+Nothing is checked here and nothing is sent to the bot.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import re
 import secrets
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
-from sandbox.slack.people.assistant import Assistant
-from sandbox.slack.people.people import People
-from sandbox.slack.people.response_urls import ResponseUrls
-from sandbox.slack.state import given, seed
-from sandbox.slack.state.errors import InvalidActionError
-from sandbox.slack.state.faults import Faults
-from sandbox.slack.state.feed import Feed
-from sandbox.slack.state.model import App
-from sandbox.slack.state.own_world import fresh
-from sandbox.slack.state.rate_limits import RateLimiter
-from sandbox.slack.state.settings import AppSettings, Clock, Credentials, Settings
-from sandbox.slack.state.traffic import Traffic
-from sandbox.slack.to_bot.delivery import Delivery, Requests
-from sandbox.slack.to_bot.events import Events
-from sandbox.slack.to_bot.installation import Installation
-from sandbox.slack.to_bot.sockets import Sockets
-from sandbox.slack.world.world import World
+from sandbox.clock import Clock
+from sandbox.faults import Faults
+from sandbox.slack import seed
+from sandbox.slack.blockkit.blocks import Surface, problems
+from sandbox.slack.blockkit.plain_text import notification
+from sandbox.slack.blockkit.rules import problem
+from sandbox.slack.errors import SlackError, refuse_if
+from sandbox.slack.faults import SlackFault
+from sandbox.slack.feed import Feed
+from sandbox.slack.limits import RateLimiter
+from sandbox.slack.model import Channel, Json, Message, User
+from sandbox.slack.settings import Credentials, Settings
+from sandbox.slack.tickets import ResponseUrl, Trigger
+from sandbox.slack.traffic import Traffic
+
+T = TypeVar("T")
+
+MAX_MESSAGES = 20_000
+"""The messages kept in one channel."""
+MAX_REVISIONS = 100
+MAX_TICKETS = 10_000
+
+
+def trim(mapping: dict[str, T], *, size: int) -> None:
+    """Drop the oldest entries over `size`, so that a stand-in can run for weeks."""
+    while len(mapping) > size:
+        del mapping[next(iter(mapping))]
 
 
 class Workspace:
     """Everything that the Web API, the control API and the page read and change.
 
-    `origin` is the address of its page; `boot` differs for every start, so that a page notices a restart. The first app
-    is there from the start; `installations` are in the order in which the apps were installed.
+    `origin` is the stand-in's address. `boot` differs at every start, so that a page notices one.
     """
 
-    def __init__(
-        self,
-        *,
-        settings: Settings,
-        credentials: Credentials,
-        clock: Clock,
-        origin: str,
-        requests: Requests,
-        contents: seed.Contents = seed.FIRST,
-        sockets: Sockets | None = None,
-        bot_token: str | None = None,
-        installed: bool = True,
-    ) -> None:
+    def __init__(self, *, settings: Settings, credentials: Credentials, clock: Clock, origin: str) -> None:
         self.settings = settings
+        self.credentials = credentials
         self.clock = clock
         self.origin = origin
-        self.contents = contents
         self.boot = secrets.token_hex(8)
         self.feed = Feed()
         self.traffic = Traffic(self.feed)
-        self._requests = requests
-        self.installations: list[Installation] = []
-        self.first = self._install(seed.APP, settings, credentials, sockets=sockets)
-        self.first.token, self.first.installed = bot_token or credentials.bot_token, installed
-        self._create_contents()
-        self.keep()
+        self._last_micro = 0
+        self._first_settings = settings.model_copy()
+        self.token = credentials.bot_token
+        self.revoked = False
+        self.installed = True
+        self._start_over()
 
-    def _install(
-        self, app: App, settings: AppSettings, credentials: Credentials, *, sockets: Sockets | None = None
-    ) -> Installation:
-        sockets = sockets or Sockets(app_id=app.id, clock=self.clock, feed=self.feed)
-        delivery = Delivery(
-            app=app,
-            settings=settings,
-            limits=self.settings,
-            credentials=credentials,
-            clock=self.clock,
-            sockets=sockets,
-            traffic=self.traffic,
-            requests=self._requests,
-        )
-        one = Installation(
-            app=app,
-            settings=settings,
-            credentials=credentials,
-            sockets=sockets,
-            delivery=delivery,
-            token=credentials.bot_token,
-        )
-        self.installations.append(one)
-        return one
+    def _start_over(self) -> None:
+        self.users = {user.id: user for user in seed.USERS}
+        self.groups = {group.id: group for group in seed.GROUPS}
+        self.channels = {channel.id: channel for channel in seed.channels()}
+        self.views: dict[str, Json] = {}
+        self.stacks: dict[str, list[str]] = {}  # the ids of the modals that a person has open
+        self.homes: dict[str, str] = {}  # the id of a person's Home
+        self.files: dict[str, Json] = {}
+        self.read_until: dict[tuple[str, str], str] = {}  # by person and channel
+        self.alerts: Counter[str] = Counter()
+        self.triggers: dict[str, Trigger] = {}
+        self.response_urls: dict[str, ResponseUrl] = {}
+        self.faults: Faults[SlackFault] = Faults()
+        self.limits = RateLimiter()
 
-    def _create_contents(self) -> None:
-        self.world = World(
-            clock=self.clock,
-            feed=self.feed,
-            settings=self.settings,
-            team=self.contents.team,
-            app=self.first.app,
-            channels={one.id: one for one in self.contents.channels()},
-            users={one.id: one for one in self.contents.users},
-            groups={one.id: one for one in self.contents.groups},
-        )
-        self.faults = Faults()
-        self.response_urls = ResponseUrls(self.world, origin=self.origin)
-        self.events = Events(self.world, self.installations)
-        self.people = People(self.world, installations=self.installations, response_urls=self.response_urls)
-        self.assistant = Assistant(self.world, installations=self.installations)
-        for one in self.installations:
-            one.rate_limiter = RateLimiter()
-            self._seat(one)
+    def reset(self, *, everything: bool) -> None:
+        """Forget messages, people's changes, views, faults and counts.
 
-    def _seat(self, one: Installation) -> None:
-        """Let an app's bot be in the workspace, and in the channels that it joins."""
-        bot = self.world.users.get(one.app.user, replace(seed.BOT, team_id=self.world.team.id))
-        self.world.users[one.app.user] = replace(
-            bot, id=one.app.user, name=one.app.handle, real_name=one.app.name
-        )
-        for channel in filter(None, map(self.world.channels.get, one.joins)):
-            if one.app.user not in channel.members:
-                channel.members.append(one.app.user)
-
-    def installation(self, name: Any = None) -> Installation:
-        """An app by its name, its id or its bot's; the first one where none is named.
-
-        Raises `InvalidActionError`: there is no such app.
-        """
-        if not name:
-            return self.first
-        wanted = str(name).casefold()
-        for one in self.installations:
-            if wanted in {one.app.name.casefold(), one.app.id.casefold(), one.app.user.casefold()}:
-                return one
-        known = ", ".join(one.app.name for one in self.installations)
-        raise InvalidActionError(f"app: no app {name!r}; there are: {known}")
-
-    def add_app(
-        self, manifest: Mapping[str, Any], *, name: str = "", joins: Iterable[str] | None = None
-    ) -> Installation:
-        """Install another app with separate credentials; it is reached by Socket Mode until it has an address.
-
-        Its bot joins the channels of `joins`, or those in which the first app's bot is.
-
-        Raises `InvalidActionError`: it has no name, or that of another app or person, or joins a channel that is not there.
-        """
-        name = name or _name_of(manifest)
-        handle = App(id="", bot_id="", user="", name=name).handle
-        if not handle:
-            raise InvalidActionError("name: needed, here or as display_information.name of the manifest")
-        ending = f"0{re.sub('[^A-Z0-9]', '', handle.upper()):0<8}"
-        app = App(id=f"A{ending}", bot_id=f"B{ending}", user=f"U{ending}", name=name)
-        if app.user in self.world.users or any(one.name == handle for one in self.world.users.values()):
-            raise InvalidActionError(f"name: {name!r} is taken")
-        known = self.world.channels.values()
-        if joins is None:
-            joins = [one.id for one in known if self.first.app.user in one.members and not one.direct]
-        joins = tuple(self.people.named_channel(one).id for one in joins)
-        settings = AppSettings(request_url=None, commands=())
-        settings.read_manifest(manifest)
-        one = self._install(app, settings, Credentials())
-        one.joins = joins
-        self._seat(one)
-        self.feed.publish("settings", {})
-        return one
-
-    def read_manifest(self, one: Installation, manifest: Mapping[str, Any]) -> None:
-        """Let all that a manifest says of an app take effect, its name included."""
-        name = _name_of(manifest) or one.app.name
-        one.settings.read_manifest(manifest)
-        one.app = replace(one.app, name=name)
-        self._seat(one)
-        self.feed.publish("settings", {})
-
-    def remove_app(self, one: Installation) -> None:
-        """Take an app away for good; raises `InvalidActionError` for the first one."""
-        if one is self.first:
-            raise InvalidActionError("app: the first app stays; it can be uninstalled")
-        self._forget(one)
-        self.world.users.pop(one.app.user)
-        for channel in self.world.channels.values():
-            channel.members[:] = [member for member in channel.members if member != one.app.user]
-        self.feed.publish("settings", {})
-
-    def _forget(self, one: Installation) -> None:
-        self.installations.remove(one)
-        one.sockets.cut()
-        one.delivery.forget()
-
-    def install(self, one: Installation) -> str:
-        """Install an app, or install it again, which leaves its token as it is; answers the token."""
-        one.installed, one.revoked = True, False
-        self.installations.sort(key=lambda other: other is one)  # the newest installation comes last
-        self.feed.publish("settings", {})
-        return one.token
-
-    def uninstall(self, one: Installation) -> None:
-        """Take an app away; its token is of no use any more."""
-        one.installed = False
-        one.token = f"xoxb-{secrets.token_hex(16)}"
-        self.feed.publish("settings", {})
-
-    def post_scheduled(self) -> None:
-        """Post the messages whose time has come; asked before everything that could see them."""
-        now = self.clock.now()
-        due = [one for one in self.world.scheduled.values() if one["post_at"] <= now]
-        for one in sorted(due, key=lambda one: float(one["post_at"])):
-            del self.world.scheduled[one["id"]]
-            channel = self.world.channels.get(one["channel_id"])
-            if channel is not None and not channel.is_archived:
-                self.world.post(channel, **one["message"])
-
-    def keep(self) -> None:
-        """Make the present settings, apps, people and channels those that a full reset returns to."""
-        world = self.world
-        channels = [fresh(one) for one in world.channels.values() if one.direct is None]
-        self.contents = replace(
-            self.contents,
-            users=tuple(world.users.values()),
-            groups=tuple(world.groups.values()),
-            channels=lambda: [fresh(one) for one in channels],
-        )
-        self._start = (self.contents, [(one, one.kept()) for one in self.installations])
-
-    def reset(self, *, everything: bool = False) -> None:
-        """Forget messages, views, faults and counts; settings and connections stay.
-
-        With `everything`, also settings, apps, people, channels and the time are as at the start; connections stay.
+        With `everything`, also settings, token and time are as at the start; connections stay.
         """
         if everything:
-            self.contents, kept = self._start
-            for one in [one for one in self.installations if one not in {known for known, _ in kept}]:
-                self._forget(one)
-            self.installations[:] = [one for one, _ in kept]
-            for one, start in kept:
-                one.restore(start)
+            for name in Settings.model_fields:
+                setattr(self.settings, name, getattr(self._first_settings, name))
             self.clock.reset()
+            self.token = self.credentials.bot_token
+            self.revoked = False
+            self.installed = True
         self.traffic.clear()
-        self._create_contents()
+        self._start_over()
         self.feed.publish("reset", {})
 
-    def change_world(self, contents: seed.Contents) -> None:
-        self.contents = contents
-        self.reset()
+    # People and places
 
-    async def close(self) -> None:
-        await asyncio.gather(*(one.delivery.close() for one in self.installations))
-        await asyncio.gather(*(one.sockets.close() for one in self.installations))
-        self.feed.close()
+    def user(self, name: str) -> User:
+        """Find someone by id or name. Raises `SlackError` (user_not_found)."""
+        wanted = name.lstrip("@")
+        for user in self.users.values():
+            if name == user.id or wanted == user.name:
+                return user
+        raise SlackError("user_not_found")
+
+    def channel(self, name: str) -> Channel:
+        """Find a conversation by id or name. Raises `SlackError` (channel_not_found)."""
+        found = self.channels.get(name)
+        if found is not None:
+            return found
+        wanted = name.lstrip("#")
+        for channel in self.channels.values():
+            if channel.name == wanted:
+                return channel
+        raise SlackError("channel_not_found")
+
+    def direct(self, user: str) -> Channel:
+        """Return the direct message between a person and the bot; the first time it is opened.
+
+        Raises `SlackError` (user_not_found, cannot_dm_bot).
+        """
+        person = self.user(user)
+        refuse_if(person.is_bot, "cannot_dm_bot")
+        id_ = f"D0{person.id[2:]}"
+        if id_ not in self.channels:
+            members = [person.id, seed.BOT.id]
+            self.channels[id_] = Channel(id=id_, name=f"dm-{person.name}", members=members, direct=person.id)
+            self.feed.publish("channels", {}, only_for=person.id)
+        return self.channels[id_]
+
+    def change_id(self, channel: Channel, new: str) -> str:
+        """Give a channel another id, as where a private one is shared; returns the one before."""
+        old = channel.id
+        self.channels = {(new if key == old else key): one for key, one in self.channels.items()}
+        channel.id = new
+        for message in channel.everything():
+            message.channel = new
+        return old
+
+    # What Slack accepts here
+
+    def block_problems(self, blocks: Any, *, surface: Surface = "message", at: str = "/blocks") -> list[str]:
+        """List what this workspace refuses in blocks: what Block Kit forbids, and unknown files."""
+        found = problems(blocks, surface=surface, at=at, refused=self.settings.refused_blocks)
+        unready = [problem("invalid slack file", place) for place in self._unready_files(blocks, at)]
+        return found + unready
+
+    def _unready_files(self, value: Any, at: str) -> Iterator[str]:
+        if isinstance(value, list):
+            for index, one in enumerate(value):
+                yield from self._unready_files(one, f"{at}/{index}")
+        elif isinstance(value, dict):
+            for name, one in value.items():
+                if name == "slack_file" and not self._is_ready(one):
+                    yield f"{at}/{name}"
+                yield from self._unready_files(one, f"{at}/{name}")
+
+    def _is_ready(self, wanted: Any) -> bool:
+        """A file can be shown some time after its upload, not at once (slackapi/python-slack-sdk#1521)."""
+        asked = (wanted.get("id"), wanted.get("url")) if isinstance(wanted, dict) else ()
+        for known in self.files.values():
+            shown = known.get("described", {})
+            if shown and (shown["id"] in asked or shown["url_private"] in asked):
+                return bool(self.clock.now() >= known["usable_at"])
+        return False
+
+    # Messages
+
+    def stamp(self) -> str:
+        """Return a ts that is later than every one before."""
+        self._last_micro = max(self._last_micro + 1, round(self.clock.now() * 1e6))
+        return f"{self._last_micro // 1_000_000}.{self._last_micro % 1_000_000:06d}"
+
+    def message(self, channel: Channel, ts: Any) -> Message:
+        """Find a message that everybody sees. Raises `SlackError` (message_not_found)."""
+        found = channel.messages.get(str(ts))
+        if found is None:
+            raise SlackError("message_not_found")
+        return found
+
+    def post(self, channel: Channel, *, user: str, text: str, **details: Any) -> Message:
+        """Post a message; `details` are further fields of `Message`."""
+        details["blocks"] = with_ids(details.get("blocks") or [])
+        message = Message(
+            ts=self.stamp(),
+            channel=channel.id,
+            user=user,
+            text=text,
+            team=seed.TEAM.id,
+            posted_at=self.clock.now(),
+            **details,
+        )
+        kept = channel.messages if message.seen_by is None else channel.ephemerals
+        kept[message.ts] = message
+        channel.posted += message.seen_by is None
+        trim(kept, size=MAX_MESSAGES)
+        self._add_to_thread(channel, message)
+        self._count_alerts(message)
+        self.announce(message, kind="message")
+        return message
+
+    def _add_to_thread(self, channel: Channel, message: Message) -> None:
+        parent = channel.messages.get(message.thread_ts or "")
+        if parent is None or message.seen_by is not None or not message.is_reply:
+            return
+        parent.replies.append(message.ts)
+        if message.user not in parent.repliers:
+            parent.repliers.append(message.user)
+        self.announce(parent)
+
+    def _count_alerts(self, message: Message) -> None:
+        """Count how often each alert was posted; a message about several alerts names them all."""
+        payload = (message.metadata or {}).get("event_payload") or {}
+        if payload.get("alert_id") is not None:
+            several = payload.get("alert_ids")
+            named = several if isinstance(several, list) else [payload["alert_id"]]
+            self.alerts.update(map(str, named))
+
+    def change(self, message: Message, **fields: Any) -> None:
+        """Change a message in place; its content before is kept."""
+        before = {
+            "at": self.clock.now(),
+            "text": message.text,
+            "blocks": message.blocks,
+            "metadata": message.metadata,
+        }
+        message.revisions.append(before)
+        del message.revisions[:-MAX_REVISIONS]
+        if "blocks" in fields:
+            fields["blocks"] = with_ids(fields["blocks"])
+        for name, value in fields.items():
+            setattr(message, name, value)
+        message.edited_at = self.stamp()
+        self.announce(message)
+
+    def react(self, message: Message, name: str, *, user: str) -> bool:
+        """Add a reaction, or take it back where it is there already; returns whether it is there."""
+        users = message.reactions.setdefault(name, [])
+        added = user not in users
+        if added:
+            users.append(user)
+        else:
+            users.remove(user)
+        if not users:
+            del message.reactions[name]
+        self.announce(message)
+        return added
+
+    def delete(self, message: Message) -> None:
+        """Take a message out of its conversation and its thread."""
+        channel = self.channels[message.channel]
+        channel.messages.pop(message.ts, None)
+        channel.ephemerals.pop(message.ts, None)
+        parent = channel.messages.get(message.thread_ts or "")
+        if parent is not None and message.ts in parent.replies:
+            parent.replies.remove(message.ts)
+            self.announce(parent)
+        gone = {"channel": message.channel, "ts": message.ts, "thread_ts": message.thread_ts}
+        self.feed.publish("message_deleted", gone, only_for=message.seen_by)
+
+    def announce(self, message: Message, *, kind: str = "message_changed") -> None:
+        shown = message.to_json()
+        shown["notification"] = notification(message.text, message.blocks)
+        self.feed.publish(kind, shown, only_for=message.seen_by)
+
+    # What an interaction hands out
+
+    def issue_trigger(self, user: str) -> str:
+        issued = Trigger(user=user, made_at=self.clock.now())
+        self.triggers[issued.id] = issued
+        trim(self.triggers, size=MAX_TICKETS)
+        return issued.id
+
+    def issue_response_url(self, user: str, channel: Channel, message: Message | None = None) -> ResponseUrl:
+        issued = ResponseUrl(
+            user=user,
+            channel=channel.id,
+            made_at=self.clock.now(),
+            message_ts=message.ts if message else None,
+        )
+        self.response_urls[issued.id] = issued
+        trim(self.response_urls, size=MAX_TICKETS)
+        return issued
 
 
-def _name_of(manifest: Mapping[str, Any]) -> str:
-    return given.text(given.section(manifest, "display_information").get("name"), "display_information.name")
+def with_ids(blocks: list[Json]) -> list[Json]:
+    """Return blocks as Slack stores them, where every block and every element has an id."""
+    return [_with_id(block) for block in blocks]
+
+
+def _with_id(block: Json) -> Json:
+    filled = {**block, "block_id": block.get("block_id") or secrets.token_urlsafe(4)}
+    if block["type"] in ("actions", "context"):
+        filled["elements"] = [_with_action_id(element) for element in block["elements"]]
+    for name in ("accessory", "element"):
+        if isinstance(block.get(name), dict):
+            filled[name] = _with_action_id(block[name])
+    return filled
+
+
+def _with_action_id(element: Json) -> Json:
+    if element["type"] in ("image", "mrkdwn", "plain_text"):
+        return element
+    return {**element, "action_id": element.get("action_id") or secrets.token_urlsafe(4)}

@@ -137,7 +137,7 @@ async def _posted_after(bot: BotHarness, number: int) -> float:
     started = time.monotonic()
     await bot.deliver(interested(number))
     feed = bot.slack.feed
-    assert await feed.until(lambda: len(bot.slack.workspace.world.alerts) > number, timeout=10.0)
+    assert await feed.until(lambda: len(bot.slack.workspace.alerts) > number, timeout=10.0)
     took = time.monotonic() - started
     await asyncio.sleep(max(0.0, 1.05 - took))
     return took

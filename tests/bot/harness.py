@@ -29,7 +29,7 @@ from bot.store import LeaseTimings
 from bot.store.db.schema import channel_leases
 from sandbox.service import Service
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared import settings as shared_settings
 from tests.bot.migrated import migrated_file
 from tests.event_loop import WATCH, blocks_written

@@ -12,8 +12,9 @@ from playwright.async_api import Browser, Locator, Page, async_playwright
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
-from sandbox.slack.state.settings import Clock, Settings
+from sandbox.slack import seed
+from sandbox.clock import Clock
+from sandbox.slack.settings import Settings
 from tests.e2e.browser import chromium
 from tests.pictures.dashboard import recording
 from tests.pictures.slack import Shown

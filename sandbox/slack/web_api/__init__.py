@@ -1,1 +1,1 @@
-"""Slack's Web API (docs.slack.dev/reference/methods), one module per family of methods."""
+"""Slack's Web API: a table of methods, and the front that reads and answers their calls."""

@@ -1,148 +1,166 @@
-"""conversations.*: channels, their members and their messages."""
+"""Channels, their members and their messages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sandbox.slack.state.errors import SlackError, refuse_if
-from sandbox.slack.state.model import Channel, Json, Message
-from sandbox.slack.web_api.calls import Call, method, page_of, warning
+from sandbox.slack import seed
+from sandbox.slack.errors import SlackError, refuse_if
+from sandbox.slack.model import Channel, Json, Message
+from sandbox.slack.web_api.call import Call, warning
 
 _KINDS = {"public_channel", "private_channel", "im", "mpim"}
+_MAX_GROUP = 8
 
 
-@method("conversations.info", channel_scope="channels:read", tier=3)
 def info(call: Call) -> Json:
-    channel = call.channel()
-    return {"channel": channel.to_slack(viewer=call.bot)}
+    return {"channel": call.channel().to_slack(viewer=seed.BOT.id)}
 
 
-@method("conversations.list", channel_scope="channels:read", tier=2)
-def listing(call: Call) -> Json:
-    """The conversations that the bot may know, by kind."""
-    wanted = [kind.strip() for kind in str(call.args.get("types") or "public_channel").split(",")]
-    refuse_if(not set(wanted) <= _KINDS, "invalid_types")
-    found = [
-        channel
-        for channel in call.world.channels.values()
-        if channel.kind in wanted
-        and _visible(call, channel)
-        and not (call.flag("exclude_archived") and channel.is_archived)
-    ]
-    return _channels(call, found)
+def listed(call: Call) -> Json:
+    """List the conversations that the bot may know."""
+    return _page(call, call.workspace.channels.values())
 
 
-def _visible(call: Call, channel: Channel) -> bool:
-    return channel.kind == "public_channel" or call.bot in channel.members
+def of_user(call: Call) -> Json:
+    """List the conversations of one person, or of the bot."""
+    user = call.workspace.user(call.text("user", seed.BOT.id)).id
+    found = [one for one in call.workspace.channels.values() if user in one.members]
+    return _page(call, found)
 
 
-def _channels(call: Call, found: list[Channel]) -> Json:
+def _page(call: Call, channels: Iterable[Channel]) -> Json:
+    kinds = call.words("types", "public_channel")
+    refuse_if(not set(kinds) <= _KINDS, "invalid_types")
+    found = [one for one in channels if one.kind in kinds and call.is_visible(one)]
+    if call.flag("exclude_archived"):
+        found = [one for one in found if not one.is_archived]
     for channel in found:
         call.require_channel_scope(channel)
-    page, cursor = page_of(found, call, default=100, max_limit=999)
-    shown = [channel.to_slack(viewer=call.bot) for channel in page]
-    return {"channels": shown, "response_metadata": {"next_cursor": cursor}}
+    page, metadata = call.page_of(found, max_limit=999)
+    shown = [channel.to_slack(viewer=seed.BOT.id) for channel in page]
+    return {"channels": shown, "response_metadata": metadata}
 
 
-@method("users.conversations", scope="channels:read", channel_scope="channels:read", tier=3)
-def of_user(call: Call) -> Json:
-    """The conversations of one user."""
-    user = str(call.args.get("user") or call.bot)
-    call.world.user(user)
-    wanted = str(call.args.get("types") or "public_channel").split(",")
-    found = [
-        one
-        for one in call.world.channels.values()
-        if user in one.members and one.kind in wanted and _visible(call, one)
-    ]
-    return _channels(call, found)
-
-
-@method("conversations.members", channel_scope="channels:read", tier=4)
 def members(call: Call) -> Json:
-    channel = call.channel()
-    page, cursor = page_of(channel.members, call, default=100, max_limit=999)
-    return {"members": page, "response_metadata": {"next_cursor": cursor}}
+    page, metadata = call.page_of(call.channel().members, max_limit=999)
+    return {"members": page, "response_metadata": metadata}
 
 
-@method("conversations.history", channel_scope="channels:history", tier=3)
 def history(call: Call) -> Json:
-    """The messages of a channel, newest first; replies stay in their threads."""
+    """Return the messages of a channel, newest first; replies stay in their threads."""
     channel = call.own_channel()
-    newest_first = (message for message in reversed(channel.messages.values()) if message.in_channel)
-    return _messages(call, newest_first)
+    newest_first = reversed(channel.messages.values())
+    return _messages(call, (message for message in newest_first if message.in_channel))
 
 
-@method("conversations.replies", channel_scope="channels:history", tier=3)
 def replies(call: Call) -> Json:
-    """A thread; every page begins with its first message."""
+    """Return a thread, oldest first; every page begins with its first message."""
     channel = call.own_channel()
-    parent = channel.messages.get(str(call.require("ts")))
-    if parent is None:
+    message = channel.messages.get(str(call.require("ts")))
+    if message is None:
         raise SlackError("thread_not_found")
-    root = channel.messages.get(parent.thread_ts or "") or parent
+    root = channel.messages.get(message.thread_ts or "") or message
     answer = _messages(call, [channel.messages[ts] for ts in root.replies])
-    answer["messages"].insert(0, root.to_slack(with_metadata=call.flag("include_all_metadata")))
-    return answer
+    shown = root.to_slack(with_metadata=call.flag("include_all_metadata"))
+    return {**answer, "messages": [shown, *answer["messages"]]}
 
 
 def _messages(call: Call, messages: Iterable[Message]) -> Json:
-    limit = call.limit(100, max_limit=999)
+    limit = call.limit(max_limit=999)
+    with_metadata = call.flag("include_all_metadata")
     found: list[Message] = []
-    more = False
-    for message in _between(call, messages):
+    cursor = ""
+    for message in _in_range(call, messages):
         if len(found) == limit:
-            more = True
+            cursor = f"after:{found[-1].ts}"
             break
         found.append(message)
-    shown = [message.to_slack(with_metadata=call.flag("include_all_metadata")) for message in found]
-    cursor = f"after:{found[-1].ts}" if more else ""
-    return {"messages": shown, "has_more": more, "pin_count": 0, "response_metadata": {"next_cursor": cursor}}
+    return {
+        "messages": [message.to_slack(with_metadata=with_metadata) for message in found],
+        "has_more": bool(cursor),
+        "pin_count": 0,
+        "response_metadata": {"next_cursor": cursor},
+    }
 
 
-def _between(call: Call, messages: Iterable[Message]) -> Iterator[Message]:
-    oldest, latest = _timestamp(call, "oldest"), _timestamp(call, "latest")
+def _in_range(call: Call, messages: Iterable[Message]) -> Iterator[Message]:
+    """Leave out what is before the cursor, and what is not between `oldest` and `latest`.
+
+    A message of exactly that time is only there with `inclusive`
+    (https://docs.slack.dev/reference/methods/conversations.history).
+    """
+    word, _, skip_to = call.text("cursor", "after:").partition(":")
+    refuse_if(word != "after" or (call.text("cursor") and not skip_to), "invalid_cursor")
+    oldest, latest = _timestamp(call, "oldest", 0.0), _timestamp(call, "latest", float("inf"))
     inclusive = call.flag("inclusive")
-    skip_to = _cursor_ts(call)
     for message in messages:
-        if skip_to is not None:
-            skip_to = None if message.ts == skip_to else skip_to
+        if skip_to:
+            skip_to = "" if message.ts == skip_to else skip_to
             continue
         at = float(message.ts)
-        late = latest is not None and (at > latest or (at == latest and not inclusive))
-        early = oldest is not None and (at < oldest or (at == oldest and not inclusive))
-        if not late and not early:
+        if oldest < at < latest or (inclusive and at in (oldest, latest)):
             yield message
 
 
-def _cursor_ts(call: Call) -> str | None:
-    cursor = str(call.args.get("cursor") or "")
-    if not cursor:
-        return None
-    word, _, ts = cursor.partition(":")
-    refuse_if(word != "after" or not ts, "invalid_cursor")
-    return ts
-
-
-def _timestamp(call: Call, name: str) -> float | None:
-    value = call.args.get(name)
-    if value in (None, ""):
-        return None
+def _timestamp(call: Call, name: str, default: float) -> float:
+    value = call.text(name)
     try:
-        return float(str(value))
+        return float(value) if value else default
     except ValueError as error:
         raise SlackError(f"invalid_ts_{name}") from error
 
 
-@method("conversations.join", scope="channels:join", tier=3)
 def join(call: Call) -> Json:
     """Enter a public channel."""
     channel = call.channel()
     refuse_if(channel.is_archived, "is_archived")
-    refuse_if(channel.is_private or channel.direct, "method_not_supported_for_channel_type")
-    if call.bot in channel.members:
-        return {"channel": channel.to_slack(viewer=call.bot), **warning("already_in_channel")}
-    channel.members.append(call.bot)
+    refuse_if(channel.kind != "public_channel", "method_not_supported_for_channel_type")
+    shown = {"channel": channel.to_slack(viewer=seed.BOT.id)}
+    if seed.BOT.id in channel.members:
+        return {**shown, **warning("already_in_channel")}
+    channel.members.append(seed.BOT.id)
     call.workspace.feed.publish("channels", {})
-    call.workspace.events.member_joined(call.bot, channel=channel)
-    return {"channel": channel.to_slack(viewer=call.bot)}
+    call.events.member_joined(seed.BOT.id, channel)
+    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
+
+
+def opened(call: Call) -> Json:
+    """Return the direct message with one person; groups of people are not played here."""
+    names = call.words("users")
+    if not names:
+        refuse_if(not call.args.get("channel"), "users_list_not_supplied")
+        names = [call.channel().direct or ""]
+    refuse_if(len(names) > _MAX_GROUP, "too_many_users")
+    refuse_if(any(name not in call.workspace.users for name in names), "user_not_found")
+    refuse_if(len(names) > 1, "method_not_supported_for_channel_type")
+    channel = call.workspace.direct(names[0])
+    shown = channel.to_slack(viewer=seed.BOT.id) if call.flag("return_im") else {"id": channel.id}
+    return {"channel": shown, "no_op": False, "already_open": False}
+
+
+def invite(call: Call) -> Json:
+    """Let people in. One who can't be invited stops all, unless `force` is set."""
+    channel = call.own_channel()
+    refuse_if(channel.direct, "method_not_supported_for_channel_type")
+    refuse_if(channel.is_archived, "is_archived")
+    names = call.words("users")
+    refuse_if(not names, "no_user")
+    refused = {name: error for name in names if (error := _refusal(call, channel, name))}
+    if refused and not (call.flag("force") and len(refused) < len(names)):
+        errors = [{"user": name, "ok": False, "error": one} for name, one in refused.items()]
+        raise SlackError(errors[0]["error"], extra={"errors": errors})
+    for name in names:
+        if name not in refused:
+            channel.members.append(name)
+            call.events.member_joined(name, channel, inviter=seed.BOT.id)
+    call.workspace.feed.publish("channels", {})
+    return {"channel": channel.to_slack(viewer=seed.BOT.id)}
+
+
+def _refusal(call: Call, channel: Channel, name: str) -> str:
+    if name == seed.BOT.id:
+        return "cant_invite_self"
+    if name not in call.workspace.users:
+        return "user_not_found"
+    return "already_in_channel" if name in channel.members else ""

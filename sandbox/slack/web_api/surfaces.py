@@ -1,92 +1,84 @@
-"""views.* and reactions.*: modals, Home tabs and the bot's reactions."""
+"""Modals, Home and the bot's reactions."""
 
 from __future__ import annotations
 
 import re
 
-from sandbox.slack.state.errors import SlackError, refuse_if
-from sandbox.slack.state.model import Json, Message
-from sandbox.slack.state.triggers import Trigger
-from sandbox.slack.web_api.calls import Call, method
-from sandbox.slack.world.views import checked
+from sandbox.slack import seed
+from sandbox.slack.errors import SlackError, refuse_if
+from sandbox.slack.model import Json, Message
+from sandbox.slack.views import (
+    checked_view,
+    find_view,
+    home_view,
+    open_view,
+    publish_home,
+    update_view,
+)
+from sandbox.slack.web_api.call import Call
 
 _EMOJI = re.compile(r"[a-z0-9_+'-]{1,100}(::skin-tone-[2-6])?")
 
 
-def _trigger(call: Call) -> Trigger:
-    name = call.args.get("interactivity_pointer") or call.require("trigger_id")
-    return call.world.triggers.redeem(str(name), app=call.app, now=call.workspace.clock.now())
-
-
-@method("views.open", tier=4)
 def views_open(call: Call) -> Json:
     """Open a modal for whoever acted."""
-    # A view that Slack would not show leaves the trigger to be used again.
-    checked(call.require("view"), kind="modal", check=call.world.block_problems)
-    trigger = _trigger(call)
-    view = call.workspace.people.views.open(trigger.user, call.args["view"], app=call.app)
-    trigger.opened = view["id"]
-    return {"view": view}
+    return _open(call, push=False)
 
 
-@method("views.push", tier=4)
 def views_push(call: Call) -> Json:
     """Put a modal over the one in front."""
-    checked(call.require("view"), kind="modal", check=call.world.block_problems)
-    trigger = _trigger(call)
-    view = call.workspace.people.views.push(trigger.user, call.args["view"], app=call.app)
-    trigger.opened = view["id"]
-    return {"view": view}
+    return _open(call, push=True)
 
 
-@method("views.update", tier=4)
+def _open(call: Call, *, push: bool) -> Json:
+    # A view that Slack doesn't show leaves the trigger to be used again.
+    checked_view(call.workspace, call.require("view"), kind="modal")
+    name = call.args.get("interactivity_pointer") or call.require("trigger_id")
+    trigger = call.workspace.triggers.get(str(name))
+    if trigger is None:
+        raise SlackError("invalid_trigger_id")
+    trigger.redeem(now=call.workspace.clock.now())
+    return {"view": open_view(call.workspace, trigger.user, call.args["view"], push=push)}
+
+
 def views_update(call: Call) -> Json:
-    """Exchange a view that is open."""
-    found = call.workspace.people.views.find(
-        call.app, view_id=call.args.get("view_id"), external_id=call.args.get("external_id")
-    )
-    refuse_if(call.args.get("hash") and call.args["hash"] != found["hash"], "hash_conflict")
-    return {"view": call.workspace.people.views.update(found, call.require("view"), app=call.app)}
+    """Replace a view that is open."""
+    known = {name: call.args.get(name) for name in ("view_id", "external_id")}
+    found = find_view(call.workspace, **known)
+    refuse_if(call.args.get("hash") not in (None, "", found["hash"]), "hash_conflict")
+    return {"view": update_view(call.workspace, found, call.require("view"))}
 
 
-@method("views.publish", tier=4)
 def views_publish(call: Call) -> Json:
-    """Set a person's Home tab."""
-    user = call.world.users.get(str(call.require("user_id")))
+    """Set a person's Home."""
+    user = call.workspace.users.get(str(call.require("user_id")))
     if user is None or user.is_bot:
-        raise SlackError("invalid_arguments", messages=["user not found [json-pointer:/user_id]"])
-    views = call.workspace.people.views
-    old = views.home(user.id, call.app)
-    if call.args.get("hash") and (old is None or call.args["hash"] != old["hash"]):
-        raise SlackError("hash_conflict")
-    return {"view": views.publish(user.id, call.require("view"), app=call.app)}
+        line = "user not found [json-pointer:/user_id]"
+        raise SlackError("invalid_arguments", messages=[line])
+    before = home_view(call.workspace, user.id) or {}
+    refuse_if(call.args.get("hash") not in (None, "", before.get("hash")), "hash_conflict")
+    return {"view": publish_home(call.workspace, user.id, call.require("view"))}
 
 
-def _target(call: Call) -> tuple[Message, str]:
+def _target(call: Call) -> tuple[Message, str, bool]:
+    """Return the message, the emoji, and whether the bot has reacted with it."""
     name = str(call.require("name")).strip(":")
     refuse_if(not _EMOJI.fullmatch(name), "invalid_name")
     channel = call.own_channel()
     refuse_if(channel.is_archived, "is_archived")
-    return call.world.message(channel, call.require("timestamp")), name
+    message = call.workspace.message(channel, call.require("timestamp"))
+    return message, name, seed.BOT.id in message.reactions.get(name, [])
 
 
-@method("reactions.add", scope="reactions:write", tier=3)
 def reactions_add(call: Call) -> Json:
-    """React as the bot."""
-    message, name = _target(call)
-    refuse_if(call.bot in message.reactions.get(name, []), "already_reacted")
-    message.reactions.setdefault(name, []).append(call.bot)
-    call.world.announce(message, kind="message_changed")
+    message, name, is_there = _target(call)
+    refuse_if(is_there, "already_reacted")
+    call.workspace.react(message, name, user=seed.BOT.id)
     return {}
 
 
-@method("reactions.remove", scope="reactions:write", tier=2)
 def reactions_remove(call: Call) -> Json:
-    """Remove the bot's reaction."""
-    message, name = _target(call)
-    refuse_if(call.bot not in message.reactions.get(name, []), "no_reaction")
-    message.reactions[name].remove(call.bot)
-    if not message.reactions[name]:
-        del message.reactions[name]
-    call.world.announce(message, kind="message_changed")
+    message, name, is_there = _target(call)
+    refuse_if(not is_there, "no_reaction")
+    call.workspace.react(message, name, user=seed.BOT.id)
     return {}

@@ -1,41 +1,43 @@
-"""blocks.validate and apps.manifest.validate: validation before posting.
+"""blocks.validate and apps.manifest.validate, which check before anything is posted.
 
-Sources: docs.slack.dev/reference/methods/blocks.validate and apps.manifest.validate.
+https://docs.slack.dev/reference/methods/blocks.validate,
+https://docs.slack.dev/reference/methods/apps.manifest.validate
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from sandbox.slack.blockkit.elements import plain
-from sandbox.slack.state.errors import SlackError
-from sandbox.slack.state.model import Json
-from sandbox.slack.web_api.calls import Call, method
-from sandbox.slack.world.views import view_problems
+from pydantic import ValidationError
+
+from sandbox.slack.errors import SlackError
+from sandbox.slack.model import Json
+from sandbox.slack.settings import Manifest
+from sandbox.slack.views import view_problems
+from sandbox.slack.web_api.call import Call
 
 _KINDS = ("blocks", "message", "view")
-_POINTED = re.compile(r"(?P<message>.*) \[json-pointer:(?P<pointer>[^\]]*)\]", re.DOTALL)
-_REQUIRED_NAME = 35
+_POINTED = re.compile(r"(.*) \[json-pointer:([^\]]*)\]", re.DOTALL)
+MAX_NAME = 35
 
 
-@method("blocks.validate")
-def validate_blocks(call: Call) -> Json:
+def blocks(call: Call) -> Json:
     """Check exactly one of blocks, a message and a view."""
     given = [kind for kind in _KINDS if call.args.get(kind)]
     if len(given) != 1:
-        text = "must provide exactly one of `blocks`, `view`, or `message`"
-        raise SlackError("invalid_arguments", messages=[text])
+        line = "must provide exactly one of `blocks`, `view`, or `message`"
+        raise SlackError("invalid_arguments", messages=[line])
     kind = given[0]
-    found = _problems(call, kind, _parsed(call.args[kind]))
-    if found:
+    if found := _problems(call, kind, _parsed(call.args[kind])):
         raise SlackError(f"invalid_{kind}", extra={"errors": [_error(one) for one in found]})
     return {}
 
 
 def _problems(call: Call, kind: str, value: Any) -> list[str]:
-    check = call.world.block_problems
+    check = call.workspace.block_problems
     if kind == "blocks":
         return check(value, at="")
     if not isinstance(value, dict):
@@ -51,44 +53,45 @@ def _parsed(value: Any) -> Any:
         return value
     try:
         return json.loads(value)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SlackError("invalid_arguments", messages=["must be JSON"]) from error
 
 
-def _error(text: str) -> Json:
-    parts = _POINTED.fullmatch(text)
-    message, pointer = (parts["message"], parts["pointer"]) if parts else (text, "")
+def _error(line: str) -> Json:
+    message, pointer = match.groups() if (match := _POINTED.fullmatch(line)) else (line, "")
     return {"code": "failed_constraint", "message": message, "pointer": pointer}
 
 
-@method("apps.manifest.validate", config_token=True, tier=3)
-def validate_manifest(call: Call) -> Json:
-    """Check an app manifest; takes an app configuration token, as all of apps.manifest does."""
-    manifest = _parsed(call.require("manifest"))
-    if not isinstance(manifest, dict):
-        raise SlackError("invalid_arguments", messages=["manifest must be an object"])
-    errors = [{"message": message, "pointer": pointer} for message, pointer in _manifest_problems(manifest)]
+def manifest(call: Call) -> Json:
+    """Check an app manifest."""
+    given = _parsed(call.require("manifest"))
+    try:
+        errors = list(_manifest_problems(Manifest.model_validate(given)))
+    except ValidationError as error:
+        errors = [
+            {"message": one["msg"], "pointer": "".join(f"/{part}" for part in one["loc"])}
+            for one in error.errors()
+        ]
     if errors:
         raise SlackError("invalid_manifest", extra={"errors": errors})
     return {"errors": []}
 
 
-def _manifest_problems(manifest: Json) -> list[tuple[str, str]]:
-    settings = manifest.get("settings") or {}
-    socket = bool(settings.get("socket_mode_enabled"))
-    found: list[tuple[str, str]] = []
-    shown = {"type": "plain_text", "text": (manifest.get("display_information") or {}).get("name") or ""}
-    if list(plain(_REQUIRED_NAME)(shown, "")):
-        found.append(("Name is required, of at most 35 characters", "/display_information/name"))
-    events = settings.get("event_subscriptions") or {}
-    if events.get("bot_events") and not (events.get("request_url") or socket):
+def _manifest_problems(manifest: Manifest) -> Iterator[Json]:
+    settings = manifest.settings
+    by_socket = settings.socket_mode_enabled
+    if not 1 <= len(manifest.display_information.name) <= MAX_NAME:
+        message = f"Name is required, of at most {MAX_NAME} characters"
+        yield {"message": message, "pointer": "/display_information/name"}
+    events = settings.event_subscriptions
+    if events.bot_events and not (events.request_url or by_socket):
         message = "Event Subscription requires either Request URL or Socket Mode Enabled"
-        found.append((message, "/settings/event_subscriptions"))
-    interactivity = settings.get("interactivity") or {}
-    if interactivity.get("is_enabled") and not (interactivity.get("request_url") or socket):
-        found.append(("Interactivity requires a Request URL", "/settings/interactivity"))
-    commands = (manifest.get("features") or {}).get("slash_commands") or ()
-    for place, command in enumerate(commands):
-        if not (command.get("url") or socket):
-            found.append(("Slash command requires a URL", f"/features/slash_commands/{place}/url"))
-    return found
+        yield {"message": message, "pointer": "/settings/event_subscriptions"}
+    interactivity = settings.interactivity
+    if interactivity.is_enabled and not (interactivity.request_url or by_socket):
+        message = "Interactivity requires a Request URL"
+        yield {"message": message, "pointer": "/settings/interactivity"}
+    for place, command in enumerate(manifest.features.slash_commands or ()):
+        if not (command.url or by_socket):
+            pointer = f"/features/slash_commands/{place}/url"
+            yield {"message": "Slash command requires a URL", "pointer": pointer}

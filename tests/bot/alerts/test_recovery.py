@@ -16,7 +16,7 @@ from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.register import open_histories
 from bot.store import open_store
 from sandbox.service import Service
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.api.models import Inbox
 from shared.domain.card import Tone

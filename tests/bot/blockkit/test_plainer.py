@@ -15,7 +15,7 @@ from bot.blockkit.elements import plain
 from bot.interactions import forms
 from bot.interactions.forms import FormRequest
 from sandbox.slack.blockkit import blocks as blockkit
-from sandbox.slack.world.views import view_problems
+from sandbox.slack.views import view_problems
 from shared.domain.card import Button, Card, Chart, Column, Row, Table
 from tests.bot.blockkit.test_card_blocks import cards, thorough
 

@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store.db.schema import timers
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.records.sequence_changes import Timer
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness

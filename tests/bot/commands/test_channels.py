@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import BotHarness, interested
 from tests.waiting import until
 
@@ -46,7 +46,7 @@ async def test_a_channel_that_rejects_posts_is_refused_with_the_fix(
 async def test_a_public_channel_is_joined_without_a_greeting(connected_bot: BotHarness) -> None:
     text = await answer(connected_bot, "subscribe reply.interested #general")
     assert "#general now gets interested replies" in text
-    assert seed.BOT.id in connected_bot.slack.workspace.world.channels[seed.GENERAL].members
+    assert seed.BOT.id in connected_bot.slack.workspace.channels[seed.GENERAL].members
     assert len(await subscriptions(connected_bot, seed.GENERAL)) == 1
     assert await connected_bot.deliver(interested(1)) == 200
 

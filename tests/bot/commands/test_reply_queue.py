@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.commands.alerts.reply_queue import SlackReplyQueue, open_reply_queue
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared import settings as shared_settings
 from shared.domain.card import Button
 from shared.domain.reply_queue import QueuedReply

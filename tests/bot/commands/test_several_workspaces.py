@@ -14,7 +14,7 @@ from bot.blockkit.actions import ShowHome, write_value
 from bot.interactions.listeners import Listeners
 from bot.slack.manifest import manifest
 from sandbox.service import Service
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.commands.arguments import Status
 from shared.commands.pauses import Pause
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
@@ -150,7 +150,7 @@ async def test_a_table_becomes_lines_in_the_modal_of_a_shortcut(agency: Agency) 
     await agency.bot.control("shortcut", callback_id="status", **BEN, wait=5)
 
     async def shown_there() -> str:
-        views = agency.bot.slack.workspace.world.views.values()
+        views = agency.bot.slack.workspace.views.values()
         return next((text for view in views if "Status of acme" in (text := shown(view))), "")
 
     text = await until(shown_there)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sandbox.service import Service
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, open_harness, sequences_of
 from tests.translated import translate
 from tests.waiting import until

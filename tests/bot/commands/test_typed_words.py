@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.blockkit.actions import line_of
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.records.replies import OpenReply
 from tests.bot.fake_service import KEY, Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness

@@ -20,7 +20,7 @@ from bot.store.db.engine import Transaction
 from bot.store.queue.intake import Arrival
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.routing import Decision, PendingDelivery
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.records.records import AlertsSummary
 from shared.storage.database import parse_url
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
@@ -152,7 +152,7 @@ async def test_a_file_that_cannot_grow_is_503_and_unready_and_everything_comes_a
 @pytest.mark.e2e
 async def test_sigterm_lets_the_current_message_arrive(home: BotHarness, tmp_path: Path) -> None:
     async with bot_process(home, pace=None) as process:
-        await home.control("faults", method="chat.postMessage", kind="delay", seconds=1.0)
+        await home.control("faults", method="chat.postMessage", kind="delay", delay=1.0)
         assert await home.deliver(interested(1)) == 200
 
         async def under_way() -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.delivery.test_hanging_database import Server, server
 from tests.bot.harness import HASTE, BotHarness, bot_inside, bot_process, interested, open_harness
 from tests.waiting import until

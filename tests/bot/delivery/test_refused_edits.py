@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
 

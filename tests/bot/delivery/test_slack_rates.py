@@ -12,7 +12,7 @@ from bot.slack.messages import MessageSender
 from bot.slack.web_api import open_web_api
 from bot.store.db.schema import posts
 from bot.store.queue.leases import Sent
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.api.http.rate_wait import boot_time
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.clock import moment
@@ -80,7 +80,7 @@ async def test_a_rate_limited_look_up_continues_where_it_was(connected_bot: BotH
     token, base = connected_bot.environ["SLACK_BOT_TOKEN"], connected_bot.environ["SLACK_API_URL"]
     async with open_web_api(token, base_url=base) as slack:
         sender = MessageSender(slack, timeout=5.0)
-        world, since = connected_bot.slack.workspace.world, moment().timestamp()
+        world, since = connected_bot.slack.workspace, moment().timestamp()
         sent = await sender.post(
             CHANNEL,
             Message(text="words", blocks=[]),
@@ -93,7 +93,7 @@ async def test_a_rate_limited_look_up_continues_where_it_was(connected_bot: BotH
             world.post(world.channel(CHANNEL), user=seed.ANN.id, text=f"{number}")
         connected_bot.slack.settings.tier_factor = 0.02  # a single call in a minute, after a burst of five
         for _ in range(4):
-            connected_bot.slack.workspace.first.rate_limiter.take_call(
+            connected_bot.slack.workspace.limits.take_call(
                 "conversations.history", tier=3, factor=0.02, now=connected_bot.slack.clock.now()
             )
         look = await sender.look(CHANNEL, {"there"}, since=since, deadline=boot_time() + 60)

@@ -13,7 +13,7 @@ import pytest
 from bot.alerts import domain_dns
 from bot.blockkit.actions import write_value
 from bot.jobs import card_refresh, spikes
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.commands.arguments import Remove
 from shared.commands.pauses import Pause
 from shared.commands.periods import Replies

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store.db.schema import deliveries
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.records.records import AlertsSummary
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
 from tests.waiting import until

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, BotHarness
 from tests.waiting import until
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, TRANSPORTS, BotHarness
 from tests.bot.interactions.alert_bot import (
     card,

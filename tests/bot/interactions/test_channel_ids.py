@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.service import Service
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import BOUND
 

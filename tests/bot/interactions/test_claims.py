@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, TRANSPORTS, BotHarness
 from tests.bot.interactions.alert_bot import (
     card,

@@ -13,7 +13,7 @@ import pytest
 
 from bot.interactions import responders
 from bot.slack.manifest import manifest
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
@@ -65,7 +65,7 @@ async def test_a_slow_click_shows_a_temporary_note_on_the_card(
 ) -> None:
     message = await card(bot)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", EARLY)
-    await bot.control("faults", method="users.info", kind="delay", seconds=1.5)
+    await bot.control("faults", method="users.info", kind="delay", delay=1.5)
     clicking = asyncio.ensure_future(click(bot, message, "Claim", user=seed.CLEO.id, wait=0))
     await until_shown(bot, message, "Working on it for @cleo")
     await clicking
@@ -99,7 +99,7 @@ async def test_two_slow_clicks_on_one_line_leave_neither_ones_line(
     with remote.holding():
         await click(bot, line, "Undo", user=seed.BEN.id, wait=0)
         await until_shown(bot, line, "Working on it for @ben")
-        await bot.control("faults", method="users.info", kind="delay", seconds=1.5)
+        await bot.control("faults", method="users.info", kind="delay", delay=1.5)
         await click(bot, line, "Undo", user=seed.CLEO.id, wait=0)
         await until_shown(bot, line, "Working on it for @cleo")
 
@@ -228,7 +228,7 @@ async def test_the_second_of_two_simultaneous_pauses_answers_only_its_person(
 async def test_a_form_sent_after_an_hour_does_what_it_says(bot: BotHarness, remote: Remote) -> None:
     (answer,) = await bot.say("pause", user=seed.BEN.id)
     await click(bot, answer, "Open form", user=seed.BEN.id)
-    held = bot.slack.workspace.world.triggers  # what Slack hands out with a click ends within half an hour
+    held = bot.slack.workspace  # what Slack hands out with a click ends within half an hour
     held.triggers.clear()
     held.response_urls.clear()
     person = {"user": seed.BEN.id}
@@ -301,10 +301,10 @@ async def test_an_answer_to_an_expired_response_url_is_sent_directly(bot: BotHar
     clicking = asyncio.ensure_future(click(bot, message, "Pause sequence", user=seed.BEN.id, wait=0))
 
     async def handed_out() -> bool:
-        return bool(bot.slack.workspace.world.triggers.response_urls)
+        return bool(bot.slack.workspace.response_urls)
 
     await until(handed_out)
-    for reply in bot.slack.workspace.world.triggers.response_urls.values():
+    for reply in bot.slack.workspace.response_urls.values():
         reply.uses = 5
     await clicking
 
@@ -312,4 +312,4 @@ async def test_an_answer_to_an_expired_response_url_is_sent_directly(bot: BotHar
         return any(f"{NAME} is paused" in m["text"] for m in await bot.messages())
 
     await until(found)
-    assert [reply.uses for reply in bot.slack.workspace.world.triggers.response_urls.values()] == [5]
+    assert [reply.uses for reply in bot.slack.workspace.response_urls.values()] == [5]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.fake_service import Remote
 from tests.bot.harness import CHANNEL, HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.alert_bot import (

@@ -11,7 +11,7 @@ from bot.blockkit.actions import line_of
 from bot.interactions import responders
 from bot.slack.manifest import manifest
 from sandbox.service import Service
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.commands.test_slash_commands import BotWithService
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
@@ -297,7 +297,7 @@ async def test_buttons_and_modals_of_older_versions_are_answered(served: BotWith
             "click", channel=CHANNEL, ts=answer["ts"], text="Open form", user=seed.BEN.id, wait=5
         )
     )["view"]
-    for view in served.bot.slack.workspace.world.views.values():
+    for view in served.bot.slack.workspace.views.values():
         if view["id"] == opened["id"]:
             view |= {"callback_id": "of_last_year", "blocks": old["blocks"]}
     response = await served.bot.control("view/submit", user=seed.BEN.id)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.domain.personal import DEFAULTS, PersonalSettings
 from tests.bot.fake_service import Remote
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
@@ -77,7 +77,7 @@ async def test_an_alert_comes_as_a_direct_message_with_a_claim_that_counts(bot: 
     assert await bot.deliver(interested()) == 200
     card = await bot.public_message("is interested")
     assert f"<@{BEN}>" not in shown(card)
-    channel = bot.slack.workspace.world.direct(BEN).id
+    channel = bot.slack.workspace.direct(BEN).id
 
     async def direct() -> dict[str, Any] | None:
         found = [one for one in await bot.messages(channel) if "is interested" in one["text"]]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.jobs import turns
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.alert_bot import card, in_thread, shown
 from tests.waiting import until
@@ -57,7 +57,7 @@ async def test_the_card_mentions_one_owner_and_skips_who_is_on_vacation(bot: Bot
 
 async def test_a_reply_is_posted_while_slack_says_nothing_of_anybody(bot: BotHarness) -> None:
     for method in ("users.info", "dnd.teamInfo", "dnd.info"):
-        await bot.control("faults", method=method, kind="delay", seconds=60, times=100)
+        await bot.control("faults", method=method, kind="delay", delay=60, times=100)
     async with bot_inside(bot, pace=HASTE):
         message = await card(bot)
         assert f"<@{BEN}>" in mentions(message)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.records.records import RecordsUnavailable, Subscription
 from tests.bot.harness import CHANNEL, BotHarness, bot_inside, interested, open_harness
 from tests.waiting import until
@@ -275,7 +275,7 @@ async def test_channels_of_the_settings_are_checked_when_the_bot_starts(tmp_path
                 return "Can't post to #outreach-alerts" in json.dumps(await bot.messages(seed.GENERAL))
 
             async def joined() -> bool:
-                return seed.BOT.id in bot.slack.workspace.world.channels[seed.GENERAL].members
+                return seed.BOT.id in bot.slack.workspace.channels[seed.GENERAL].members
 
             await until(found)
             await until(joined)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.commands.alerts import alert_actions
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import BotHarness, bot_inside, interested, open_harness
 from tests.bot.interactions.test_clicks import click, shown, until_shown, value
 from tests.clock import moment

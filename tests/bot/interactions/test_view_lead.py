@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from bot.interactions import modals
-from sandbox.slack.state import seed
+from sandbox.slack import seed
+from sandbox.slack.views import top_view
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import TRANSPORTS, BotHarness
 from tests.bot.interactions.alert_bot import card, choose, click, open_bot
@@ -43,7 +44,7 @@ async def modal(bot: BotHarness, words: str, user: str = seed.BEN.id) -> dict[st
     """The view that is open, once it shows the text."""
 
     async def there() -> dict[str, Any] | None:
-        view = bot.slack.workspace.people.views.top(user)
+        view = top_view(bot.slack.workspace, user)
         return view if view and words in json.dumps(view, ensure_ascii=False) else None
 
     return dict(await until(there))

@@ -16,7 +16,7 @@ from bot.slack.manifest import manifest
 from bot.store import open_store
 from bot.store.db.schema import digests
 from sandbox.service import Service
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.commands.arguments import Inboxes
 from shared.settings import load
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness

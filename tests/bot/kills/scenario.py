@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from bot.store.alerts.sequence_changes import LEASE
 from bot.store.db.schema import deliveries, posts, timers
 from bot.store.queue.posts import State
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.storage.database import parse_url, temporary_engine
 from tests.bot.fake_service import Remote, open_remote
 from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness

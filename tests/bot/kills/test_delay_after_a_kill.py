@@ -25,7 +25,7 @@ async def test_alerts_after_a_kill_at_a_post_wait_for_no_look_up(
         await bot.control(
             "faults", method="conversations.history", kind="rate_limited", retry_after=60, times=None
         )
-        await bot.control("faults", method="chat.postMessage", kind="delay", seconds=1.0)
+        await bot.control("faults", method="chat.postMessage", kind="delay", delay=1.0)
         async with bot_process(bot, pace=None) as process:
             assert await bot.deliver(interested(0)) == 200
             await until(lambda: took_a_fault(bot))

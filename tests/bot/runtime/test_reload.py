@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import BotHarness, bot_process, interested, open_harness, signature
 from tests.waiting import until
 

@@ -13,7 +13,7 @@ from bot.http.oauth_pages import COOKIE
 from bot.slack.manifest import manifest
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared import settings as shared_settings
 from tests.bot.harness import HASTE, BotHarness, bot_inside, open_harness
 

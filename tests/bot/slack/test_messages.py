@@ -15,7 +15,7 @@ from bot.slack.messages import EVENT_TYPE, PAGE, PAGES, MessageSender
 from bot.slack.web_api import open_web_api
 from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import Look
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.api.http.rate_wait import boot_time
 from shared.domain.card import Card
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
@@ -66,7 +66,7 @@ async def find(messenger: MessageSender, key: str, *, since: float, thread_ts: s
 
 def post_messages(bot: BotHarness, count: int, *, thread_ts: str | None = None) -> None:
     """So many messages of people."""
-    world = bot.slack.workspace.world
+    world = bot.slack.workspace
     for number in range(count):
         world.post(world.channel(CHANNEL), user=seed.ANN.id, text=f"{number}", thread_ts=thread_ts)
 
@@ -86,7 +86,7 @@ async def test_nothing_is_posted_when_the_lease_is_about_to_end(
 async def test_the_second_try_without_blocks_ends_with_the_same_lease(
     bot: BotHarness, messenger: MessageSender
 ) -> None:
-    fault = {"method": "chat.postMessage", "kind": "error", "error": "invalid_blocks", "seconds": 2.0}
+    fault = {"method": "chat.postMessage", "kind": "error", "error": "invalid_blocks", "delay": 2.0}
     await bot.control("faults", **fault)
     assert isinstance(await say(messenger, "slow", message=CARD, seconds=3.0), NotSent)
     assert len(await calls(bot, "chat.postMessage")) == 1
@@ -141,7 +141,7 @@ async def test_an_incompletely_read_history_proves_nothing(bot: BotHarness, mess
 
 
 async def test_only_the_bots_own_metadata_names_a_message(bot: BotHarness, messenger: MessageSender) -> None:
-    world = bot.slack.workspace.world
+    world = bot.slack.workspace
     for kind in ("someone_elses", EVENT_TYPE):
         assert (await find(messenger, "k", since=moment().timestamp())).complete
         metadata = {"event_type": kind, "event_payload": {"key": "k"}}

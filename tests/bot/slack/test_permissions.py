@@ -23,7 +23,7 @@ from bot.slack.permissions import (
     role_of,
     with_role,
 )
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.commands import COMMANDS, Role
 from shared.settings.sections import Roles
 from tests.bot.fake_service import KEY, Remote

@@ -11,7 +11,8 @@ import pytest
 
 from bot.slack.manifest import manifest
 from sandbox.service import Service
-from sandbox.slack.state import seed
+from sandbox.slack import seed
+from sandbox.slack.views import top_view
 from tests.bot.harness import CHANNEL, HASTE, TRANSPORTS, BotHarness, bot_inside, interested, open_harness
 from tests.bot.slack.test_socket_mode import HASTE as SOCKET_HASTE
 from tests.bot.slack.test_socket_mode import connected
@@ -139,7 +140,7 @@ async def test_a_form_is_answered_as_text_where_the_blocks_of_an_answer_are_refu
     assert submitted["errors"] == {}
 
     async def answered() -> bool:
-        return "paused" in json.dumps(bot.slack.workspace.people.views.top(seed.ANN.id))
+        return "paused" in json.dumps(top_view(bot.slack.workspace, seed.ANN.id))
 
     await until(answered)
 

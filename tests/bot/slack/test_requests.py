@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from bot.blockkit.actions import OnAlert, write_value
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.clock import moment
 from tests.waiting import until

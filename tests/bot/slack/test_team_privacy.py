@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.slack import teams as slack_teams
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.fake_service import open_remote
 from tests.bot.harness import interested
 from tests.bot.slack.oauth import FIRST, SECOND, Installed, oauth_bot, oauth_harness

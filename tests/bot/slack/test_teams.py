@@ -16,8 +16,8 @@ from bot.blockkit.actions import line_of
 from bot.slack import teams as slack_teams
 from bot.store.db.schema import posts
 from bot.store.queue.outbox import PlannedPost
-from sandbox.slack.state import seed
-from sandbox.slack.state.model import Json, Message
+from sandbox.slack import seed
+from sandbox.slack.model import Json, Message
 from shared.domain.card import Card
 from tests.bot.fake_service import open_remote
 from tests.bot.harness import TRANSPORTS, interested

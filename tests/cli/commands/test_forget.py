@@ -14,7 +14,7 @@ from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import Sent
 from cli.commands import forget
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.settings import load
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
@@ -83,7 +83,7 @@ def test_messages_in_slack_are_deleted_on_demand(offline: Shell) -> None:
         async with SlackStandIn(0, "http://127.0.0.1:9") as slack:
             offline.set("SLACK_API_URL", slack.announcement["slack_api_url"])
             offline.set("SLACK_BOT_TOKEN", slack.announcement["slack_bot_token"])
-            channel = slack.workspace.world.channels[seed.ALERTS]
+            channel = slack.workspace.channels[seed.ALERTS]
             posted = await _posted_in(slack, offline)
             code = await asyncio.to_thread(offline.run, "forget", ADDRESS, "--slack", "--yes", "--json")
             assert posted not in channel.messages

@@ -11,7 +11,7 @@ import pytest
 
 from cli.doctor import run
 from cli.doctor.finding import Finding, bad
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.settings import Need, load
 from tests.cli.conftest import Shell
 

@@ -10,7 +10,7 @@ import aiohttp
 from cli.demo.setup import Installation
 from cli.demo.verification import Verifier
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state.settings import Settings
+from sandbox.slack.settings import Settings
 
 
 async def test_the_verifiers_own_command_stays_out_of_the_channels() -> None:
@@ -18,5 +18,5 @@ async def test_the_verifiers_own_command_stays_out_of_the_channels() -> None:
         announcement = {**slack.announcement, "control_url": ""}
         verifier = Verifier(cast("Installation", SimpleNamespace(announcement=announcement, http=http)))
         await verifier._try_command()
-        texts = {one.name: len(one.everything()) for one in slack.workspace.world.channels.values()}
+        texts = {one.name: len(one.everything()) for one in slack.workspace.channels.values()}
     assert {name for name, count in texts.items() if count} == {"dm-ben"}

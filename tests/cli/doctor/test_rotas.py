@@ -11,7 +11,7 @@ import pytest
 from bot.slack.web_api import open_web_api
 from cli.doctor import rotas
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.domain.card import Tone
 from shared.settings import Settings, load
 from tests.shared.settings.environments import GOOD

@@ -16,9 +16,9 @@ from cli.doctor import slack_checks, slack_trial
 from cli.doctor.finding import Finding
 from cli.doctor.slack import scopes
 from sandbox.slack.blockkit import blocks as blockkit
-from sandbox.slack.state import seed
-from sandbox.slack.web_api.calls import METHODS
-from sandbox.slack.world.views import view_problems
+from sandbox.slack import seed
+from sandbox.slack.web_api.methods import METHODS
+from sandbox.slack.views import view_problems
 from shared.domain.card import Tone
 from shared.settings import load
 from tests.bot.harness import BotHarness, open_harness

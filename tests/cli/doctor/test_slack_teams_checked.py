@@ -9,7 +9,7 @@ import pytest
 
 from cli.doctor import slack, slack_trial
 from cli.doctor.finding import Finding
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.domain.card import Tone
 from shared.settings import load
 from tests.bot.slack.oauth import FIRST, SECOND, Installed, oauth_bot, oauth_harness

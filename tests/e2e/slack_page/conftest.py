@@ -12,7 +12,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state.settings import Settings
+from sandbox.slack.settings import Settings
 from tests.e2e.browser import chromium
 from tests.e2e.slack_page.page_bot import listen, visit
 from tests.sandbox.slack.driver import (

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.e2e.slack_page.page_bot import card, visit
 from tests.sandbox.slack.driver import (
     Json,

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, Route, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.e2e.slack_page.page_bot import card, visit
 from tests.sandbox.slack.driver import (
     asked,
@@ -89,8 +89,8 @@ async def test_the_page_finds_back_to_a_stand_in_that_restarted(browser: Browser
 async def test_a_modal_whose_app_fails_says_so_and_keeps_what_was_typed(
     page: Page, client: AsyncWebClient, slack: SlackStandIn
 ) -> None:
-    done = await slack.workspace.people.command(
-        "/outreach status", user=seed.ANN, channel=slack.workspace.world.channel(seed.ALERTS)
+    done = await slack.people.command(
+        "/outreach status", user=seed.ANN, channel=slack.workspace.channel(seed.ALERTS)
     )
     view = modal(asked("why", {"type": "plain_text_input", "action_id": "why"}), callback_id="unknown")
     await client.views_open(trigger_id=done["trigger_id"], view=view)

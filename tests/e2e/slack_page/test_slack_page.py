@@ -10,7 +10,8 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
+from sandbox.slack import seed
+from sandbox.slack.views import top_view
 from tests.e2e.slack_page.page_bot import card, visit
 from tests.sandbox.slack.driver import (
     asked,
@@ -119,7 +120,7 @@ async def test_escape_closes_a_modal_for_the_bot_too(page: Page, slack: SlackSta
     await expect(page.get_by_test_id("modal")).to_be_visible()
     await page.keyboard.press("Escape")
     await expect(page.get_by_test_id("modal")).to_have_count(0)
-    assert slack.workspace.people.views.top(seed.ANN.id) is None
+    assert top_view(slack.workspace, seed.ANN.id) is None
 
 
 async def test_a_thread_holds_a_conversation_with_the_bot(page: Page) -> None:
@@ -166,8 +167,8 @@ async def test_the_inspector_shows_what_a_command_took(page: Page) -> None:
 
 
 async def test_a_file_is_chosen_in_a_modal(page: Page, client: AsyncWebClient, slack: SlackStandIn) -> None:
-    done = await slack.workspace.people.command(
-        "/outreach status", user=seed.ANN, channel=slack.workspace.world.channel(seed.ALERTS)
+    done = await slack.people.command(
+        "/outreach status", user=seed.ANN, channel=slack.workspace.channel(seed.ALERTS)
     )
     view = modal(
         asked("list", {"type": "file_input", "action_id": "csv", "max_files": 2}), callback_id="list"
@@ -231,8 +232,8 @@ async def test_a_shortcut_is_one_click_away(browser: Browser, slack: SlackStandI
 
 async def test_each_app_has_its_home_and_its_messages(browser: Browser, slack: SlackStandIn) -> None:
     pager = slack.workspace.add_app({}, name="Pager")
-    slack.workspace.world.post(
-        slack.workspace.world.direct(seed.ANN.id, pager.app),
+    slack.workspace.post(
+        slack.workspace.direct(seed.ANN.id, pager.app),
         user=pager.app.user,
         text="Paging you",
         app=pager.app,
@@ -241,7 +242,7 @@ async def test_each_app_has_its_home_and_its_messages(browser: Browser, slack: S
         "type": "home",
         "blocks": [{"type": "section", "text": {"type": "mrkdwn", "text": "On call: Ben"}}],
     }
-    slack.workspace.people.views.publish(seed.ANN.id, view, app=pager.app)
+    slack.people.views.publish(seed.ANN.id, view, app=pager.app)
     page = await visit(browser, slack)
     await page.get_by_test_id("home-item-Pager").click()
     await expect(page.get_by_test_id("home")).to_contain_text("On call: Ben")

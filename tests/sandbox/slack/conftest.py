@@ -11,7 +11,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state.settings import Settings
+from sandbox.slack.settings import Settings
 from tests.sandbox.slack.driver import Person, over_http, over_socket
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.slack.blockkit.blocks import MAX_CHARACTERS, problems, total_size
-from sandbox.slack.state.errors import SlackError
-from sandbox.slack.world.message_checks import checked_blocks
+from sandbox.slack.content import checked_blocks
+from sandbox.slack.errors import SlackError
 from tests.sandbox.slack.driver import Json, actions, asked, button, mrkdwn, option, plain, section
 
 CONFIRM = {"title": plain("t"), "text": plain("x"), "confirm": plain("y"), "deny": plain("n")}
@@ -130,10 +130,10 @@ def test_the_total_decides_at_thirteen_thousand_two_hundred(parts: int, off: int
     too_long = total_size(blocks) > MAX_CHARACTERS
     if too_long:
         with pytest.raises(SlackError) as caught:
-            checked_blocks(blocks)
+            checked_blocks(blocks, problems)
         assert caught.value.error == "msg_blocks_too_long"
     else:
-        assert checked_blocks(blocks) == blocks
+        assert checked_blocks(blocks, problems) == blocks
 
 
 @given(

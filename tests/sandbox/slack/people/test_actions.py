@@ -7,7 +7,7 @@ from typing import Any
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.sandbox.slack.driver import Person, actions, button, section
 
 CARD = [section("*Interested*"), actions(button("claim", "Claim", value="al_1"))]

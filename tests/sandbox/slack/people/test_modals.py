@@ -10,9 +10,8 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
-from sandbox.slack.state.triggers import Trigger
 from tests.sandbox.slack.driver import Json, Person, actions, asked, button, modal, option, plain, section
 
 WHY = asked("why", {"type": "plain_text_input", "action_id": "text", "min_length": 3})
@@ -131,12 +130,10 @@ async def test_a_trigger_works_once_and_three_seconds(
     await person.do("command", text="/outreach open", wait=3)
     with pytest.raises(SlackApiError, match="exchanged_trigger_id"):
         await client.views_open(trigger_id=used[0], view=modal(WHY))
-    late = slack.workspace.world.triggers.issue(
-        Trigger(app=seed.APP, user=seed.ANN.id, made_at=slack.clock.now())
-    )
+    late = slack.workspace.issue_trigger(seed.ANN.id)
     await person.do("clock", advance=3.1)
     with pytest.raises(SlackApiError, match="expired_trigger_id"):
-        await client.views_open(trigger_id=late.id, view=modal(WHY))
+        await client.views_open(trigger_id=late, view=modal(WHY))
 
 
 async def test_an_update_with_an_old_hash_conflicts(
@@ -212,42 +209,14 @@ async def test_options_are_loaded_over_http_only_with_an_options_url(
     assert found["options"] == ([option("Ada", "ld_1")] if over_socket else [])
 
 
-async def test_shortcuts_come_with_and_without_a_message(running: AsyncApp, person: Person) -> None:
-    seen: list[Json] = []
-
+async def test_a_global_shortcut_hands_out_a_trigger(
+    running: AsyncApp, person: Person, client: AsyncWebClient
+) -> None:
     @running.shortcut("pick")
     async def pick(ack: Any, body: Json) -> None:
-        seen.append(body)
         await ack()
+        assert body["type"] == "shortcut"
+        await client.views_open(trigger_id=body["trigger_id"], view=modal(WHY))
 
-    response = await person.do("message", text="look")
-    await person.do("shortcut", callback_id="pick")
-    await person.do("shortcut", callback_id="pick", ts=response["message"]["ts"])
-    assert [body["type"] for body in seen] == ["shortcut", "message_action"]
-    assert seen[1]["message"]["text"] == "look"
-
-
-async def test_a_file_is_chosen_and_described(running: AsyncApp, person: Person) -> None:
-    got: list[Json] = []
-    opens(
-        running,
-        modal(
-            asked("list", {"type": "file_input", "action_id": "csv", "filetypes": ["csv"], "max_files": 1})
-        ),
-    )
-
-    @running.view("form")
-    async def submitted(ack: Any, view: Json) -> None:
-        got.append(view["state"]["values"]["list"]["csv"])
-        await ack()
-
-    await person.do("command", text="/outreach open", wait=3)
-    assert (await person.do("view/submit"))["errors"] == {"list": "Please complete this required field."}
-    chosen = (await person.do("file", name="leads.csv", content="YSxiCg=="))["file"]
-    assert (await person.do("view/submit", values={"csv": [chosen]}))["errors"] == {}
-    assert [(one["name"], one["size"], one["filetype"]) for one in got[0]["files"]] == [
-        ("leads.csv", 4, "csv")
-    ]
-    async with person.session.get(got[0]["files"][0]["url_private_download"]) as response:
-        assert await response.read() == b"a,b\n"
-    await person.do("file", refused=True, name="leads.csv", content="no base64")
+    opened = await person.do("shortcut", callback_id="pick", wait=5)
+    assert opened["view"]["callback_id"] == "form"

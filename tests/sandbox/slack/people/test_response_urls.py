@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.sandbox.slack.driver import Json, Person, actions, button, section
 
 

@@ -11,8 +11,8 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 
+from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
 from tests.sandbox.slack.driver import Json, Person, actions, button
 
 

@@ -15,8 +15,8 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
 from tests.sandbox.slack.driver import Person, over_socket
 
 

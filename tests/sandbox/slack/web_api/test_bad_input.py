@@ -9,26 +9,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.slack.state import seed
-from sandbox.slack.state.errors import SlackError
-from sandbox.slack.state.rate_limits import CALLS_PER_MINUTE, RateLimiter
-from sandbox.slack.state.settings import Clock, Credentials, Settings
-from sandbox.slack.to_bot.delivery import Requests
-from sandbox.slack.web_api.calls import METHODS, Call
+from sandbox.clock import Clock
+from sandbox.slack import seed
+from sandbox.slack.delivery import Delivery
+from sandbox.slack.errors import SlackError
+from sandbox.slack.events import Events
+from sandbox.slack.limits import CALLS_PER_MINUTE, RateLimiter
+from sandbox.slack.settings import SCOPES, Credentials, Settings
+from sandbox.slack.sockets import Sockets
+from sandbox.slack.web_api.call import Call
+from sandbox.slack.web_api.methods import METHODS
 from sandbox.slack.workspace import Workspace
-from sandbox.slack.workspaces import Workspaces
 from tests.sandbox.slack.driver import Json, modal, section
 
-# One without a server, whose app listens to no events.
+# A workspace without a server, whose app listens to no events.
 SPACE = Workspace(
-    settings=Settings(request_url=None, events=frozenset(), messages_per_second=0),
+    settings=Settings(events=frozenset(), messages_per_second=0),
     credentials=Credentials(),
     clock=Clock(),
     origin="http://127.0.0.1:1",
-    requests=Requests(),
 )
-SPACES = Workspaces({SPACE.world.team.id: SPACE})
-POSTED = SPACE.world.post(SPACE.world.channel(seed.ALERTS), user=seed.BOT.id, text="x", app=seed.APP).ts
+SOCKETS = Sockets(SPACE.clock, SPACE.feed)
+EVENTS = Events(SPACE, Delivery(SPACE, SOCKETS))
+POSTED = SPACE.post(SPACE.channel(seed.ALERTS), user=seed.BOT.id, text="x", app=seed.APP).ts
 LIKELY = [
     seed.ALERTS,
     seed.ANN.id,
@@ -47,21 +50,10 @@ ANYTHING = st.recursive(
 NAMES = [
     "attachments",
     "blocks",
-    "bookmark_id",
     "channel",
-    "chunks",
     "email",
-    "file",
     "is_private",
-    "link",
     "markdown_text",
-    "post_at",
-    "prompts",
-    "purpose",
-    "scheduled_message_id",
-    "title",
-    "topic",
-    "type",
     "channel_id",
     "cursor",
     "external_id",
@@ -71,6 +63,7 @@ NAMES = [
     "include_all_metadata",
     "latest",
     "length",
+    "manifest",
     "limit",
     "message_ts",
     "metadata",
@@ -93,19 +86,18 @@ NAMES = [
 
 def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
     needed = {scope for one in METHODS.values() for scope in (one.scope, one.channel_scope) if scope}
-    assert needed <= seed.SCOPES
+    assert needed <= SCOPES
     assert {"channels:read", "channels:history", "chat:write", "reactions:write", "im:write"} <= needed
-    assert METHODS["apps.connections.open"].app_level
-    assert len(METHODS) == 79
+    assert METHODS["apps.connections.open"].takes == "app"
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-@settings(max_examples=settings().max_examples // 3)  # for each of 76 methods
+@settings(max_examples=settings().max_examples // 3)  # for each method
 @given(args=st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=6))
 def test_any_arguments_are_answered_or_refused(name: str, args: Json) -> None:
     answer: Any = None
     with contextlib.suppress(SlackError):
-        call = Call(method=METHODS[name], args=args, workspace=SPACE, by=SPACE.first, workspaces=SPACES)
+        call = Call(method=METHODS[name], args=args, workspace=SPACE, events=EVENTS, sockets=SOCKETS)
         answer = METHODS[name].run(call)
     assert answer is None or isinstance(answer, dict)
 
@@ -144,6 +136,4 @@ def test_a_call_after_retry_after_is_accepted(rate: float, burst: int) -> None:
 def test_only_methods_with_limits_of_their_own_have_no_tier() -> None:
     assert {one.tier for one in METHODS.values()} <= {None, *CALLS_PER_MINUTE}
     untiered = {name for name, one in METHODS.items() if one.tier is None}
-    own = {"auth.test", "blocks.validate", "chat.postMessage", "chat.getPermalink", "oauth.v2.access"}
-    own |= {"assistant.threads.setStatus"}
-    assert untiered == own
+    assert untiered == {"auth.test", "blocks.validate", "chat.postMessage", "chat.getPermalink"}

@@ -11,8 +11,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
-from sandbox.slack.state import seed
 from tests.sandbox.slack.driver import Person, actions, button, modal, section
 
 
@@ -92,6 +92,23 @@ CALLS: dict[str, tuple[str, Callable[[AsyncWebClient], Awaitable[Any]]]] = {
     "a change in an archived channel": (
         "is_inactive",
         lambda c: c.chat_update(channel=seed.ARCHIVED, ts="1.000001", text="x"),
+    ),
+    "changing a direct message by the person's id": (
+        "channel_not_found",
+        lambda c: c.chat_update(channel=seed.ANN.id, ts="1.000001", text="x"),
+    ),
+    "deleting a direct message by the person's id": (
+        "channel_not_found",
+        lambda c: c.chat_delete(channel=seed.ANN.id, ts="1.000001"),
+    ),
+    "the history of a person": ("channel_not_found", lambda c: c.conversations_history(channel=seed.ANN.id)),
+    "the replies to a person": (
+        "channel_not_found",
+        lambda c: c.conversations_replies(channel=seed.ANN.id, ts="1.000001"),
+    ),
+    "changing a message by the channel's name": (
+        "channel_not_found",
+        lambda c: c.chat_update(channel="#sales", ts="1.000001", text="x"),
     ),
     "two things to validate": (
         "invalid_arguments",
@@ -222,17 +239,6 @@ async def test_other_names_and_other_pages_stay_outside(
             assert response.status == status
 
 
-async def test_an_upload_is_no_picture_until_slack_has_worked_on_it(
-    client: AsyncWebClient, person: Person
-) -> None:
-    done = await client.files_upload_v2(content=b"png", filename="trend.png", title="Trend")
-    image = {"type": "image", "slack_file": {"id": done["files"][0]["id"]}, "alt_text": "Trend"}
-    answer = await refused(client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[image]))
-    assert "invalid slack file" in answer["response_metadata"]["messages"][0]
-    await person.do("clock", advance=5)
-    assert (await client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[image]))["ok"]
-
-
 @pytest.mark.parametrize(
     ("kind", "value", "pointer"),
     [
@@ -320,3 +326,83 @@ async def test_addresses_need_their_own_scope(client: AsyncWebClient, person: Pe
     await person.do("scopes", remove=["users:read.email"])
     known = (await client.users_info(user=seed.ANN.id))["user"]
     assert "email" not in known["profile"]
+
+
+async def test_a_direct_message_is_changed_by_the_channel_of_the_answer(client: AsyncWebClient) -> None:
+    posted = await client.chat_postMessage(channel=seed.ANN.id, text="one")
+    assert posted["channel"].startswith("D")
+    opened = await client.conversations_open(users=[seed.ANN.id])
+    assert opened["channel"]["id"] == posted["channel"]
+    await client.chat_update(channel=posted["channel"], ts=posted["ts"], text="two")
+    (found,) = (await client.conversations_history(channel=posted["channel"]))["messages"]
+    assert found["text"] == "two"
+    await client.chat_delete(channel=posted["channel"], ts=posted["ts"])
+
+
+async def test_the_limit_counts_a_channel_once_by_name_or_id(client: AsyncWebClient, person: Person) -> None:
+    await person.do("settings", burst=3)
+    for channel in (seed.SALES, "#sales", "sales"):
+        await client.chat_postMessage(channel=channel, text="x")
+    for channel in (seed.SALES, "#sales"):
+        with pytest.raises(SlackApiError, match="ratelimited"):
+            await client.chat_postMessage(channel=channel, text="x")
+
+
+async def test_an_update_changes_attachments_and_keeps_those_that_are_not_sent(
+    client: AsyncWebClient, person: Person
+) -> None:
+    await person.do("settings", messages_per_second=0)
+    red, blue = ([{"color": "#f00", "text": color, "fallback": color}] for color in ("red", "blue"))
+    posted = await client.chat_postMessage(channel=seed.ALERTS, text="x", attachments=red)
+    place: dict[str, Any] = {"channel": seed.ALERTS, "ts": posted["ts"]}
+
+    async def shown() -> tuple[str, Any]:
+        (found,) = (await client.conversations_history(channel=seed.ALERTS))["messages"]
+        return found["text"], found.get("attachments")
+
+    await client.chat_update(**place, text="y")
+    assert await shown() == ("y", red)
+    await client.chat_update(**place, attachments=blue)
+    assert await shown() == ("y", blue)
+    await client.chat_update(**place, text="z", attachments=[])
+    assert await shown() == ("z", None)
+    answer = await refused(client.chat_update(**place, text="z", attachments="nonsense"))
+    assert answer["error"] == "invalid_attachments"
+    answer = await refused(client.api_call("chat.update", json=place))
+    assert answer["error"] == "no_text"
+
+
+@pytest.mark.parametrize(
+    ("manifest", "pointer"),
+    [
+        ({"settings": ["x"]}, "/settings"),
+        ({"features": {"slash_commands": ["x"]}}, "/features/slash_commands/0"),
+        ({"display_information": 5}, "/display_information"),
+        (
+            {"settings": {"event_subscriptions": {"bot_events": 7}}},
+            "/settings/event_subscriptions/bot_events",
+        ),
+        ([], ""),
+        ("text", ""),
+    ],
+)
+async def test_a_manifest_of_odd_shape_is_refused_with_its_place(
+    client: AsyncWebClient, slack: SlackStandIn, manifest: Any, pointer: str
+) -> None:
+    call = client.api_call(
+        "apps.manifest.validate",
+        headers={"Authorization": f"Bearer {slack.credentials.config_token}"},
+        json={"manifest": json.dumps(manifest)},
+    )
+    answer = await refused(call)
+    assert answer["error"] == "invalid_manifest"
+    assert answer["errors"][0]["pointer"] == pointer
+
+
+async def test_a_delayed_call_counts_with_its_status(client: AsyncWebClient, person: Person) -> None:
+    await person.do("faults", method="auth.test", kind="delay", delay=0.01)
+    await client.auth_test()
+    (exchange,) = (await person.see("traffic"))["exchanges"]
+    assert (exchange["status"], exchange["ok"], exchange["error"]) == (200, True, None)
+    summary = await person.see("summary")
+    assert (summary["calls"], summary["refused"]) == ({"auth.test": 1}, {})

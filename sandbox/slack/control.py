@@ -1,0 +1,649 @@
+"""The control API: what people and Slack itself do, for tests and for the page.
+
+`GET /control` is its document, made from the docstrings and models here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+import aiohttp
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from sandbox.slack import inputs, seed
+from sandbox.slack.blockkit.plain_text import buttons, notification, plain_text
+from sandbox.slack.delivery import FORM_TYPE, Delivery
+from sandbox.slack.errors import InvalidActionError, SlackError
+from sandbox.slack.events import Events
+from sandbox.slack.faults import RESPONSE_URL, SlackFault
+from sandbox.slack.model import Channel, Json, Message, User
+from sandbox.slack.people import People
+from sandbox.slack.requests import json_of
+from sandbox.slack.settings import Amount, LocalUrl, Manifest, Settings, Word
+from sandbox.slack.sockets import NoConnectionError, Sockets
+from sandbox.slack.views import home_view, top_view
+from sandbox.slack.web_api.methods import METHODS
+from sandbox.slack.workspace import Workspace
+
+MAX_WAIT_SECONDS = 30.0
+ABOUT = (
+    "POST /control/{act} with a JSON object, GET /control/{query} with a query string. The answer has "
+    "ok: true, or status 400 and an error that says what is valid. `user` is an id or a name (ann), "
+    "`channel` an id, a name or dm (#outreach-alerts). With `wait` an act waits so many seconds until "
+    "the bot has posted or changed `answers` messages (1) that the user sees, or opened a view. With "
+    "`team` the request says that it is from another Slack team."
+)
+
+
+class Body(BaseModel):
+    """The fields of acts and queries; each takes those that it names."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user: str = seed.ANN.name
+    channel: str | None = None
+    wait: Amount = 0
+    answers: int = 1
+    team: str = ""
+    text: str | None = None
+    thread_ts: str | None = None
+    typed: bool = False
+    element: str = ""
+    ts: str | None = None
+    action_id: str = ""
+    block_id: str = ""
+    value: Any = None
+    values: dict[str, Any] = {}
+    offered: list[dict[str, Any]] = []
+    view: bool = False
+    home: bool = False
+    all: bool = False
+    tab: str = "home"
+    callback_id: str | None = None
+    name: str | None = None
+    limit: int | None = None
+    after: int = 0
+    everything: bool = False
+    url: LocalUrl = None
+    verify: bool = False
+    advance: float | None = None
+    act: str | None = None
+    revoked: bool = True
+    uninstalled: bool = False
+    order: tuple[str, ...] = ("app_uninstalled", "tokens_revoked")
+    set: frozenset[Word] | None = None
+    add: frozenset[Word] = frozenset()
+    remove: frozenset[Word] | str = frozenset()
+    archived: bool = True
+    id: str | None = None
+    invite: str | None = None
+    by: str = seed.ANN.id
+    event: dict[str, Any] | None = None
+    event_id: str = ""
+    body: str | None = None
+    content_type: str = FORM_TYPE
+
+    def need(self, name: str) -> Any:
+        """Return a field. Raises `InvalidActionError` where it isn't there."""
+        value = getattr(self, name)
+        if value is None:
+            raise InvalidActionError(f"missing: {name}")
+        return value
+
+
+Handler = Callable[[Any], Awaitable[Json]]
+_USER, _MANIFEST = TypeAdapter(User), TypeAdapter(Manifest)
+_USER_FIELDS = {one.name for one in fields(User)} - {"id"}
+
+
+class Control:
+    """The acts and queries, by their names."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        people: People,
+        delivery: Delivery,
+        events: Events,
+        sockets: Sockets,
+    ) -> None:
+        self._workspace = workspace
+        self._people = people
+        self._delivery = delivery
+        self._events = events
+        self._sockets = sockets
+        self.acts: dict[str, Handler] = {
+            "command": self._command,
+            "message": self._message,
+            "click": self._click,
+            "options": self._options,
+            "shortcut": self._shortcut,
+            "view/submit": self._submit,
+            "view/close": self._close,
+            "home/open": self._open_home,
+            "reaction": self._react,
+            "read": self._mark_read,
+            "reset": self._reset,
+            "request_url": self._set_request_url,
+            "manifest": self._apply_manifest,
+            "settings": self._change_settings,
+            "faults": self._set_fault,
+            "clock": self._advance_clock,
+            "sockets": self._change_sockets,
+            "token": self._change_token,
+            "uninstall": self._uninstall,
+            "scopes": self._change_scopes,
+            "channel": self._change_channel,
+            "members": self._change_members,
+            "user": self._change_user,
+            "event": self._send_event,
+            "request": self._send_request,
+        }
+        self.queries: dict[str, Handler] = {
+            "state": self._state,
+            "messages": self._messages,
+            "view": self._view,
+            "traffic": self._traffic,
+            "summary": self._summary,
+        }
+        # These four read a JSON object of their own, everything else reads a `Body`.
+        self._raw = ("manifest", "settings", "faults", "user")
+
+    async def document(self, _request: Request) -> Response:
+        """Return what each act and query does, and the types of their fields."""
+        shown = {
+            "about": ABOUT,
+            "acts": {name: inspect.getdoc(act) for name, act in self.acts.items()},
+            "queries": {name: inspect.getdoc(query) for name, query in self.queries.items()},
+            "methods": sorted(METHODS),
+            "fields": Body.model_json_schema(),
+            "fault": SlackFault.model_json_schema(),
+            "settings": Settings.model_json_schema(),
+        }
+        return JSONResponse(shown)
+
+    async def read(self, request: Request) -> Response:
+        return await self._answer(request, self.queries, self.acts, dict(request.query_params))
+
+    async def act(self, request: Request) -> Response:
+        try:
+            given = await json_of(request)
+        except ValueError:
+            return _error("body: not JSON")
+        if not isinstance(given, dict):
+            return _error("body: not an object")
+        return await self._answer(request, self.acts, self.queries, given)
+
+    async def _answer(
+        self,
+        request: Request,
+        known: Mapping[str, Handler],
+        others: Mapping[str, Handler],
+        given: Json,
+    ) -> Response:
+        name = request.path_params["name"]
+        handler = known.get(name)
+        if handler is None:
+            raise HTTPException(405 if name in others else 404)
+        try:
+            body = given if name in self._raw else Body.model_validate(given)
+            return JSONResponse({"ok": True, **await handler(body)})
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            return _error(f"{place}: {first['msg']}")
+        except (SlackError, InvalidActionError, ValueError) as error:
+            return _error(str(error))
+
+    # What an act is about
+
+    def _place(self, body: Body) -> tuple[User, Channel]:
+        user = self._people.person(body.user)
+        return user, self._people.channel(body.channel or seed.ALERTS, user)
+
+    def _find_message(self, body: Body) -> Message:
+        user, channel = self._place(body)
+        found = channel.find(body.need("ts"))
+        if found is None or found.seen_by not in (None, user.id):
+            raise InvalidActionError(f"no message {body.ts} in {channel.name}")
+        return found
+
+    def _find_view(self, body: Body) -> Json:
+        user = self._people.person(body.user)
+        found = (home_view if body.home else top_view)(self._workspace, user.id)
+        if found is None:
+            raise InvalidActionError(f"nothing is open for {user.name}")
+        return found
+
+    def _find_element(self, body: Body) -> tuple[Message | Json, Json, Json]:
+        """Return the message or view, the block and the element that an act is about."""
+        source = self._named_source(body) if body.element else None
+        if source is None:
+            source = self._find_view(body) if body.view or body.home else self._find_message(body)
+        blocks = source.blocks if isinstance(source, Message) else source["blocks"]
+        block, element = inputs.find(
+            blocks,
+            name=body.element,
+            action_id=body.action_id,
+            text=body.text or "",
+            block_id=body.block_id,
+        )
+        return source, block, element
+
+    def _named_source(self, body: Body) -> Message | Json | None:
+        """Return where an element of this name is.
+
+        That is the open modal if there is one, else the newest message that has it, else Home.
+        """
+        if body.ts or body.view or body.home:
+            return None
+        workspace, user = self._workspace, self._people.person(body.user)
+        modal = top_view(workspace, user.id)
+        if modal is not None:
+            return modal
+        channels = [one for one in workspace.channels.values() if user.id in one.members]
+        if body.channel:
+            channels = [self._people.channel(body.channel, user)]
+        every = [message for channel in channels for message in channel.everything()]
+        for message in sorted(every, key=lambda one: one.ts, reverse=True):
+            if message.seen_by in (None, user.id) and body.element in inputs.names(message.blocks):
+                return message
+        return home_view(workspace, user.id)
+
+    async def _answers(self, body: Body, user: User, channel: Channel, since: int) -> Json:
+        """Return what the bot did since: messages in the channel, and the view in front."""
+
+        def seen() -> list[Json]:
+            return self._answers_since(since, user, channel)
+
+        await self._wait(body, lambda: len(seen()) >= body.answers or self._opened(since, user))
+        return {"answers": seen(), "view": top_view(self._workspace, user.id)}
+
+    async def _wait(self, body: Body, condition: Callable[[], bool]) -> None:
+        if body.wait:
+            seconds = min(body.wait, MAX_WAIT_SECONDS)
+            await self._workspace.feed.until(condition, timeout=seconds)
+
+    def _answers_since(self, since: int, user: User, channel: Channel) -> list[Json]:
+        """Return the last state of each message of the bot or Slackbot that the user sees."""
+        latest: dict[str, Json] = {}
+        for event in self._workspace.feed.since(since) or []:
+            is_message = event.kind in ("message", "message_changed")
+            if not is_message or event.only_for not in (None, user.id):
+                continue
+            by_bot = self._workspace.users[event.data["user"]].is_bot
+            if by_bot and event.data["channel"] == channel.id:
+                latest[event.data["ts"]] = event.data
+        return list(latest.values())
+
+    def _opened(self, since: int, user: User) -> bool:
+        events = self._workspace.feed.since(since) or []
+        return any(one.kind in ("view", "home") and one.only_for == user.id for one in events)
+
+    # Acts of people
+
+    async def _command(self, body: Body) -> Json:
+        """text: type a slash command. Answers ack {ok, ms, status, error, body}, trigger_id,
+        response_url, answers and view.
+        """
+        since = self._workspace.feed.number
+        user, channel = self._place(body)
+        done = await self._people.command(body.need("text"), user=user, channel=channel, team=body.team)
+        return {**done, **await self._answers(body, user, channel, since)}
+
+    async def _message(self, body: Body) -> Json:
+        """text, thread_ts: post a message, also as another app's bot. With typed, names in it
+        become mentions. Answers message and answers.
+        """
+        since = self._workspace.feed.number
+        user = self._people.person(body.user, or_bot=True)
+        channel = self._people.channel(body.channel or seed.ALERTS, user)
+        text = body.need("text")
+        posted = self._people.post(
+            self._people.with_mentions(text) if body.typed else text,
+            user=user,
+            channel=channel,
+            thread_ts=body.thread_ts,
+            team=body.team,
+        )
+        answers = await self._answers(body, user, channel, since)
+        return {"message": self._described(posted), **answers}
+
+    async def _click(self, body: Body) -> Json:
+        """element: a text or action id, in the open modal, on the newest message that has it, or in
+        Home. Or ts, view or home, with action_id or a button's text, and block_id. value is the
+        choice (an option's value, an id, a date, a list), values are those of inputs beside it.
+        Answers as command does.
+        """
+        since = self._workspace.feed.number
+        user = self._people.person(body.user)
+        source, block, element = self._find_element(body)
+        done = await self._people.click(
+            source,
+            block,
+            element,
+            user=user,
+            value=body.value if "value" in body.model_fields_set else inputs.UNSET,
+            values=body.values,
+            team=body.team,
+        )
+        if isinstance(source, Message):
+            channel = self._workspace.channels[source.channel]
+        else:
+            channel = self._workspace.direct(user.id)
+        return {**done, **await self._answers(body, user, channel, since)}
+
+    async def _options(self, body: Body) -> Json:
+        """As click, with what is typed into an external select as value. Answers options."""
+        user = self._people.person(body.user)
+        source, block, element = self._find_element(body)
+        typed = str(body.value or "")
+        return await self._people.suggest(source, block, element, user=user, typed=typed)
+
+    async def _shortcut(self, body: Body) -> Json:
+        """callback_id: choose a global shortcut. Answers as command does."""
+        since = self._workspace.feed.number
+        user, channel = self._place(body)
+        callback_id = body.need("callback_id")
+        done = await self._people.shortcut(callback_id, user=user, team=body.team)
+        return {**done, **await self._answers(body, user, channel, since)}
+
+    async def _submit(self, body: Body) -> Json:
+        """values by action id, or by block id and action id; offered: options of external selects.
+        Press the button of the open modal. Answers errors by block id, view, ack and answers.
+        """
+        since = self._workspace.feed.number
+        user, channel = self._place(body)
+        done = await self._people.submit(user=user, values=body.values, offered=body.offered, team=body.team)
+        answers = await self._answers(body, user, channel, since)
+        return {**done, "answers": answers["answers"]}
+
+    async def _close(self, body: Body) -> Json:
+        """all: close the open modal, or all of them. Answers view."""
+        return await self._people.close(user=self._people.person(body.user), everything=body.all)
+
+    async def _open_home(self, body: Body) -> Json:
+        """tab: open the bot's Home or messages. Answers view."""
+        since = self._workspace.feed.number
+        user = self._people.person(body.user)
+        view = home_view(self._workspace, user.id)
+        self._events.home_opened(user, tab=body.tab, view=view)
+        await self._wait(body, lambda: self._opened(since, user))
+        return {"view": home_view(self._workspace, user.id)}
+
+    async def _react(self, body: Body) -> Json:
+        """ts, name: react, or take the reaction back. Answers added."""
+        message, user = self._find_message(body), self._people.person(body.user).id
+        name = body.need("name").strip(":")
+        added = self._workspace.react(message, name, user=user)
+        self._events.reaction_changed(message, name, by=user, added=added)
+        return {"added": added}
+
+    async def _mark_read(self, body: Body) -> Json:
+        """Mark everything in channel as read."""
+        user, channel = self._place(body)
+        last = next(reversed(channel.messages), "0")
+        self._workspace.read_until[user.id, channel.id] = last
+        return {"read_until": last}
+
+    # Acts of Slack
+
+    async def _reset(self, body: Body) -> Json:
+        """Forget messages, changed people and channels, views, faults, counts and deliveries under
+        way. With everything, also settings, token and time are as at the start. Connections stay.
+        """
+        self._delivery.forget()
+        if body.everything:
+            self._sockets.silence(False)
+            self._sockets.disabled = False
+        self._workspace.reset(everything=body.everything)
+        return {}
+
+    async def _set_request_url(self, body: Body) -> Json:
+        """url: where the bot is (null: only Socket Mode). With verify, only if it answers Slack's
+        challenge.
+        """
+        if body.verify and not await self._delivery.challenge(str(body.url)):
+            raise InvalidActionError("url: didn't answer the challenge")
+        self._workspace.settings.request_url = body.url
+        return {"request_url": body.url}
+
+    async def _apply_manifest(self, given: Json) -> Json:
+        """An app manifest: its commands, shortcuts, events and scopes take effect."""
+        self._workspace.settings.apply(_MANIFEST.validate_python(given))
+        return self._settings_changed()
+
+    async def _change_settings(self, given: Json) -> Json:
+        """Any of `settings` below. Answers all of them."""
+        settings = self._workspace.settings
+        checked = Settings.model_validate({**settings.model_dump(), **given})
+        for name in given:
+            setattr(settings, name, getattr(checked, name))
+        return self._settings_changed()
+
+    def _settings_changed(self) -> Json:
+        self._workspace.feed.publish("settings", {})
+        return {"settings": self._workspace.settings.to_json()}
+
+    async def _set_fault(self, given: Json) -> Json:
+        """The fields of `fault` below add a fault; clear: true takes all away. Answers pending."""
+        faults = self._workspace.faults
+        if given.get("clear"):
+            faults.clear()
+        else:
+            fault = SlackFault.model_validate(given)
+            if fault.method not in {*METHODS, "*", RESPONSE_URL}:
+                raise InvalidActionError(f"method: there is no {fault.method}")
+            faults.add(fault)
+        return {"pending": faults.listed()}
+
+    async def _advance_clock(self, body: Body) -> Json:
+        """advance: let so many seconds pass. Requests to the bot are signed with the real time."""
+        self._workspace.clock.advance(body.need("advance"))
+        return {"now": self._workspace.clock.now()}
+
+    async def _change_sockets(self, body: Body) -> Json:
+        """act: cut (without notice), refresh, warn, silence (nothing is sent, heard or ponged),
+        speak, disable, enable. Answers connections.
+        """
+        sockets = self._sockets
+        match body.act:
+            case "cut":
+                return {"connections": sockets.cut()}
+            case "refresh":
+                return {"connections": await sockets.disconnect("refresh_requested")}
+            case "warn":
+                return {"connections": await sockets.disconnect("warning")}
+            case "silence" | "speak":
+                sockets.silence(body.act == "silence")
+            case "disable":
+                sockets.disabled = True
+                await sockets.disconnect("link_disabled")
+            case "enable":
+                sockets.disabled = False
+            case _:
+                known = "cut, refresh, warn, silence, speak, disable, enable"
+                raise InvalidActionError(f"act is one of {known}")
+        return {"connections": len(sockets.ready)}
+
+    async def _change_token(self, body: Body) -> Json:
+        """revoked: take the token back, with uninstalled the whole app, or give it again."""
+        if body.revoked and not self._workspace.revoked:
+            self._events.revoked(body.order if body.uninstalled else ("tokens_revoked",))
+        self._workspace.revoked = body.revoked
+        return {"revoked": body.revoked}
+
+    async def _uninstall(self, body: Body) -> Json:
+        """order: an admin removes the app. Its two events, named there, come in no fixed order."""
+        self._events.revoked(body.order)
+        self._workspace.installed = False
+        self._workspace.feed.publish("settings", {})
+        return {"installed": False}
+
+    async def _change_scopes(self, body: Body) -> Json:
+        """set, add, remove: what the app may do. Answers scopes."""
+        settings = self._workspace.settings
+        granted = settings.scopes if body.set is None else body.set
+        removed = body.remove if isinstance(body.remove, frozenset) else {body.remove}
+        settings.scopes = (granted | body.add) - removed
+        self._workspace.feed.publish("settings", {})
+        return {"scopes": sorted(settings.scopes)}
+
+    async def _change_channel(self, body: Body) -> Json:
+        """channel, and archived, name or id: archive, unarchive or rename it, or change its id."""
+        workspace, events = self._workspace, self._events
+        channel = workspace.channel(body.need("channel"))
+        family = "group" if channel.is_private else "channel"
+        if body.name is not None:
+            channel.name = body.name
+            shown = {"id": channel.id, "name": channel.name, "created": 1_735_689_600}
+            events.fire(f"{family}_rename", channel=shown)
+        elif body.id is not None:
+            old = workspace.change_id(channel, body.id)
+            events.fire("channel_id_changed", old_channel_id=old, new_channel_id=channel.id)
+        elif channel.is_archived != body.archived:
+            channel.is_archived = body.archived
+            verb = "archive" if body.archived else "unarchive"
+            events.fire(f"{family}_{verb}", channel=channel.id, user=body.by)
+        workspace.feed.publish("channels", {})
+        return {"channel": channel.to_slack(viewer=seed.BOT.id)}
+
+    async def _change_members(self, body: Body) -> Json:
+        """channel, invite or remove: a person, or the bot, comes or goes. Answers members."""
+        workspace = self._workspace
+        channel = workspace.channel(body.need("channel"))
+        if body.invite is not None:
+            user = workspace.user(body.invite).id
+            if user not in channel.members:
+                channel.members.append(user)
+                self._events.member_joined(user, channel, inviter=body.by)
+        else:
+            user = workspace.user(str(body.remove)).id
+            if user in channel.members:
+                channel.members.remove(user)
+                self._events.member_left(user, channel)
+        workspace.feed.publish("channels", {})
+        return {"members": list(channel.members)}
+
+    async def _change_user(self, given: Json) -> Json:
+        """user: an id, or the name of someone there is; with name, real_name, title, team_id,
+        enterprise_id, is_admin, is_bot, is_restricted, is_stranger, deleted (deactivated) and tz.
+        Change them, or add someone. Sends user_change.
+        """
+        name = str(given.pop("user", ""))
+        if unknown := set(given) - _USER_FIELDS:
+            raise InvalidActionError(f"unknown: {', '.join(sorted(unknown))}")
+        try:
+            found = self._workspace.user(name)
+        except SlackError:
+            found = User(id=name, name=name.lower(), real_name=name)
+        changed = _USER.validate_python({**asdict(found), **given})
+        self._workspace.users[found.id] = changed
+        now = int(self._workspace.clock.now())
+        self._events.fire("user_change", user=changed.to_slack(), cache_ts=now)
+        self._workspace.feed.publish("settings", {})
+        return {"user": changed.to_slack()}
+
+    async def _send_event(self, body: Body) -> Json:
+        """event {type, …}: send any event, subscribed to or not; with the event_id of an earlier one
+        it is that one again.
+        """
+        event = dict(body.need("event"))
+        kind = str(event.pop("type", ""))
+        self._events.send(kind, event, event_id=body.event_id, from_team=body.team)
+        return {}
+
+    async def _send_request(self, body: Body) -> Json:
+        """body, content_type: send any text to the bot with Slack's signature. Answers ack."""
+        try:
+            ack = await self._delivery.post(body.need("body").encode(), body.content_type)
+        except (NoConnectionError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise InvalidActionError(f"the bot can't be reached: {error}") from error
+        return {"ack": ack.to_json()}
+
+    # Queries
+
+    async def _state(self, _body: Body) -> Json:
+        """Everything but the messages."""
+        workspace, bot = self._workspace, seed.BOT.id
+        channels = workspace.channels.values()
+        stacks = workspace.stacks.items()
+        return {
+            "team": asdict(seed.TEAM),
+            "app": asdict(seed.APP) | {"installed": workspace.installed},
+            "settings": workspace.settings.to_json(),
+            "users": [user.to_slack() for user in workspace.users.values()],
+            "channels": [one.to_slack(viewer=bot) | {"members": one.members} for one in channels],
+            "views": {user: [workspace.views[one] for one in ids] for user, ids in stacks},
+            "homes": {user: home_view(workspace, user) for user in workspace.homes},
+            "sockets": self._sockets.state(),
+            "faults": workspace.faults.listed(),
+            "now": workspace.clock.now(),
+        }
+
+    async def _messages(self, body: Body) -> Json:
+        """channel, thread_ts, limit: the messages, oldest first; with user, without those that only
+        others see. Slack's message objects, with metadata, and beside them plain (all text, with
+        [Buttons]), buttons, user_name, notification (on a desktop from the blocks, on a phone only
+        from the text), posted_at, ephemeral, seen_by, revisions and channel.
+        """
+        user = ""
+        if "user" in body.model_fields_set:
+            user = self._workspace.user(body.user).id
+        name = body.need("channel")
+        if name == "dm":
+            channel = self._workspace.direct(self._workspace.user(body.user).id)
+        else:
+            channel = self._workspace.channel(name)
+        found = channel.everything()
+        if user:
+            found = [one for one in found if one.seen_by in (None, user)]
+        if body.thread_ts:
+            found = [one for one in found if body.thread_ts in (one.ts, one.thread_ts)]
+        kept = found[-body.limit :] if body.limit else found
+        return {"messages": [self._described(message) for message in kept]}
+
+    def _described(self, message: Message) -> Json:
+        users = self._workspace.users
+        text = plain_text(message.text, message.blocks, message.attachments)
+        return {
+            **message.to_json(),
+            "user_name": users[message.user].name,
+            "seen_by_name": users[message.seen_by].name if message.seen_by else None,
+            "plain": self._people.readable(text),
+            "buttons": buttons(message.blocks),
+            "notification": notification(message.text, message.blocks),
+        }
+
+    async def _view(self, body: Body) -> Json:
+        """user: the modal in front of them."""
+        return {"view": top_view(self._workspace, self._people.person(body.user).id)}
+
+    async def _traffic(self, body: Body) -> Json:
+        """after: the last requests in both directions, without tokens, after this number."""
+        exchanges = self._workspace.traffic.exchanges
+        return {"exchanges": [one.to_json() for one in exchanges if one.number > body.after]}
+
+    async def _summary(self, _body: Body) -> Json:
+        """Calls by method, refusals by error, 429s, acks {count, p50_ms, p99_ms, max_ms}, missed
+        acks, redeliveries, messages by channel, and how often each alert_id of a message's metadata
+        was posted.
+        """
+        workspace = self._workspace
+        posted = {one.name: one.posted for one in workspace.channels.values() if one.messages}
+        return {
+            **workspace.traffic.summary(),
+            "messages": posted,
+            "alerts": dict(workspace.alerts),
+            "sockets": self._sockets.state(),
+        }
+
+
+def _error(error: str) -> Response:
+    return JSONResponse({"ok": False, "error": error}, status_code=400)

@@ -1,1 +1,0 @@
-"""The control API: what people do, faults, reports."""

@@ -1,1 +1,0 @@
-"""What people do in Slack: type, click, submit."""

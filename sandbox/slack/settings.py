@@ -1,0 +1,211 @@
+"""What can be set on a stand-in, at its start or while it runs, and what an app's manifest says."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+
+def _is_on_this_machine(url: str | None) -> str | None:
+    parts = urlsplit(url or "http://127.0.0.1")
+    # The host is compared as a whole: http://localhost.evil.example is another machine.
+    if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+        raise ValueError("only http:// on this machine")
+    return url
+
+
+def _no_null(value: Any) -> Any:
+    """Take a section that is null for one that isn't there, as Slack does."""
+    return {} if value is None else value
+
+
+LocalUrl = Annotated[str | None, AfterValidator(_is_on_this_machine)]
+Word = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,255}$")]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Name = Annotated[str, Field(max_length=200, pattern=r"^\P{C}*$")]
+
+
+class _Part(BaseModel):
+    """A part of a manifest; it may have fields that nothing here reads."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Command(_Part):
+    """A slash command."""
+
+    command: str
+    url: str | None = None
+    should_escape: bool = False
+
+
+class Shortcut(_Part):
+    """A global shortcut."""
+
+    callback_id: str
+    name: str = ""
+    type: str = "global"
+
+
+class _Display(_Part):
+    name: Name = ""
+
+
+class _Features(_Part):
+    slash_commands: list[Command] | None = None
+    shortcuts: list[Shortcut] | None = None
+
+
+class _Scopes(_Part):
+    bot: list[Word] | None = None
+
+
+class _OAuth(_Part):
+    scopes: Annotated[_Scopes, BeforeValidator(_no_null)] = _Scopes()
+
+
+class _Events(_Part):
+    request_url: str | None = None
+    bot_events: list[Word] | None = None
+
+
+class _Interactivity(_Part):
+    is_enabled: bool = False
+    request_url: str | None = None
+    message_menu_options_url: str | None = None
+
+
+class _Settings(_Part):
+    event_subscriptions: Annotated[_Events, BeforeValidator(_no_null)] = _Events()
+    interactivity: Annotated[_Interactivity, BeforeValidator(_no_null)] = _Interactivity()
+    socket_mode_enabled: bool = False
+
+
+class Manifest(_Part):
+    """An app manifest, as far as this stand-in reads it.
+
+    https://docs.slack.dev/reference/app-manifest
+    """
+
+    display_information: Annotated[_Display, BeforeValidator(_no_null)] = _Display()
+    features: Annotated[_Features, BeforeValidator(_no_null)] = _Features()
+    oauth_config: Annotated[_OAuth, BeforeValidator(_no_null)] = _OAuth()
+    settings: Annotated[_Settings, BeforeValidator(_no_null)] = _Settings()
+
+
+SCOPES = frozenset(
+    (
+        "app_mentions:read",
+        "channels:history",
+        "channels:join",
+        "channels:manage",
+        "channels:read",
+        "chat:write",
+        "chat:write.public",
+        "commands",
+        "files:write",
+        "groups:history",
+        "groups:read",
+        "groups:write",
+        "im:history",
+        "im:read",
+        "im:write",
+        "reactions:read",
+        "reactions:write",
+        "usergroups:read",
+        "users.profile:read",
+        "users:read",
+        "users:read.email",
+    )
+)
+"""The scopes that the app has until a manifest names others."""
+EVENTS = frozenset(
+    (
+        "app_home_opened",
+        "app_mention",
+        "app_uninstalled",
+        "channel_archive",
+        "channel_id_changed",
+        "channel_left",
+        "channel_rename",
+        "channel_unarchive",
+        "group_archive",
+        "group_left",
+        "group_rename",
+        "group_unarchive",
+        "member_joined_channel",
+        "tokens_revoked",
+    )
+)
+COMMAND = Command.model_validate(
+    {
+        "command": "/outreach",
+        "description": "Sequences, inboxes, stats and alerts",
+        "usage_hint": "help | status | pause SEQUENCE | resume SEQUENCE | inboxes | stats",
+    }
+)
+
+
+class Settings(BaseModel):
+    """The settings of the workspace and of its app; every limit is Slack's until it is changed."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+
+    request_url: LocalUrl = Field(
+        None, description="Where requests to the bot go; null: only over Socket Mode."
+    )
+    enterprise_id: Name = Field("", description="The organization of the workspace, if any.")
+    messages_per_second: Amount = Field(1.0, description="In one channel; 0: no limit at all.")
+    burst: int = Field(3, ge=0, description="Messages at once in one channel.")
+    workspace_messages_per_minute: Amount = Field(300.0, description="Over all channels; 0: any.")
+    answers_per_second: Amount = Field(1.0, description="Through the response URLs of a channel.")
+    answers_burst: int = Field(10, ge=0)
+    tier_factor: Amount = Field(
+        1.0, description="How many times the calls that its tier promises a method takes; 0: any."
+    )
+    ack_seconds: Amount = Field(3.0, description="How long the bot may take to acknowledge.")
+    retry_seconds: tuple[Amount, ...] = Field(
+        (0.0, 60.0, 300.0), description="Pauses before an event is sent again."
+    )
+    refused_blocks: frozenset[Word] = Field(
+        frozenset(), description="Types of blocks that the workspace doesn't know yet."
+    )
+    loads_options: bool = Field(
+        False,  # noqa: FBT003 -- the default of a field
+        description="Whether the manifest has message_menu_options_url.",
+    )
+    scopes: frozenset[Word] = SCOPES
+    events: frozenset[Word] = EVENTS
+    commands: tuple[Command, ...] = (COMMAND,)
+    shortcuts: tuple[Shortcut, ...] = ()
+
+    def apply(self, manifest: Manifest) -> None:
+        """Let the commands, shortcuts, events and scopes of a manifest take effect."""
+        settings = manifest.settings
+        scopes = manifest.oauth_config.scopes.bot
+        self.commands = tuple(manifest.features.slash_commands or ())
+        self.shortcuts = tuple(manifest.features.shortcuts or ())
+        self.events = frozenset(settings.event_subscriptions.bot_events or ())
+        # Over HTTP, Slack loads the options of an external select only from this address.
+        self.loads_options = bool(settings.interactivity.message_menu_options_url)
+        if scopes is not None:
+            self.scopes = frozenset(scopes)
+
+    def to_json(self) -> dict[str, Any]:
+        values = self.model_dump(mode="json")
+        return values | {name: sorted(values[name]) for name in ("scopes", "events")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Credentials:
+    """What an installed app holds, made up at every start unless it is given."""
+
+    bot_token: str = field(default_factory=lambda: f"xoxb-{secrets.token_hex(16)}")
+    app_token: str = field(default_factory=lambda: f"xapp-1-{secrets.token_hex(16)}")
+    config_token: str = field(default_factory=lambda: f"xoxe.xoxp-1-{secrets.token_hex(16)}")
+    signing_secret: str = field(default_factory=lambda: secrets.token_hex(16))
+    verification_token: str = field(default_factory=lambda: secrets.token_hex(12))

@@ -1,1 +1,0 @@
-"""Values and settings of the stand-in: model, seed, clock, scopes, faults."""

@@ -1,1 +1,0 @@
-"""What Slack sends to the app: events, commands, envelopes."""

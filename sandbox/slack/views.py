@@ -1,0 +1,185 @@
+"""Modals and Home: what Slack accepts as a view, and the stack of modals in front of a person."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from sandbox.slack import seed
+from sandbox.slack.blockkit.blocks import Surface, problems
+from sandbox.slack.blockkit.elements import plain
+from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
+from sandbox.slack.content import Check
+from sandbox.slack.errors import SlackError, refuse_if
+from sandbox.slack.model import Json
+from sandbox.slack.workspace import Workspace, with_ids
+
+MAX_DEPTH = 3
+MAX_VIEW_CHARACTERS = 250_000
+
+
+def _view(required: dict[str, Rule], /, **optional: Rule) -> Rule:
+    return shape(
+        {**required, "blocks": anything},
+        private_metadata=string(3000),
+        callback_id=string(255),
+        external_id=string(255),
+        submit=plain(24),
+        close=plain(24),
+        **optional,
+    )
+
+
+_MODAL = _view(
+    {"title": plain(24)},
+    clear_on_close=boolean,
+    notify_on_close=boolean,
+    submit_disabled=boolean,
+)
+_HOME = _view({}, title=plain(24))
+
+
+def view_problems(view: Json, *, kind: str, at: str = "/view", check: Check = problems) -> list[str]:
+    """List what Slack refuses in a view of this kind, `modal` or `home`."""
+    if view.get("type") != kind:
+        return [problem(f"must be {kind}", f"{at}/type")]
+    surface: Surface = "modal" if kind == "modal" else "home"
+    rule = _MODAL if kind == "modal" else _HOME
+    blocks = view.get("blocks")
+    found = list(rule(view, at))
+    found += check(blocks, surface=surface, at=f"{at}/blocks")
+    if kind == "modal" and not view.get("submit") and _has_inputs(blocks):
+        found.append(problem("missing required field: submit", f"{at}/submit"))
+    return found
+
+
+def _has_inputs(blocks: Any) -> bool:
+    if not isinstance(blocks, list):
+        return False
+    return any(isinstance(block, dict) and block.get("type") == "input" for block in blocks)
+
+
+def checked_view(workspace: Workspace, view: Any, *, kind: str) -> Json:
+    """Return a view that Slack takes. Raises `SlackError` (invalid_arguments, view_too_large)."""
+    if not isinstance(view, dict):
+        raise SlackError("invalid_arguments", messages=["must be an object [json-pointer:/view]"])
+    if found := view_problems(view, kind=kind, check=workspace.block_problems):
+        raise SlackError("invalid_arguments", messages=found, extra={"errors": found})
+    refuse_if(len(str(view)) > MAX_VIEW_CHARACTERS, "view_too_large")
+    return view
+
+
+def _stored(view: Json, *, id_: str = "") -> Json:
+    """Return a view object as Slack answers it, with its ids, its hash and an empty state."""
+    id_ = id_ or f"V{secrets.token_hex(5).upper()}"
+    return {
+        "id": id_,
+        "team_id": seed.TEAM.id,
+        "app_id": seed.APP.id,
+        "app_installed_team_id": seed.TEAM.id,
+        "bot_id": seed.APP.bot_id,
+        "type": view["type"],
+        "title": view.get("title"),
+        "submit": view.get("submit"),
+        "close": view.get("close"),
+        "blocks": with_ids(view["blocks"]),
+        "private_metadata": view.get("private_metadata") or "",
+        "callback_id": view.get("callback_id") or "",
+        "external_id": view.get("external_id") or "",
+        "state": {"values": {}},
+        "hash": f"{secrets.randbelow(10**10)}.{secrets.token_hex(4)}",
+        "clear_on_close": bool(view.get("clear_on_close")),
+        "notify_on_close": bool(view.get("notify_on_close")),
+        "root_view_id": id_,
+        "previous_view_id": None,
+    }
+
+
+def top_view(workspace: Workspace, user: str) -> Json | None:
+    """Return the modal in front of someone."""
+    stack = workspace.stacks.get(user)
+    return workspace.views[stack[-1]] if stack else None
+
+
+def home_view(workspace: Workspace, user: str) -> Json | None:
+    return workspace.views.get(workspace.homes.get(user, ""))
+
+
+def find_view(workspace: Workspace, *, view_id: Any = None, external_id: Any = None) -> Json:
+    """Find a view by its own id or the app's. Raises `SlackError` (not_found)."""
+    for view in workspace.views.values():
+        if view["id"] == view_id or (external_id and view["external_id"] == external_id):
+            return view
+    raise SlackError("not_found")
+
+
+def open_view(workspace: Workspace, user: str, view: Any, *, push: bool = False) -> Json:
+    """Show a modal instead of those that are open, or with `push` over the one in front.
+
+    Raises `SlackError` (push_limit_reached, duplicate_external_id, and those of a bad view).
+    """
+    stack = workspace.stacks.get(user) or []
+    if push:
+        refuse_if(not stack, "not_found")
+        refuse_if(len(stack) >= MAX_DEPTH, "push_limit_reached")
+    fresh = _stored(checked_view(workspace, view, kind="modal"))
+    external_id = fresh["external_id"]
+    known = {one["external_id"] for one in workspace.views.values()}
+    refuse_if(external_id and external_id in known, "duplicate_external_id")
+    if push:
+        fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
+    else:
+        _drop(workspace, user)
+    workspace.views[fresh["id"]] = fresh
+    workspace.stacks.setdefault(user, []).append(fresh["id"])
+    _announce(workspace, user)
+    return fresh
+
+
+def update_view(workspace: Workspace, old: Json, view: Any) -> Json:
+    """Replace a view where it stands; it keeps its id. Raises `SlackError`."""
+    fresh = _stored(checked_view(workspace, view, kind=old["type"]), id_=old["id"])
+    fresh |= {name: old[name] for name in ("root_view_id", "previous_view_id")}
+    workspace.views[old["id"]] = fresh
+    for user, home in workspace.homes.items():
+        if home == old["id"]:
+            workspace.feed.publish("home", fresh, only_for=user)
+    for user, stack in workspace.stacks.items():
+        if old["id"] in stack:
+            _announce(workspace, user)
+    return fresh
+
+
+def publish_home(workspace: Workspace, user: str, view: Any) -> Json:
+    """Set someone's Home. Raises `SlackError`."""
+    checked = checked_view(workspace, view, kind="home")
+    fresh = _stored(checked, id_=workspace.homes.get(user, ""))
+    workspace.views[fresh["id"]] = fresh
+    workspace.homes[user] = fresh["id"]
+    workspace.feed.publish("home", fresh, only_for=user)
+    return fresh
+
+
+def close_view(workspace: Workspace, user: str) -> None:
+    """Take away the modal in front; the one under it shows again."""
+    stack = workspace.stacks.get(user)
+    if stack:
+        workspace.views.pop(stack.pop(), None)
+    _announce(workspace, user)
+
+
+def clear_views(workspace: Workspace, user: str) -> None:
+    """Close all of someone's modals."""
+    _drop(workspace, user)
+    _announce(workspace, user)
+
+
+def _drop(workspace: Workspace, user: str) -> None:
+    for name in workspace.stacks.pop(user, []):
+        workspace.views.pop(name, None)
+
+
+def _announce(workspace: Workspace, user: str) -> None:
+    depth = len(workspace.stacks.get(user) or [])
+    view = top_view(workspace, user)
+    workspace.feed.publish("view", {"view": view, "depth": depth}, only_for=user)
