@@ -10,14 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from bot.commands.confirmation_cards import CONFIRM_SECONDS
 from cli.commands.run_command import line
 from cli.parser.arguments import read_command, read_program
 from cli.parser.command_line import offered, split
 from cli.parser.shell_commands import PROGRAMS
-from sandbox.slack.state.own_world import read_world
 from shared.commands import COMMANDS, parse
 from shared.operations.undo import WITHIN
 from shared.settings import load
@@ -156,14 +154,6 @@ def test_every_other_command_of_the_pages_names_targets_and_files_that_exist() -
 
 PROGRAMS_OF_OTHERS = {"make", "pip", "podman", "sha256sum", "skopeo", "python3", "pipx", "/opt/outreach/bin/pip", "apt", "git", "cd", "cp", "install", "systemctl",
                         "systemd-sysusers", "outreach()", "api", "api()", "curl", "V1=http://127.0.0.1:8000/v1"}  # fmt: skip
-
-
-def test_every_world_of_the_pages_can_be_loaded() -> None:
-    found = Findings()
-    for block in blocks("yaml"):
-        with found.at(block):
-            assert read_world(yaml.safe_load(block.text)).users
-    assert not found, str(found)
 
 
 def _logged() -> Iterator[str]:

@@ -108,6 +108,7 @@ class MessageSender:
             return NotSent(after=0.0)
         try:
             answer = await self._slack.call_once("chat.postMessage", seconds=remaining, **call)
+            self._slack.note_posted(str(call["channel"]), answer)
         except SlackError as error:
             if (simpler := plainer_body("chat.postMessage", call, error)) is not None:
                 return await self._post(simpler, deadline=deadline)
@@ -126,13 +127,13 @@ class MessageSender:
     ) -> Outcome:
         """Redraw a message; `Unpostable`: Slack lets nobody edit it, or not so."""
         call: dict[str, Any] = {
-            "channel": channel,
             "ts": ts,
             "text": message.text,
             "blocks": message.blocks,
             "metadata": {"event_type": EVENT_TYPE, "event_payload": dict(payload)},
         }
         try:
+            call["channel"] = await self._slack.message_channel(channel)
             await self._slack.call("chat.update", seconds=self._timeout, **call)
         except SlackError as error:
             return outcome_of(error)
@@ -156,6 +157,7 @@ class MessageSender:
         """
         look = Look(position=position)
         try:
+            channel = await self._slack.message_channel(channel)
             if not position:
                 earliest = min(since, await self._slack.server_time() - age)
                 start = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}", "thread_ts": thread_ts}

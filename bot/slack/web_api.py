@@ -97,6 +97,7 @@ class WebApi:
         """What auth.test last said: `user_id`, `bot_id`, `team_id`; empty until it has answered."""
         self.scopes: frozenset[str] = frozenset()
         """What the token may do; empty until auth.test has answered."""
+        self._direct_channels: dict[str, str] = {}
         self._date: float | None = None
         self._date_read = 0.0
 
@@ -137,6 +138,24 @@ class WebApi:
         if method == "auth.test":
             self._note_identity(answer)
         return answer
+
+    async def message_channel(self, channel: str) -> str:
+        """The channel of messages that were posted to `channel`, which may be a person.
+
+        What is posted to a person stands in their direct messages with the bot, and only posting takes the
+        person's id (https://docs.slack.dev/reference/methods/chat.update).
+        """
+        if not channel.startswith(("U", "W")):
+            return channel
+        if channel not in self._direct_channels:
+            opened = await self.call("conversations.open", users=channel)
+            self._direct_channels[channel] = str(opened["channel"]["id"])
+        return self._direct_channels[channel]
+
+    def note_posted(self, channel: str, answer: AsyncSlackResponse) -> None:
+        """Keep the channel that Slack's answer names for a message to a person."""
+        if channel.startswith(("U", "W")) and isinstance(answer.get("channel"), str):
+            self._direct_channels[channel] = answer["channel"]
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
         sent = await self._addressed(method, query)

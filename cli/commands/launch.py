@@ -9,7 +9,7 @@ import gc
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -179,42 +179,24 @@ async def _serve_sandbox(options: Namespace) -> None:
 
 async def _serve_slack_standin(options: Namespace) -> None:
     """The first line on stdout tells scripts where it is and what the app holds."""
-    from sandbox.slack.control import administration, reports
+    from pydantic import ValidationError
+
     from sandbox.slack.server import SlackStandIn
-    from sandbox.slack.errors import InvalidActionError
-    from sandbox.slack.settings import Settings
+    from sandbox.slack.settings import Manifest, Settings
 
-    first, *others = _read_apps(options.apps)
-    world = _read_object(options.world) if options.world else None
+    manifest = _read_manifest(options.manifest) if options.manifest else None
+    try:
+        settings = Settings(request_url=options.request_url)
+        if manifest is not None:
+            settings.apply(Manifest.model_validate(manifest))
+    except ValidationError as fault:
+        first = fault.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise exit_codes.WrongUsage(f"{place}: {first['msg']}") from None
     with stopping() as stop:
-        async with SlackStandIn(options.port, settings=Settings(request_url=None)) as slack:
-            try:
-                await administration.request_url(slack.workspace, {"url": first["request_url"]})
-                if first["manifest"]:
-                    await administration.manifest(slack.workspace, first["manifest"])
-                for one in others:
-                    await administration.app(slack.workspace, one)
-                if world is not None:
-                    await administration.world(slack.workspace, world)
-            except InvalidActionError as fault:
-                raise exit_codes.WrongUsage(str(fault)) from None
-            slack.workspace.keep()
-            held = [reports.identity(one) | reports.credentials(one) for one in slack.workspace.installations]
-            print(json.dumps({**slack.announcement, "slack_apps": held}), flush=True)
+        async with SlackStandIn(options.port, settings=settings) as slack:
+            print(json.dumps(slack.announcement), flush=True)
             await _stopped_or_orphaned(stop)
-
-
-def _read_apps(given: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """The apps of `--manifest` and `--request-url`: each manifest but the first begins another app."""
-    apps: list[dict[str, Any]] = [{"manifest": None, "request_url": None}]
-    for option, value in given:
-        if option == "request_url":
-            apps[-1]["request_url"] = value
-        elif apps == [{"manifest": None, "request_url": None}]:
-            apps[0]["manifest"] = _read_manifest(value)
-        else:
-            apps.append({"manifest": _read_manifest(value), "request_url": None})
-    return apps
 
 
 def _read_manifest(file: Path) -> dict[str, Any]:

@@ -103,33 +103,13 @@ def sandbox(parser: ArgumentParser) -> None:
 def slack_standin(parser: ArgumentParser) -> None:
     parser.add_argument("--port", type=_port, default=0, metavar="N", help="port (0: a free one)")
     parser.add_argument(
-        "--manifest",
-        dest="apps",
-        type=_manifest_file,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="the app's manifest: its commands, events and scopes (may be repeated)",
-    )
-    parser.add_argument(
-        "--world", type=_path, metavar="FILE", help="people and channels of your own, in YAML or JSON"
+        "--manifest", type=_path, metavar="FILE", help="the app's manifest: its commands, events and scopes"
     )
     parser.add_argument(
         "--request-url",
-        dest="apps",
-        type=_request_url,
-        action="append",
         metavar="URL",
-        help="URL where the bot of the manifest before it receives Slack's requests (default: Socket Mode only)",
+        help="URL where the bot receives Slack's requests (default: Socket Mode only)",
     )
-
-
-def _manifest_file(text: str) -> tuple[str, Path]:
-    return "manifest", _path(text)
-
-
-def _request_url(text: str) -> tuple[str, str]:
-    return "request_url", text
 
 
 def _path(text: str) -> Path:

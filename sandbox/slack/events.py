@@ -24,9 +24,7 @@ class Events:
         self._workspace = workspace
         self._delivery = delivery
 
-    def fire(
-        self, kind: str, /, *, subscription: str = "", from_team: str = "", **fields: Any
-    ) -> None:
+    def fire(self, kind: str, /, *, subscription: str = "", from_team: str = "", **fields: Any) -> None:
         """Send an event if the app subscribed to it."""
         if (subscription or kind) in self._workspace.settings.events:
             self.send(kind, fields, from_team=from_team)

@@ -33,7 +33,7 @@ SLACK_FAULTS: Sequence[Mapping[str, object]] = (
     {"kind": "error", "error": "internal_error"},
     {"kind": "garbage"},
     {"kind": "rate_limited", "retry_after": 1},
-    {"kind": "delay", "seconds": 2.0},
+    {"kind": "delay", "delay": 2.0},
 )
 
 

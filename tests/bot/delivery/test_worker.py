@@ -42,7 +42,7 @@ FAULTS = [
     {"kind": "error", "error": "fatal_error"},
     {"kind": "garbage"},
     {"kind": "rate_limited", "retry_after": 1},
-    {"kind": "delay", "seconds": 2.0},
+    {"kind": "delay", "delay": 2.0},
 ]
 
 

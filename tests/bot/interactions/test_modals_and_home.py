@@ -253,7 +253,7 @@ async def test_a_slow_command_is_announced_by_a_line_that_stays_true(
     served: BotWithService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 0.1)
-    slow = {"method": "users.info", "kind": "delay", "seconds": 1.0}
+    slow = {"method": "users.info", "kind": "delay", "delay": 1.0}
     await served.bot.control("faults", **slow)
     command = {"text": "/outreach whoami", "user": seed.CLEO.id, "wait": 15}
     (slow_line,) = (await served.bot.control("command", **command))["answers"]

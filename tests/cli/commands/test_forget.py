@@ -13,8 +13,8 @@ from bot.store import Store, open_store
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import Sent
 from cli.commands import forget
-from sandbox.slack.server import SlackStandIn
 from sandbox.slack import seed
+from sandbox.slack.server import SlackStandIn
 from shared.settings import load
 from shared.storage.database import parse_url
 from tests.bot.harness import interested

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
-from urllib.request import urlopen
 
 import aiohttp
 import pytest
@@ -73,31 +72,9 @@ def test_a_request_url_elsewhere_is_refused(offline: Shell) -> None:
     assert "this machine" in refused.err
 
 
-@pytest.mark.e2e
-def test_each_manifest_is_a_separate_app(offline: Shell, tmp_path: Path) -> None:
-    one, two = tmp_path / "one.yml", tmp_path / "two.yml"
-    one.write_text(MANIFEST)
-    two.write_text(MANIFEST.replace("Deployer", "Pager").replace("/deploy", "/page"))
-    process = offline.start(
-        "slack-standin",
-        *("--manifest", str(one), "--request-url", "http://127.0.0.1:1/one"),
-        *("--manifest", str(two), "--request-url", "http://127.0.0.1:1/two"),
-    )
-    try:
-        assert process.stdout
-        told = json.loads(process.stdout.readline())
-        with urlopen(f"{told['slack_control_url']}/state") as answer:
-            apps = json.loads(answer.read())["apps"]
-    finally:
-        process.kill()
-        process.communicate()
-    assert [(one["name"], one["bot_name"]) for one in told["slack_apps"]] == [
-        ("Deployer", "deployer"),
-        ("Pager", "pager"),
-    ]
-    assert told["slack_apps"][0]["bot_token"] == told["slack_bot_token"] != told["slack_apps"][1]["bot_token"]
-    assert [one["settings"]["request_url"] for one in apps] == [
-        "http://127.0.0.1:1/one",
-        "http://127.0.0.1:1/two",
-    ]
-    assert [one["settings"]["commands"][0]["command"] for one in apps] == ["/deploy", "/page"]
+def test_a_manifest_of_odd_shape_is_named_with_its_place(offline: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "manifest.yml"
+    file.write_text("settings: {}\nfeatures: {slash_commands: [x]}")
+    refused = offline.run("slack-standin", "--manifest", str(file))
+    assert refused.code == 2
+    assert "features.slash_commands.0" in refused.err

@@ -10,8 +10,8 @@ import pytest
 
 from bot.slack.web_api import open_web_api
 from cli.doctor import rotas
-from sandbox.slack.server import SlackStandIn
 from sandbox.slack import seed
+from sandbox.slack.server import SlackStandIn
 from shared.domain.card import Tone
 from shared.settings import Settings, load
 from tests.shared.settings.environments import GOOD

@@ -15,10 +15,10 @@ from bot.slack.manifest import SCOPES
 from cli.doctor import slack_checks, slack_trial
 from cli.doctor.finding import Finding
 from cli.doctor.slack import scopes
-from sandbox.slack.blockkit import blocks as blockkit
 from sandbox.slack import seed
-from sandbox.slack.web_api.methods import METHODS
+from sandbox.slack.blockkit import blocks as blockkit
 from sandbox.slack.views import view_problems
+from sandbox.slack.web_api.methods import METHODS
 from shared.domain.card import Tone
 from shared.settings import load
 from tests.bot.harness import BotHarness, open_harness
