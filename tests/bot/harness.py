@@ -28,8 +28,8 @@ from bot.slack.socket_mode import SocketTimeouts
 from bot.store import LeaseTimings
 from bot.store.db.schema import channel_leases
 from sandbox.service import Service
-from sandbox.slack.server import SlackStandIn
 from sandbox.slack import seed
+from sandbox.slack.server import SlackStandIn
 from shared import settings as shared_settings
 from tests.bot.migrated import migrated_file
 from tests.event_loop import WATCH, blocks_written

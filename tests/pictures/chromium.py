@@ -11,9 +11,9 @@ from pathlib import Path
 from playwright.async_api import Browser, Locator, Page, async_playwright
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sandbox.slack.server import SlackStandIn
-from sandbox.slack import seed
 from sandbox.clock import Clock
+from sandbox.slack import seed
+from sandbox.slack.server import SlackStandIn
 from sandbox.slack.settings import Settings
 from tests.e2e.browser import chromium
 from tests.pictures.dashboard import recording

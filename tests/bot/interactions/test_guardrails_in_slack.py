@@ -9,7 +9,7 @@ from bot.alerts.guardrail_cards import UNDO_HINT, notice, paused, suggestion
 from bot.alerts.rendering import write_note
 from bot.store.alerts.incidents import Claim
 from bot.store.queue.outbox import PlannedPost
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from shared.guardrails.sentence import parse as parse_rule
 from shared.records.guardrails import Incident
 from tests.bot.harness import CHANNEL, BotHarness

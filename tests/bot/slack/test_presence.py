@@ -13,8 +13,8 @@ import pytest
 
 from bot.slack.presence import KNOWN_SECONDS, Presence
 from bot.slack.web_api import open_web_api
-from sandbox.slack.server import SlackStandIn
 from sandbox.slack import seed
+from sandbox.slack.server import SlackStandIn
 from shared.domain.rota import Rota, WorkHours
 
 ANN, BEN, GUS = seed.ANN.id, seed.BEN.id, seed.GUS.id

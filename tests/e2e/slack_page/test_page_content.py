@@ -10,8 +10,8 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sandbox.slack.server import SlackStandIn
 from sandbox.slack import seed
+from sandbox.slack.server import SlackStandIn
 from tests.e2e.slack_page.page_bot import card, visit
 from tests.sandbox.slack.driver import (
     Json,

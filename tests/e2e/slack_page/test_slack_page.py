@@ -9,8 +9,8 @@ import pytest
 from playwright.async_api import Browser, FilePayload, Page, expect
 from slack_sdk.web.async_client import AsyncWebClient
 
-from sandbox.slack.server import SlackStandIn
 from sandbox.slack import seed
+from sandbox.slack.server import SlackStandIn
 from sandbox.slack.views import top_view
 from tests.e2e.slack_page.page_bot import card, visit
 from tests.sandbox.slack.driver import (
