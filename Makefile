@@ -88,6 +88,7 @@ lint: lint-style lint-types lint-imports lint-pages lint-tree site  ## ruff, myp
 lint-style: $(DEV)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m tests.page_format --check
 
 lint-types: $(DEV)
 	@$(BIN)/mypy

@@ -289,8 +289,9 @@ class Control:
     # Acts of people
 
     async def _command(self, body: Body) -> Json:
-        """text: type a slash command. Answers ack {ok, ms, status, error, body}, trigger_id,
-        response_url, answers and view.
+        """Type a slash command: text.
+
+        Answers ack {ok, ms, status, error, body}, trigger_id, response_url, answers and view.
         """
         since = self._workspace.feed.number
         user, channel = self._place(body)
@@ -298,8 +299,9 @@ class Control:
         return {**done, **await self._answers(body, user, channel, since)}
 
     async def _message(self, body: Body) -> Json:
-        """text, thread_ts: post a message, also as another app's bot. With typed, names in it
-        become mentions. Answers message and answers.
+        """Post a message: text, thread_ts; the user may be another app's bot.
+
+        With typed, names in it become mentions. Answers message and answers.
         """
         since = self._workspace.feed.number
         user = self._people.person(body.user, or_bot=True)
@@ -316,10 +318,11 @@ class Control:
         return {"message": self._described(posted), **answers}
 
     async def _click(self, body: Body) -> Json:
-        """element: a text or action id, in the open modal, on the newest message that has it, or in
-        Home. Or ts, view or home, with action_id or a button's text, and block_id. value is the
-        choice (an option's value, an id, a date, a list), values are those of inputs beside it.
-        Answers as command does.
+        """Act on an element: element, its text or action id, wherever it is seen.
+
+        That is in the open modal, on the newest message that has it, or in Home. Or ts, view or
+        home, with action_id or a button's text, and block_id. value is the choice (an option's
+        value, an id, a date, a list), values are those of inputs beside it. Answers as command does.
         """
         since = self._workspace.feed.number
         user = self._people.person(body.user)
@@ -340,14 +343,14 @@ class Control:
         return {**done, **await self._answers(body, user, channel, since)}
 
     async def _options(self, body: Body) -> Json:
-        """As click, with what is typed into an external select as value. Answers options."""
+        """Type value into an external select, named as in click. Answers options."""
         user = self._people.person(body.user)
         source, block, element = self._find_element(body)
         typed = str(body.value or "")
         return await self._people.suggest(source, block, element, user=user, typed=typed)
 
     async def _shortcut(self, body: Body) -> Json:
-        """callback_id: choose a global shortcut. Answers as command does."""
+        """Choose a global shortcut: callback_id. Answers as command does."""
         since = self._workspace.feed.number
         user, channel = self._place(body)
         callback_id = body.need("callback_id")
@@ -355,8 +358,9 @@ class Control:
         return {**done, **await self._answers(body, user, channel, since)}
 
     async def _submit(self, body: Body) -> Json:
-        """values by action id, or by block id and action id; offered: options of external selects.
-        Press the button of the open modal. Answers errors by block id, view, ack and answers.
+        """Press the button of the open modal: values by action id, or by block id and action id.
+
+        offered: options of external selects. Answers errors by block id, view, ack and answers.
         """
         since = self._workspace.feed.number
         user, channel = self._place(body)
@@ -365,11 +369,11 @@ class Control:
         return {**done, "answers": answers["answers"]}
 
     async def _close(self, body: Body) -> Json:
-        """all: close the open modal, or all of them. Answers view."""
+        """Close the open modal, or with all every one. Answers view."""
         return await self._people.close(user=self._people.person(body.user), everything=body.all)
 
     async def _open_home(self, body: Body) -> Json:
-        """tab: open the bot's Home or messages. Answers view."""
+        """Open the bot's Home, or another tab. Answers view."""
         since = self._workspace.feed.number
         user = self._people.person(body.user)
         view = home_view(self._workspace, user.id)
@@ -378,7 +382,7 @@ class Control:
         return {"view": home_view(self._workspace, user.id)}
 
     async def _react(self, body: Body) -> Json:
-        """ts, name: react, or take the reaction back. Answers added."""
+        """React to ts with name, or take the reaction back. Answers added."""
         message, user = self._find_message(body), self._people.person(body.user).id
         name = body.need("name").strip(":")
         added = self._workspace.react(message, name, user=user)
@@ -395,19 +399,21 @@ class Control:
     # Acts of Slack
 
     async def _reset(self, body: Body) -> Json:
-        """Forget messages, changed people and channels, views, faults, counts and deliveries under
-        way. With everything, also settings, token and time are as at the start. Connections stay.
+        """Forget messages, changed people and channels, views, faults, counts and deliveries.
+
+        With everything, also settings, token and time are as at the start. Connections stay.
         """
         self._delivery.forget()
         if body.everything:
-            self._sockets.silence(False)
+            self._sockets.silence(silent=False)
             self._sockets.disabled = False
         self._workspace.reset(everything=body.everything)
         return {}
 
     async def _set_request_url(self, body: Body) -> Json:
-        """url: where the bot is (null: only Socket Mode). With verify, only if it answers Slack's
-        challenge.
+        """Set url, where the bot is; null: only Socket Mode.
+
+        With verify, only if it answers Slack's challenge.
         """
         if body.verify and not await self._delivery.challenge(str(body.url)):
             raise InvalidActionError("url: didn't answer the challenge")
@@ -415,12 +421,12 @@ class Control:
         return {"request_url": body.url}
 
     async def _apply_manifest(self, given: Json) -> Json:
-        """An app manifest: its commands, shortcuts, events and scopes take effect."""
+        """Take an app manifest: its commands, shortcuts, events and scopes take effect."""
         self._workspace.settings.apply(_MANIFEST.validate_python(given))
         return self._settings_changed()
 
     async def _change_settings(self, given: Json) -> Json:
-        """Any of `settings` below. Answers all of them."""
+        """Change any of `settings` below. Answers all of them."""
         settings = self._workspace.settings
         checked = Settings.model_validate({**settings.model_dump(), **given})
         for name in given:
@@ -432,7 +438,7 @@ class Control:
         return {"settings": self._workspace.settings.to_json()}
 
     async def _set_fault(self, given: Json) -> Json:
-        """The fields of `fault` below add a fault; clear: true takes all away. Answers pending."""
+        """Add a `fault`, with the fields below; clear: true takes all away. Answers pending."""
         faults = self._workspace.faults
         if given.get("clear"):
             faults.clear()
@@ -444,13 +450,15 @@ class Control:
         return {"pending": faults.listed()}
 
     async def _advance_clock(self, body: Body) -> Json:
-        """advance: let so many seconds pass. Requests to the bot are signed with the real time."""
+        """Let advance seconds pass. Requests to the bot stay signed with the real time."""
         self._workspace.clock.advance(body.need("advance"))
         return {"now": self._workspace.clock.now()}
 
     async def _change_sockets(self, body: Body) -> Json:
-        """act: cut (without notice), refresh, warn, silence (nothing is sent, heard or ponged),
-        speak, disable, enable. Answers connections.
+        """Change connections: act is cut (without notice), refresh, warn, silence, speak, ….
+
+        Silent is a Slack that sends nothing, hears nothing and answers no ping. disable and enable
+        turn Socket Mode off and on. Answers connections.
         """
         sockets = self._sockets
         match body.act:
@@ -461,7 +469,7 @@ class Control:
             case "warn":
                 return {"connections": await sockets.disconnect("warning")}
             case "silence" | "speak":
-                sockets.silence(body.act == "silence")
+                sockets.silence(silent=body.act == "silence")
             case "disable":
                 sockets.disabled = True
                 await sockets.disconnect("link_disabled")
@@ -473,21 +481,21 @@ class Control:
         return {"connections": len(sockets.ready)}
 
     async def _change_token(self, body: Body) -> Json:
-        """revoked: take the token back, with uninstalled the whole app, or give it again."""
+        """Take the token back, with uninstalled the whole app; revoked: false gives it again."""
         if body.revoked and not self._workspace.revoked:
             self._events.revoked(body.order if body.uninstalled else ("tokens_revoked",))
         self._workspace.revoked = body.revoked
         return {"revoked": body.revoked}
 
     async def _uninstall(self, body: Body) -> Json:
-        """order: an admin removes the app. Its two events, named there, come in no fixed order."""
+        """Remove the app, as an admin does; order names its two events, which have no fixed one."""
         self._events.revoked(body.order)
         self._workspace.installed = False
         self._workspace.feed.publish("settings", {})
         return {"installed": False}
 
     async def _change_scopes(self, body: Body) -> Json:
-        """set, add, remove: what the app may do. Answers scopes."""
+        """Change what the app may do: set, add, remove. Answers scopes."""
         settings = self._workspace.settings
         granted = settings.scopes if body.set is None else body.set
         removed = body.remove if isinstance(body.remove, frozenset) else {body.remove}
@@ -496,7 +504,7 @@ class Control:
         return {"scopes": sorted(settings.scopes)}
 
     async def _change_channel(self, body: Body) -> Json:
-        """channel, and archived, name or id: archive, unarchive or rename it, or change its id."""
+        """Archive, unarchive or rename channel, or change its id: archived, name or id."""
         workspace, events = self._workspace, self._events
         channel = workspace.channel(body.need("channel"))
         family = "group" if channel.is_private else "channel"
@@ -515,7 +523,7 @@ class Control:
         return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 
     async def _change_members(self, body: Body) -> Json:
-        """channel, invite or remove: a person, or the bot, comes or goes. Answers members."""
+        """Let a person, or the bot, come or go: channel, invite or remove. Answers members."""
         workspace = self._workspace
         channel = workspace.channel(body.need("channel"))
         if body.invite is not None:
@@ -532,9 +540,10 @@ class Control:
         return {"members": list(channel.members)}
 
     async def _change_user(self, given: Json) -> Json:
-        """user: an id, or the name of someone there is; with name, real_name, title, team_id,
-        enterprise_id, is_admin, is_bot, is_restricted, is_stranger, deleted (deactivated) and tz.
-        Change them, or add someone. Sends user_change.
+        """Change user, an id or the name of someone there is, or add them. Sends user_change.
+
+        With name, real_name, title, team_id, enterprise_id, is_admin, is_bot, is_restricted,
+        is_stranger, deleted (deactivated) and tz.
         """
         name = str(given.pop("user", ""))
         if unknown := set(given) - _USER_FIELDS:
@@ -551,8 +560,9 @@ class Control:
         return {"user": changed.to_slack()}
 
     async def _send_event(self, body: Body) -> Json:
-        """event {type, …}: send any event, subscribed to or not; with the event_id of an earlier one
-        it is that one again.
+        """Send any event {type, …}, subscribed to or not.
+
+        With the event_id of an earlier one it is that one again.
         """
         event = dict(body.need("event"))
         kind = str(event.pop("type", ""))
@@ -560,7 +570,7 @@ class Control:
         return {}
 
     async def _send_request(self, body: Body) -> Json:
-        """body, content_type: send any text to the bot with Slack's signature. Answers ack."""
+        """Send any body to the bot with Slack's signature: body, content_type. Answers ack."""
         try:
             ack = await self._delivery.post(body.need("body").encode(), body.content_type)
         except (NoConnectionError, aiohttp.ClientError, OSError, TimeoutError) as error:
@@ -570,7 +580,7 @@ class Control:
     # Queries
 
     async def _state(self, _body: Body) -> Json:
-        """Everything but the messages."""
+        """Return everything but the messages."""
         workspace, bot = self._workspace, seed.BOT.id
         channels = workspace.channels.values()
         stacks = workspace.stacks.items()
@@ -588,10 +598,12 @@ class Control:
         }
 
     async def _messages(self, body: Body) -> Json:
-        """channel, thread_ts, limit: the messages, oldest first; with user, without those that only
-        others see. Slack's message objects, with metadata, and beside them plain (all text, with
-        [Buttons]), buttons, user_name, notification (on a desktop from the blocks, on a phone only
-        from the text), posted_at, ephemeral, seen_by, revisions and channel.
+        """Return the messages of channel, or of thread_ts in it, oldest first; at most limit.
+
+        With user, those that only others see are left out. They are Slack's message objects, with
+        metadata, and beside them plain (all text, with [Buttons]), buttons, user_name, notification
+        (on a desktop from the blocks, on a phone from the text), posted_at, ephemeral, seen_by,
+        revisions and channel.
         """
         user = ""
         if "user" in body.model_fields_set:
@@ -622,18 +634,19 @@ class Control:
         }
 
     async def _view(self, body: Body) -> Json:
-        """user: the modal in front of them."""
+        """Return the modal in front of user."""
         return {"view": top_view(self._workspace, self._people.person(body.user).id)}
 
     async def _traffic(self, body: Body) -> Json:
-        """after: the last requests in both directions, without tokens, after this number."""
+        """Return the last requests in both directions, without tokens; those after the number after."""
         exchanges = self._workspace.traffic.exchanges
         return {"exchanges": [one.to_json() for one in exchanges if one.number > body.after]}
 
     async def _summary(self, _body: Body) -> Json:
-        """Calls by method, refusals by error, 429s, acks {count, p50_ms, p99_ms, max_ms}, missed
-        acks, redeliveries, messages by channel, and how often each alert_id of a message's metadata
-        was posted.
+        """Return counts since the last reset, and how often each alert was posted.
+
+        That is calls by method, refusals by error, 429s, acks {count, p50_ms, p99_ms, max_ms}, missed
+        acks, redeliveries, messages by channel, and messages by alert_id of their metadata.
         """
         workspace = self._workspace
         posted = {one.name: one.posted for one in workspace.channels.values() if one.messages}

@@ -175,7 +175,7 @@ class Settings(BaseModel):
         frozenset(), description="Types of blocks that the workspace doesn't know yet."
     )
     loads_options: bool = Field(
-        False,  # noqa: FBT003 -- the default of a field
+        False,
         description="Whether the manifest has message_menu_options_url.",
     )
     scopes: frozenset[Word] = SCOPES

@@ -178,7 +178,7 @@ class Sockets:
             connection.transport.abort()
         return len(connections)
 
-    def silence(self, silent: bool) -> None:
+    def silence(self, *, silent: bool) -> None:
         """Send nothing and hear nothing, pings included, or be as usual again."""
         self.silent = silent
         for connection in self.connections:

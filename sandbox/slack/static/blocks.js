@@ -18,31 +18,30 @@ export function blocks(list, ctx) {
 function picture(one, { small = false } = {}) {
   const address = one.slack_file?.url || one.image_url || "";
   const local = address.startsWith(`${location.origin}/files/`);
-  if (local) return el("img", { src: address, alt: one.alt_text || "", class: small ? "thumb" : "shot", loading: "lazy" });
+  if (local) return el("img", {
+    src: address,
+    alt: one.alt_text || "",
+    class: small ? "thumb" : "shot",
+    loading: "lazy"
+  });
   const host = URL.canParse(address) ? new URL(address).host : "elsewhere";
   if (small) return el("span", { class: "thumb away", title: `${one.alt_text} (${host})` }, icon("image"));
-  return el("div", { class: "away", title: address }, icon("image"), el("span", {}, one.alt_text || "Image"), el("small", {}, `from ${host}, not loaded here`));
+  return el("div", { class: "away", title: address }, icon("image"), el("span", {}, one.alt_text || "Image"),
+    el("small", {}, `from ${host}, not loaded here`));
 }
 
-const inContext = (one, ctx) => (one.type === "image" ? picture(one, { small: true }) : el("span", { class: "said" }, text(one, ctx.names)));
+const inContext = (one, ctx) => (one.type === "image" ? picture(one, { small: true }) : el(
+  "span", { class: "said" }, text(one, ctx.names)));
 
 function input(block, ctx) {
   const error = ctx.errors?.[block.block_id];
   return el("div", { class: `asked${error ? " wrong" : ""}` },
-    el("div", { class: "label" }, text(block.label, ctx.names), block.optional ? el("small", {}, " (optional)") : null),
+    el("div", { class: "label" }, text(block.label, ctx.names), block.optional ? el("small", {},
+      " (optional)") : null),
     element(ctx, block, block.element),
-    error ? el("div", { class: "error", role: "alert", data: { testid: "input-error" } }, icon("warn"), error) : null,
+    error ? el("div", { class: "error", role: "alert", data: { testid: "input-error" } }, icon("warn"), error)
+    : null,
     block.hint ? el("small", { class: "hint" }, text(block.hint, ctx.names)) : null);
-}
-
-// A player would fetch from elsewhere: the card is drawn, the film is a link.
-function video(block, ctx) {
-  const title = text(block.title, ctx.names);
-  return el("div", { class: "film" },
-    el("small", {}, [block.provider_name, block.author_name].filter(Boolean).join(" · ")),
-    el("strong", {}, block.title_url ? link(block.title_url, title) : title),
-    block.description ? el("div", { class: "said" }, text(block.description, ctx.names)) : null,
-    el("div", { class: "away", title: block.alt_text }, icon("image"), link(block.video_url, "Watch"), el("small", {}, `on ${URL.canParse(block.video_url) ? new URL(block.video_url).host : "elsewhere"}, not loaded here`)));
 }
 
 const BUILDERS = {
@@ -51,18 +50,21 @@ const BUILDERS = {
   section: (block, ctx) => [
     el("div", { class: "body" },
       block.text ? el("div", { class: "said" }, text(block.text, ctx.names)) : null,
-      block.fields ? el("div", { class: "fields" }, block.fields.map((field) => el("div", { class: "said" }, text(field, ctx.names)))) : null),
-    block.accessory ? el("div", { class: "accessory" }, block.accessory.type === "image" ? picture(block.accessory) : element(ctx, block, block.accessory)) : null,
+      block.fields ? el("div", { class: "fields" }, block.fields.map((field) => el("div", { class: "said" },
+        text(field, ctx.names)))) : null),
+    block.accessory ? el("div", { class: "accessory" }, block.accessory.type === "image" ? picture(block
+      .accessory) : element(ctx, block, block.accessory)) : null,
   ].filter(Boolean).reduce((frame, part) => (frame.append(part), frame), document.createDocumentFragment()),
   context: (block, ctx) => el("div", { class: "row" }, block.elements.map((one) => inContext(one, ctx))),
   actions: (block, ctx) => el("div", { class: "row" }, block.elements.map((one) => element(ctx, block, one))),
-  image: (block, ctx) => el("figure", {}, block.title ? el("figcaption", {}, text(block.title, ctx.names)) : null, picture(block)),
+  image: (block, ctx) => el("figure", {}, block.title ? el("figcaption", {}, text(block.title, ctx.names))
+    : null, picture(block)),
   input,
   rich_text: (block, ctx) => el("div", { class: "said" }, richText(block, ctx.names)),
   markdown: (block, ctx) => el("div", { class: "said prose" }, markdown(block.text, ctx.names)),
   table,
   data_table: dataTable,
   data_visualization: chart,
-  video,
-  file: (block) => el("div", { class: "file" }, icon("file"), el("span", {}, block.external_id, el("small", {}, `Remote file (${block.source})`))),
+  file: (block) => el("div", { class: "file" }, icon("file"), el("span", {}, block.external_id, el(
+    "small", {}, `Remote file (${block.source})`))),
 };

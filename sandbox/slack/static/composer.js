@@ -12,13 +12,57 @@ export class Composer {
     Object.assign(this, { app, place, thread, sent });
     this.active = 0;
     this.offers = [];
-    this.menu = el("div", { class: "offers", role: "listbox", data: { testid: "autocomplete" }, hidden: true });
-    this.input = el("textarea", { rows: 1, placeholder: hint, "aria-label": hint, data: { testid: thread() === null ? "composer" : "thread-composer" }, oninput: () => this.typed(), onkeydown: (event) => this.key(event), onblur: () => setTimeout(() => this.offer([]), 150) });
-    this.button = el("button", { class: "send", type: "submit", "aria-label": "Send", data: { testid: "send" }, disabled: true }, icon("send"));
-    const shortcuts = app.shortcuts.filter((one) => one.type === "global").map((one) => ({ label: one.name, note: one.description, value: one.callback_id, app: one.app }));
-    const bolt = shortcuts.length && thread() === null ? el("button", { class: "tool", type: "button", "aria-label": "Shortcuts", title: "Shortcuts", data: { testid: "shortcuts" }, onclick: () => listbox(bolt, shortcuts, (item) => app.guarded(() => act("shortcut", { user: app.me, callback_id: item.value, app: item.app }))) }, icon("bolt")) : null;
+    this.menu = el("div", {
+      class: "offers",
+      role: "listbox",
+      data: { testid: "autocomplete" },
+      hidden: true
+    });
+    this.input = el("textarea", {
+      rows: 1,
+      placeholder: hint,
+      "aria-label": hint,
+      data: {
+        testid: thread()
+          === null ? "composer" : "thread-composer"
+      },
+      oninput: () => this.typed(),
+      onkeydown: (event) => this
+        .key(event),
+      onblur: () => setTimeout(() => this.offer([]), 150)
+    });
+    this.button = el("button", {
+      class: "send",
+      type: "submit",
+      "aria-label": "Send",
+      data: { testid: "send" },
+      disabled: true
+    }, icon("send"));
+    const shortcuts = app.shortcuts.filter((one) => one.type === "global").map((one) => ({
+      label: one.name,
+      note: one.description,
+      value: one.callback_id
+    }));
+    const bolt = shortcuts.length && thread() === null ? el("button", {
+      class: "tool",
+      type: "button",
+      "aria-label": "Shortcuts",
+      title: "Shortcuts",
+      data: { testid: "shortcuts" },
+      onclick: () => listbox(bolt, shortcuts, (item) => app.guarded(() => act("shortcut", {
+        user: app.me,
+        callback_id: item.value
+      })))
+    }, icon("bolt")) : null;
     this.note = el("div", { class: "note", role: "status" });
-    this.node = el("form", { class: "composer", onsubmit: (event) => { event.preventDefault(); this.send(); } }, this.menu, el("div", { class: "well" }, bolt, this.input, this.button), this.note);
+    this.node = el("form", {
+        class: "composer",
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.send();
+        }
+      }, this.menu, el("div", { class: "well" }, bolt, this.input, this.button), this
+      .note);
     this.say();
   }
 
@@ -26,7 +70,8 @@ export class Composer {
 
   say(text = "", kind = "") {
     this.note.className = `note ${kind}`;
-    fill(this.note, text || (this.thread() !== null ? "" : el("span", {}, el("kbd", {}, "Enter"), " sends, ", el("kbd", {}, "Shift Enter"), " starts a line, ", el("kbd", {}, "/"), " begins a command")));
+    fill(this.note, text || (this.thread() !== null ? "" : el("span", {}, el("kbd", {}, "Enter"), " sends, ",
+      el("kbd", {}, "Shift Enter"), " starts a line, ", el("kbd", {}, "/"), " begins a command")));
   }
 
   typed() {
@@ -40,9 +85,24 @@ export class Composer {
   suggestions() {
     const before = this.input.value.slice(0, this.input.selectionStart);
     const command = /^\/\S*$/.exec(before);
-    if (command && this.thread() === null) return this.app.commands.filter((one) => one.command.startsWith(before)).map((one) => ({ label: one.command, hint: one.usage_hint, note: one.description, insert: `${one.command} `, from: 0 }));
+    if (command && this.thread() === null) return this.app.commands.filter((one) => one.command.startsWith(
+      before)).map((one) => ({
+      label: one.command,
+      hint: one.usage_hint,
+      note: one.description,
+      insert: `${one.command} `,
+      from: 0
+    }));
     const mention = /(^|\s)@(\w*)$/.exec(before);
-    if (mention) return this.app.names.everyone().filter((user) => `${user.name} ${user.real_name}`.toLowerCase().includes(mention[2].toLowerCase())).slice(0, 6).map((user) => ({ label: user.real_name, hint: `@${user.name}`, insert: `@${user.name} `, from: before.length - mention[2].length - 1 }));
+    if (mention) return this.app.names.everyone().filter((user) => `${user.name} ${user.real_name}`
+      .toLowerCase().includes(mention[2].toLowerCase())).slice(0, 6).map((user) => ({
+      label: user
+        .real_name,
+      hint: `@${user.name}`,
+      insert: `@${user.name} `,
+      from: before.length - mention[2]
+        .length - 1
+    }));
     return [];
   }
 
@@ -54,8 +114,19 @@ export class Composer {
   }
 
   drawOffers() {
-    fill(this.menu, this.offers.map((one, index) => el("div", { class: `row${index === this.active ? " active" : ""}`, role: "option", "aria-selected": String(index === this.active), data: { testid: "suggestion" }, onmousedown: (event) => { event.preventDefault(); this.take(one); } },
-      el("strong", {}, one.label), one.hint ? el("span", { class: "usage" }, one.hint) : null, one.note ? el("small", {}, one.note) : null)));
+    fill(this.menu, this.offers.map((one, index) => el(
+      "div", {
+        class: `row${index === this.active ? " active" : ""}`,
+        role: "option",
+        "aria-selected": String(index === this.active),
+        data: { testid: "suggestion" },
+        onmousedown: (event) => {
+          event.preventDefault();
+          this.take(one);
+        }
+      },
+      el("strong", {}, one.label), one.hint ? el("span", { class: "usage" }, one.hint) : null, one.note
+      ? el("small", {}, one.note) : null)));
   }
 
   take(one) {
@@ -71,14 +142,22 @@ export class Composer {
     const offered = this.offers.length > 0;
     if (offered && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       event.preventDefault();
-      this.active = (this.active + (event.key === "ArrowDown" ? 1 : -1) + this.offers.length) % this.offers.length;
+      this.active = (this.active + (event.key === "ArrowDown" ? 1 : -1) + this.offers.length) % this.offers
+        .length;
       this.drawOffers();
-    } else if (offered && event.key === "Tab") { event.preventDefault(); this.take(this.offers[this.active]); }
-    else if (offered && event.key === "Escape") { event.preventDefault(); event.stopPropagation(); this.offer([]); }
-    else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    } else if (offered && event.key === "Tab") {
+      event.preventDefault();
+      this.take(this.offers[this.active]);
+    } else if (offered && event.key === "Escape") {
+      event
+        .preventDefault();
+      event.stopPropagation();
+      this.offer([]);
+    } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       // Enter takes the name of a command that is not finished; a finished line is sent as it stands.
-      if (offered && /^\/\S*$/.test(this.input.value) && !this.app.commands.some((one) => one.command === this.input.value)) this.take(this.offers[this.active]);
+      if (offered && /^\/\S*$/.test(this.input.value) && !this.app.commands.some((one) => one.command === this
+          .input.value)) this.take(this.offers[this.active]);
       else this.send();
     }
   }
@@ -112,7 +191,15 @@ export class Composer {
   encoded(text) {
     const names = this.app.names;
     return escaped(text)
-      .replace(/(^|\s)@([\w-]+)/g, (whole, space, name) => { const user = names.everyone().find((one) => one.name === name); return user ? `${space}<@${user.id}>` : whole; })
-      .replace(/(^|\s)#([\w-]+)/g, (whole, space, name) => { const channel = names.channels().find((one) => one.name === name); return channel ? `${space}<#${channel.id}|${name}>` : whole; });
+      .replace(/(^|\s)@([\w-]+)/g, (whole, space, name) => {
+        const user = names.everyone().find((one) => one
+          .name === name);
+        return user ? `${space}<@${user.id}>` : whole;
+      })
+      .replace(/(^|\s)#([\w-]+)/g, (whole, space, name) => {
+        const channel = names.channels().find((one) =>
+          one.name === name);
+        return channel ? `${space}<#${channel.id}|${name}>` : whole;
+      });
   }
 }

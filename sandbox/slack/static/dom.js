@@ -3,7 +3,8 @@
 export function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(props)) set(node, name, value);
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child
+    !== false));
   return node;
 }
 
@@ -26,7 +27,8 @@ export const fill = (node, ...children) => {
 // Brings the children of `node` into this order and touches only those that are out of place, so that focus stays.
 export function arrange(node, children) {
   const wanted = new Set(children);
-  for (const child of [...node.childNodes]) if (!wanted.has(child)) child.remove();
+  for (const child of [...node.childNodes])
+    if (!wanted.has(child)) child.remove();
   let at = node.firstChild;
   for (const child of children) {
     if (child === at) at = at.nextSibling;
@@ -70,7 +72,8 @@ export function icon(name) {
 }
 
 export function avatar(user, size = "") {
-  if (user?.id === "USLACKBOT") return el("span", { class: `avatar quiet-bot ${size}`, "aria-hidden": "true" }, icon("hash"));
+  if (user?.id === "USLACKBOT") return el("span", { class: `avatar quiet-bot ${size}`, "aria-hidden": "true" },
+    icon("hash"));
   if (user?.is_bot) return el("span", { class: `avatar bot ${size}`, "aria-hidden": "true" }, icon("bolt"));
   const name = user?.real_name || "?";
   const initials = name.split(/\s+/).map((part) => part[0]).slice(0, 2).join("");
@@ -80,7 +83,10 @@ export function avatar(user, size = "") {
 
 export const clock = (seconds, withSeconds = false) =>
   new Date(seconds * 1000).toLocaleTimeString([], {
-    hour: "2-digit", minute: "2-digit", hour12: false, ...(withSeconds ? { second: "2-digit" } : {}),
+    hour: "2-digit",
+    minute: "2-digit",
+    hour12: false,
+    ...(withSeconds ? { second: "2-digit" } : {}),
   });
 
 export function day(seconds) {

@@ -1,4 +1,5 @@
-// Everything a person can act on. `ctx` = {names, form, live, fire(block, element, value), options(block, element, query), busy}.
+// Everything a person can act on.
+// `ctx` = {names, form, live, fire(block, element, value), options(block, element, query), busy}.
 
 import { el, fill, icon } from "./dom.js";
 import { text } from "./mrkdwn.js";
@@ -6,9 +7,14 @@ import { confirmed, listbox } from "./popover.js";
 
 // What was typed or chosen, by block and action; it outlives a repaint of the same blocks.
 export class Form {
-  constructor() { this.values = {}; this.offered = new Map(); }
+  constructor() {
+    this.values = {};
+    this.offered = new Map();
+  }
   get(block, element) { return this.values[block.block_id]?.[element.action_id]; }
-  set(block, element, value) { (this.values[block.block_id] ??= {})[element.action_id] = value; }
+  set(block, element, value) {
+    (this.values[block.block_id] ??= {})[element.action_id] = value;
+  }
 }
 
 const label = (object) => object?.text ?? "";
@@ -34,72 +40,137 @@ export function element(ctx, block, one) {
 
 function button(ctx, block, one) {
   const style = one.style === "primary" || one.style === "danger" ? one.style : "";
-  const props = { class: `button ${style}`, title: one.accessibility_label || null, data: { testid: "button", text: label(one.text), action: one.action_id } };
+  const props = {
+    class: `button ${style}`,
+    title: one.accessibility_label || null,
+    data: {
+      testid: "button",
+      text: label(one.text),
+      action: one.action_id
+    }
+  };
   if (one.url && /^https?:/i.test(one.url)) {
-    return el("a", { ...props, href: one.url, target: "_blank", rel: "noopener noreferrer", onclick: () => ctx.fire(block, one) }, text(one.text, ctx.names));
+    return el("a", {
+      ...props,
+      href: one.url,
+      target: "_blank",
+      rel: "noopener noreferrer",
+      onclick: () => ctx
+        .fire(block, one)
+    }, text(one.text, ctx.names));
   }
-  const node = el("button", { ...props, type: "button", disabled: ctx.dead, onclick: () => fire(ctx, block, one, undefined, node) }, text(one.text, ctx.names));
+  const node = el("button", {
+    ...props,
+    type: "button",
+    disabled: ctx.dead,
+    onclick: () => fire(ctx, block, one,
+      undefined, node)
+  }, text(one.text, ctx.names));
   return node;
 }
 
 function overflow(ctx, block, one) {
-  const items = one.options.map((option) => ({ label: label(option.text), note: label(option.description), value: option.value, url: option.url }));
-  const node = el("button", { type: "button", class: "button square", "aria-label": "More actions", "aria-haspopup": "listbox", data: { testid: "overflow", action: one.action_id }, onclick: () =>
-    listbox(node, items, (item) => {
-      if (item.url && /^https?:/i.test(item.url)) window.open(item.url, "_blank", "noopener,noreferrer");
-      fire(ctx, block, one, item.value, node);
-    }) }, icon("more"));
+  const items = one.options.map((option) => ({
+    label: label(option.text),
+    note: label(option.description),
+    value: option.value,
+    url: option.url
+  }));
+  const node = el("button", {
+    type: "button",
+    class: "button square",
+    "aria-label": "More actions",
+    "aria-haspopup": "listbox",
+    data: { testid: "overflow", action: one.action_id },
+    onclick: () =>
+      listbox(node, items, (item) => {
+        if (item.url && /^https?:/i.test(item.url)) window.open(item.url, "_blank",
+          "noopener,noreferrer");
+        fire(ctx, block, one, item.value, node);
+      })
+  }, icon("more"));
   return node;
 }
 
 const optionItems = (one) => one.option_groups
   ? one.option_groups.flatMap((group) => [{ group: label(group.label) }, ...group.options.map(optionItem)])
   : (one.options || []).map(optionItem);
-const optionItem = (option) => ({ label: label(option.text), note: label(option.description), value: option.value, raw: option });
+const optionItem = (option) => ({
+  label: label(option.text),
+  note: label(option.description),
+  value: option
+    .value,
+  raw: option
+});
 
 // Every menu is the same: where its items come from and what they stand for differ.
 function select(ctx, block, one) {
   const many = one.type.startsWith("multi_");
   const kind = one.type.replace("multi_", "");
-  const initial = { static_select: [one.initial_option, one.initial_options], external_select: [one.initial_option, one.initial_options],
-    users_select: [one.initial_user, one.initial_users], channels_select: [one.initial_channel, one.initial_channels],
-    conversations_select: [one.initial_conversation, one.initial_conversations] }[kind];
+  const initial = {
+    static_select: [one.initial_option, one.initial_options],
+    external_select: [one.initial_option, one.initial_options],
+    users_select: [one.initial_user, one.initial_users],
+    channels_select: [one.initial_channel, one.initial_channels],
+    conversations_select: [one.initial_conversation, one.initial_conversations]
+  } [kind];
   const first = (many ? initial[1] : initial[0]) ?? (many ? [] : null);
   const plain = (value) => (value && typeof value === "object" ? value.value : value);
   const offered = ctx.form.offered;
-  for (const option of [first].flat()) if (option && typeof option === "object") offered.set(option.value, option);
+  for (const option of [first].flat())
+    if (option && typeof option === "object") offered.set(option.value, option);
   // The form keeps what is submitted: of an external select that is the whole option.
   const kept = ctx.form.get(block, one) ?? first;
   let current = many ? kept.map(plain) : plain(kept);
-  const items = () => kind === "users_select" ? ctx.names.people().map((user) => ({ label: user.real_name, note: `@${user.name}`, value: user.id }))
-    : kind === "channels_select" || kind === "conversations_select" ? ctx.names.channels().map((channel) => ({ label: `#${channel.name}`, value: channel.id }))
+  const items = () => kind === "users_select" ? ctx.names.people().map((user) => ({
+      label: user.real_name,
+      note: `@${user.name}`,
+      value: user.id
+    }))
+    : kind === "channels_select" || kind === "conversations_select" ? ctx.names.channels().map((channel) =>
+      ({ label: `#${channel.name}`, value: channel.id }))
     : optionItems(one);
-  const named = (value) => items().find((item) => item.value === value)?.label ?? label(offered.get(value)?.text) ?? value;
+  const named = (value) => items().find((item) => item.value === value)?.label ?? label(offered.get(value)
+    ?.text) ?? value;
   const face = el("span", { class: "face" });
   const draw = () => {
     const none = many ? !current.length : !current;
     face.classList.toggle("blank", none);
-    fill(face, none ? label(one.placeholder) || "Select an item" : many ? current.map((value) => el("span", { class: "chip" }, named(value))) : el("span", {}, named(current)));
+    fill(face, none ? label(one.placeholder) || "Select an item" : many ? current.map((value) => el(
+      "span", { class: "chip" }, named(value))) : el("span", {}, named(current)));
   };
-  const marked = (list) => list.map((item) => ({ ...item, mark: many ? current.includes(item.value) : item.value === current }));
+  const marked = (list) => list.map((item) => ({
+    ...item,
+    mark: many ? current.includes(item.value) : item.value
+      === current
+  }));
   const load = kind === "external_select" ? async (query) => {
     if (query.length < (one.min_query_length ?? 3)) return [];
     const found = (await ctx.options(block, one, query)).map(optionItem);
     for (const item of found) offered.set(item.value, item.raw);
     return marked(found);
-  } : null;
-  const node = el("button", { type: "button", class: "select", disabled: ctx.dead, "aria-haspopup": "listbox", data: { testid: "select", action: one.action_id }, onclick: () => {
-    const all = marked(items());
-    listbox(node, all, (item) => {
-      const asOption = (value) => offered.get(value) ?? value;
-      if (many) current = current.includes(item.value) ? current.filter((value) => value !== item.value) : [...current, item.value].slice(0, one.max_selected_items ?? 1000);
-      else current = item.value;
-      if (many) item.mark = current.includes(item.value);
-      draw();
-      const value = kind === "external_select" ? (many ? current.map(asOption) : asOption(current)) : current;
-      chosen(ctx, block, one, value, node);
-    }, { filter: all.length > 7, load, keepOpen: many, wide: true });
-  } }, face, icon("down"));
+  }: null;
+  const node = el("button", {
+    type: "button",
+    class: "select",
+    disabled: ctx.dead,
+    "aria-haspopup": "listbox",
+    data: { testid: "select", action: one.action_id },
+    onclick: () => {
+      const all = marked(items());
+      listbox(node, all, (item) => {
+        const asOption = (value) => offered.get(value) ?? value;
+        if (many) current = current.includes(item.value) ? current.filter((value) => value !== item
+          .value) : [...current, item.value].slice(0, one.max_selected_items ?? 1000);
+        else current = item.value;
+        if (many) item.mark = current.includes(item.value);
+        draw();
+        const value = kind === "external_select" ? (many ? current.map(asOption) : asOption(current))
+          : current;
+        chosen(ctx, block, one, value, node);
+      }, { filter: all.length > 7, load, keepOpen: many, wide: true });
+    }
+  }, face, icon("down"));
   draw();
   return node;
 }
@@ -107,8 +178,15 @@ function select(ctx, block, one) {
 function pick(type, initial, read, write) {
   return (ctx, block, one) => {
     const now = ctx.form.get(block, one) ?? one[initial] ?? null;
-    const node = el("input", { type, class: "field short", value: now === null ? "" : write(now), disabled: ctx.dead, "aria-label": label(one.placeholder) || label(block.label) || type, data: { testid: type, action: one.action_id },
-      onchange: () => chosen(ctx, block, one, node.value === "" ? null : read(node.value), node) });
+    const node = el("input", {
+      type,
+      class: "field short",
+      value: now === null ? "" : write(now),
+      disabled: ctx.dead,
+      "aria-label": label(one.placeholder) || label(block.label) || type,
+      data: { testid: type, action: one.action_id },
+      onchange: () => chosen(ctx, block, one, node.value === "" ? null : read(node.value), node)
+    });
     return node;
   };
 }
@@ -121,63 +199,85 @@ const localDateTime = (seconds) => {
 
 function boxes(ctx, block, one) {
   const single = one.type === "radio_buttons";
-  const before = ctx.form.get(block, one) ?? (single ? one.initial_option?.value : (one.initial_options || []).map((option) => option.value));
+  const before = ctx.form.get(block, one) ?? (single ? one.initial_option?.value : (one.initial_options || [])
+    .map((option) => option.value));
   const group = `${block.block_id}-${one.action_id}`;
   const node = el("div", { class: "boxes", role: single ? "radiogroup" : "group" }, one.options.map((option) =>
     el("label", { class: "box" },
-      el("input", { type: single ? "radio" : "checkbox", name: group, value: option.value, disabled: ctx.dead, checked: single ? before === option.value : (before || []).includes(option.value),
-        data: { testid: single ? "radio" : "checkbox" }, onchange: () => {
+      el("input", {
+        type: single ? "radio" : "checkbox",
+        name: group,
+        value: option.value,
+        disabled: ctx.dead,
+        checked: single ? before === option.value : (before || []).includes(option.value),
+        data: { testid: single ? "radio" : "checkbox" },
+        onchange: () => {
           const now = [...node.querySelectorAll("input:checked")].map((input) => input.value);
           chosen(ctx, block, one, single ? now[0] : now, node);
-        } }),
-      el("span", {}, text(option.text, ctx.names), option.description ? el("small", {}, text(option.description, ctx.names)) : null))));
+        }
+      }),
+      el("span", {}, text(option.text, ctx.names), option.description ? el("small", {}, text(option
+        .description, ctx.names)) : null))));
   return node;
 }
 
 function typed(ctx, block, one) {
-  const type = { email_text_input: "email", url_text_input: "url", number_input: "number" }[one.type] || "text";
+  const type = { email_text_input: "email", url_text_input: "url", number_input: "number" } [one.type]
+    || "text";
   const most = one.max_length ?? (one.type === "plain_text_input" ? 3000 : null);
   const count = el("small", { class: "count" });
-  const node = el(one.multiline ? "textarea" : "input", { class: "field", type: one.multiline ? null : type, rows: one.multiline ? 4 : null, maxlength: most, step: one.is_decimal_allowed ? "any" : null,
-    placeholder: label(one.placeholder), "aria-label": label(block.label), autofocus: one.focus_on_load, data: { testid: "input", action: one.action_id },
+  const node = el(one.multiline ? "textarea" : "input", {
+    class: "field",
+    type: one.multiline ? null : type,
+    rows: one.multiline ? 4 : null,
+    maxlength: most,
+    step: one.is_decimal_allowed ? "any" : null,
+    placeholder: label(one.placeholder),
+    "aria-label": label(block.label),
+    autofocus: one.focus_on_load,
+    data: { testid: "input", action: one.action_id },
     value: ctx.form.get(block, one) ?? one.initial_value ?? "",
-    oninput: () => { ctx.form.set(block, one, node.value); counted(); },
-    onkeydown: (event) => { if (event.key === "Enter" && !one.multiline && block.dispatch_action) { event.preventDefault(); fire(ctx, block, one, node.value, node); } } });
-  const counted = () => { const left = (one.max_length ?? Infinity) - node.value.length; fill(count, left < 200 ? `${left} left` : ""); };
+    oninput: () => {
+      ctx.form.set(block, one, node.value);
+      counted();
+    },
+    onkeydown: (event) => {
+      if (event.key === "Enter" && !one.multiline && block.dispatch_action) {
+        event
+          .preventDefault();
+        fire(ctx, block, one, node.value, node);
+      }
+    }
+  });
+  const counted = () => {
+    const left = (one.max_length ?? Infinity) - node.value.length;
+    fill(count, left < 200 ? `${left} left` : "");
+  };
   counted();
   return el("div", { class: "typed" }, node, count);
 }
 
-// A file is sent to the stand-in at once; what is submitted is Slack's description of it.
-function files(ctx, block, one) {
-  const most = one.max_files ?? 10;
-  const list = el("ul", { class: "files" });
-  const kept = () => ctx.form.get(block, one) ?? [];
-  const draw = () => fill(list, kept().map((file) => el("li", {}, icon("file"), el("span", {}, file.name),
-    el("button", { type: "button", class: "tool", title: "Remove", "aria-label": `Remove ${file.name}`, onclick: () => keep(kept().filter((other) => other.id !== file.id)) }, icon("close")))));
-  const keep = (value) => { chosen(ctx, block, one, value, node); draw(); };
-  const input = el("input", { type: "file", class: "field", multiple: most > 1, disabled: ctx.dead, accept: (one.filetypes || []).map((type) => `.${type}`).join(",") || null,
-    "aria-label": label(block.label), data: { testid: "file-input", action: one.action_id },
-    onchange: async () => {
-      for (const file of [...input.files].slice(0, most - kept().length)) {
-        const sent = await ctx.upload(file);
-        if (sent) keep([...kept(), sent]);
-      }
-      input.value = "";
-    } });
-  const node = el("div", { class: "typed" }, input, el("small", { class: "count" }, `${most === 1 ? "One file" : `Up to ${most} files`}${one.filetypes?.length ? `: ${one.filetypes.join(", ")}` : ""}`), list);
-  draw();
-  return node;
-}
-
 const BUILDERS = {
-  button, overflow, file_input: files,
-  static_select: select, multi_static_select: select, external_select: select, multi_external_select: select,
-  users_select: select, multi_users_select: select, channels_select: select, multi_channels_select: select,
-  conversations_select: select, multi_conversations_select: select,
+  button,
+  overflow,
+  static_select: select,
+  multi_static_select: select,
+  external_select: select,
+  multi_external_select: select,
+  users_select: select,
+  multi_users_select: select,
+  channels_select: select,
+  multi_channels_select: select,
+  conversations_select: select,
+  multi_conversations_select: select,
   datepicker: pick("date", "initial_date", same, same),
   timepicker: pick("time", "initial_time", same, same),
-  datetimepicker: pick("datetime-local", "initial_date_time", (value) => Math.floor(new Date(value).getTime() / 1000), localDateTime),
-  checkboxes: boxes, radio_buttons: boxes,
-  plain_text_input: typed, email_text_input: typed, url_text_input: typed, number_input: typed,
+  datetimepicker: pick("datetime-local", "initial_date_time", (value) => Math.floor(new Date(value).getTime()
+    / 1000), localDateTime),
+  checkboxes: boxes,
+  radio_buttons: boxes,
+  plain_text_input: typed,
+  email_text_input: typed,
+  url_text_input: typed,
+  number_input: typed,
 };

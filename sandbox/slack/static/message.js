@@ -11,7 +11,8 @@ const AT_ONCE = 300;
 
 // Consecutive messages of one person within five minutes share a head; a card with a headline stands alone.
 export const follows = (one, before) =>
-  Boolean(before) && before.user === one.user && !one.ephemeral === !before.ephemeral && one.ts - before.ts < AT_ONCE
+  Boolean(before) && before.user === one.user && !one.ephemeral === !before.ephemeral && one.ts - before.ts
+  < AT_ONCE
   && !before.reply_count && one.blocks?.[0]?.type !== "header";
 
 export function message(one, app, { joined = false, inThread = false } = {}) {
@@ -20,17 +21,34 @@ export function message(one, app, { joined = false, inThread = false } = {}) {
   const head = joined ? null : el("div", { class: "head" },
     el("span", { class: "who" }, user?.real_name || one.user),
     user?.is_bot ? el("span", { class: "badge" }, "App") : badge(user),
-    el("time", { datetime: new Date(one.posted_at * 1000).toISOString(), title: new Date(one.posted_at * 1000).toLocaleString() }, clock(one.posted_at)));
-  return el("article", { class: `message${joined ? " joined" : ""}${one.ephemeral ? " ephemeral" : ""}`, tabindex: "-1", "aria-label": `${user?.real_name || ""} ${clock(one.posted_at)}`,
-      data: { testid: one.ephemeral ? "ephemeral" : "message", ts: one.ts } },
+    el("time", {
+      datetime: new Date(one.posted_at * 1000).toISOString(),
+      title: new Date(one.posted_at * 1000)
+        .toLocaleString()
+    }, clock(one.posted_at)));
+  return el("article", {
+      class: `message${joined ? " joined" : ""}${one.ephemeral ? " ephemeral" : ""}`,
+      tabindex: "-1",
+      "aria-label": `${user?.real_name || ""} ${clock(one.posted_at)}`,
+      data: { testid: one.ephemeral ? "ephemeral" : "message", ts: one.ts }
+    },
     el("div", { class: "side" }, joined ? el("time", {}, clock(one.posted_at)) : avatar(user)),
     el("div", { class: "main-part" },
       one.ephemeral ? el("div", { class: "only" }, icon("eye"), "Only visible to you") : null,
-      one.thread_ts && one.thread_ts !== one.ts && !inThread ? el("button", { class: "quiet", onclick: () => app.openThread(one.thread_ts) }, "replied to a thread") : null,
+      one.thread_ts && one.thread_ts !== one.ts && !inThread ? el("button", {
+        class: "quiet",
+        onclick: () =>
+          app.openThread(one.thread_ts)
+      }, "replied to a thread") : null,
       head,
       el("div", { class: "content" }, content(one, ctx)),
-      one.edited ? el("span", { class: "edited", title: `${one.revisions.length} earlier version${one.revisions.length === 1 ? "" : "s"}`, data: { testid: "edited" } }, "(edited)") : null,
-      app.failures.has(one.ts) ? el("div", { class: "failure", role: "alert", data: { testid: "failure" } }, icon("warn"), failureText(app.failures.get(one.ts))) : null,
+      one.edited ? el("span", {
+        class: "edited",
+        title: `${one.revisions.length} earlier version${one.revisions.length === 1 ? "" : "s"}`,
+        data: { testid: "edited" }
+      }, "(edited)") : null,
+      app.failures.has(one.ts) ? el("div", { class: "failure", role: "alert", data: { testid: "failure" } },
+        icon("warn"), failureText(app.failures.get(one.ts))) : null,
       app.previews.has(one.ts) ? notifications(one, ctx) : null,
       reactions(one, app),
       one.reply_count && !inThread ? summary(one, app) : null),
@@ -49,22 +67,41 @@ const failureText = (error) => (error === "operation_timeout"
 function context(one, app) {
   const form = app.formOf(one.ts);
   return {
-    names: app.names, form,
+    names: app.names,
+    form,
     fire: (block, element, value) => app.guarded(() => {
       app.failures.delete(one.ts);
-      return act("click", { user: app.me, channel: one.channel, ts: one.ts, block_id: block.block_id, action_id: element.action_id, values: form.values, ...(value === undefined ? {} : { value }) });
+      return act("click", {
+        user: app.me,
+        channel: one.channel,
+        ts: one.ts,
+        block_id: block.block_id,
+        action_id: element.action_id,
+        values: form.values,
+        ...(value === undefined ? {} : { value })
+      });
     }),
-    options: async (block, element, value) => (await act("options", { user: app.me, channel: one.channel, ts: one.ts, block_id: block.block_id, action_id: element.action_id, value })).options,
+    options: async (block, element, value) => (await act("options", {
+      user: app.me,
+      channel: one.channel,
+      ts: one.ts,
+      block_id: block.block_id,
+      action_id: element.action_id,
+      value
+    })).options,
   };
 }
 
 function content(one, ctx) {
-  const parts = one.blocks?.length ? blocks(one.blocks, ctx) : one.text ? [el("div", { class: "said" }, mrkdwn(one.text, ctx.names))] : [];
+  const parts = one.blocks?.length ? blocks(one.blocks, ctx) : one.text ? [el("div", { class: "said" }, mrkdwn(
+    one.text, ctx.names))] : [];
   for (const attachment of one.attachments || []) {
     const node = el("div", { class: "attachment" },
       attachment.title ? el("strong", {}, attachment.title) : null,
-      attachment.blocks ? blocks(attachment.blocks, ctx) : el("div", { class: "said" }, mrkdwn(String(attachment.text ?? attachment.fallback ?? ""), ctx.names)));
-    if (/^#?[0-9a-f]{6}$/i.test(attachment.color || "")) node.style.borderLeftColor = `#${attachment.color.replace("#", "")}`;
+      attachment.blocks ? blocks(attachment.blocks, ctx) : el("div", { class: "said" }, mrkdwn(String(
+        attachment.text ?? attachment.fallback ?? ""), ctx.names)));
+    if (/^#?[0-9a-f]{6}$/i.test(attachment.color || "")) node.style.borderLeftColor =
+      `#${attachment.color.replace("#", "")}`;
     parts.push(node);
   }
   for (const file of one.files || []) parts.push(upload(file));
@@ -73,15 +110,28 @@ function content(one, ctx) {
 
 function upload(file) {
   const local = String(file.url_private).startsWith(`${location.origin}/files/`);
-  if (local && /^image\/(png|jpeg|gif|webp)$/.test(file.mimetype)) return el("figure", {}, el("figcaption", {}, file.title), el("img", { src: file.url_private, alt: file.title, class: "shot" }));
+  if (local && /^image\/(png|jpeg|gif|webp)$/.test(file.mimetype)) return el("figure", {}, el("figcaption", {},
+    file.title), el("img", { src: file.url_private, alt: file.title, class: "shot" }));
   const size = file.size > 1024 ? `${Math.round(file.size / 1024)} KB` : `${file.size} bytes`;
-  return el("a", { class: "file", href: local ? file.url_private : null, download: file.name, data: { testid: "file" } }, icon("file"), el("span", {}, file.title, el("small", {}, `${file.name} · ${size}`)));
+  return el("a", {
+    class: "file",
+    href: local ? file.url_private : null,
+    download: file.name,
+    data: { testid: "file" }
+  }, icon("file"), el("span", {}, file.title, el("small", {},
+    `${file.name} · ${size}`)));
 }
 
 function reactions(one, app) {
   if (!one.reactions?.length) return null;
   return el("div", { class: "reactions" }, one.reactions.map((reaction) =>
-    el("button", { class: `reaction${reaction.users.includes(app.me) ? " mine" : ""}`, title: reaction.users.map((id) => app.names.user(id)?.real_name).join(", "), onclick: () => react(one, app, reaction.name) },
+    el("button", {
+        class: `reaction${reaction.users.includes(app.me) ? " mine" : ""}`,
+        title: reaction.users
+          .map((id) => app.names.user(id)?.real_name).join(", "),
+        onclick: () => react(one, app, reaction
+          .name)
+      },
       glyph(reaction.name) ?? `:${reaction.name}:`, el("span", {}, String(reaction.count)))));
 }
 
@@ -95,26 +145,46 @@ function preview(one, app) {
   app.repaint(one.ts);
 }
 
-const react = (one, app, name) => app.guarded(() => act("reaction", { user: app.me, channel: one.channel, ts: one.ts, name }));
+const react = (one, app, name) => app.guarded(() => act("reaction", {
+  user: app.me,
+  channel: one.channel,
+  ts: one.ts,
+  name
+}));
 
 function summary(one, app) {
   const last = Number(one.latest_reply);
-  return el("button", { class: "thread-link", data: { testid: "thread-link" }, onclick: () => app.openThread(one.ts) },
-    el("span", { class: "faces" }, one.reply_users.slice(0, 4).map((id) => avatar(app.names.user(id), "tiny"))),
-    el("strong", {}, `${one.reply_count} ${one.reply_count === 1 ? "reply" : "replies"}`), el("small", {}, `Last reply ${clock(last)}`));
+  return el("button", {
+      class: "thread-link",
+      data: { testid: "thread-link" },
+      onclick: () => app.openThread(one
+        .ts)
+    },
+    el("span", { class: "faces" }, one.reply_users.slice(0, 4).map((id) => avatar(app.names.user(id),
+      "tiny"))),
+    el("strong", {}, `${one.reply_count} ${one.reply_count === 1 ? "reply" : "replies"}`), el("small", {},
+      `Last reply ${clock(last)}`));
 }
 
 function tools(one, app, inThread) {
-  const tool = (name, title, onclick, testid) => el("button", { class: "tool", title, "aria-label": title, data: { testid }, onclick }, icon(name));
-  const faces = tool("smile", "Add a reaction", (event) => listbox(event.currentTarget, QUICK.map((name) => ({ label: `${glyph(name)}  :${name}:`, value: name })), (item) => react(one, app, item.value)), "react");
-  const own = app.shortcuts.filter((shortcut) => shortcut.type === "message").map((shortcut) => ({ label: shortcut.name, note: shortcut.app, value: shortcut.callback_id, app: shortcut.app }));
+  const tool = (name, title, onclick, testid) => el("button", {
+    class: "tool",
+    title,
+    "aria-label": title,
+    data: { testid },
+    onclick
+  }, icon(name));
+  const faces = tool("smile", "Add a reaction", (event) => listbox(event.currentTarget, QUICK.map((name) =>
+    ({ label: `${glyph(name)}  :${name}:`, value: name })), (item) => react(one, app, item.value)), "react");
   const more = tool("more", "More actions", (event) => listbox(event.currentTarget,
-    [...own, { label: "Copy as JSON", value: "" }], (item) => (item.value ? shortcut(one, app, item) : copied(one))), "message-menu");
-  return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, faces, one.notification ? tool("bell", "Show its notifications", () => preview(one, app), "preview") : null, inThread ? null : tool("thread", "Reply in thread", () => app.openThread(one.thread_ts || one.ts), "open-thread"), more);
+    [{ label: "Copy as JSON", value: "" }], () => copied(one)), "message-menu");
+  return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, faces, one.notification
+    ? tool("bell", "Show its notifications", () => preview(one, app), "preview") : null, inThread ? null
+    : tool(
+      "thread", "Reply in thread", () => app.openThread(one.thread_ts || one.ts), "open-thread"), more);
 }
 
-const shortcut = (one, app, item) => app.guarded(() => act("shortcut", { user: app.me, channel: one.channel, ts: one.ts, callback_id: item.value, app: item.app }));
-
 async function copied(one) {
-  await navigator.clipboard.writeText(JSON.stringify(one, null, 2)).then(() => notice("Copied as JSON"), () => notice("The browser did not allow copying"));
+  await navigator.clipboard.writeText(JSON.stringify(one, null, 2)).then(() => notice("Copied as JSON"), () =>
+    notice("The browser did not allow copying"));
 }

@@ -10,19 +10,25 @@ const spoken = (text) => document.createTextNode(withEmoji(decoded(text)));
 export function link(url, label) {
   if (!SAFE.test(url)) return el("span", { class: "dead-link", title: "Not a web link" }, label || url);
   const own = label && label !== url ? { title: url } : {};
-  return el("a", { href: url, target: "_blank", rel: "noopener noreferrer", ...own }, label || url.replace(/^mailto:/i, ""));
+  return el("a", { href: url, target: "_blank", rel: "noopener noreferrer", ...own }, label || url.replace(
+    /^mailto:/i, ""));
 }
 
 const mention = (text, kind, data = {}) => el("span", { class: `mention ${kind}`, data }, text);
 
 function special(body, names) {
-  const [target, label] = [body.split("|")[0], body.includes("|") ? decoded(body.slice(body.indexOf("|") + 1)) : ""];
+  const [target, label] = [body.split("|")[0], body.includes("|") ? decoded(body.slice(body.indexOf("|") + 1))
+    : ""
+  ];
   if (target.startsWith("@")) {
     const user = names.user(target.slice(1));
-    return mention(`@${user?.real_name || label || target.slice(1)}`, target.slice(1) === names.me ? "me" : "", { user: target.slice(1) });
+    return mention(`@${user?.real_name || label || target.slice(1)}`, target.slice(1) === names.me ? "me"
+      : "", { user: target.slice(1) });
   }
-  if (target.startsWith("#")) return mention(`#${names.channel(target.slice(1))?.name || label || target.slice(1)}`, "");
-  if (target.startsWith("!subteam^")) return mention(`@${names.group(target.slice(9))?.handle || label || "group"}`, "me");
+  if (target.startsWith("#")) return mention(
+    `#${names.channel(target.slice(1))?.name || label || target.slice(1)}`, "");
+  if (target.startsWith("!subteam^")) return mention(
+    `@${names.group(target.slice(9))?.handle || label || "group"}`, "me");
   if (target.startsWith("!date^")) return when(target.slice(6).split("^"), label);
   if (/^!(here|channel|everyone)$/.test(target)) return mention(`@${target.slice(1)}`, "loud");
   return link(decoded(target), label);
@@ -30,21 +36,31 @@ function special(body, names) {
 
 function when([stamp, format, url], fallback) {
   const date = new Date(Number(stamp) * 1000);
-  const text = Number.isNaN(date.getTime()) || !format ? fallback || String(stamp) : dated(date, decoded(format));
-  return el("time", { datetime: Number.isNaN(date.getTime()) ? null : date.toISOString(), title: fallback || null }, url ? link(decoded(url), text) : text);
+  const text = Number.isNaN(date.getTime()) || !format ? fallback || String(stamp) : dated(date, decoded(
+    format));
+  return el("time", {
+    datetime: Number.isNaN(date.getTime()) ? null : date.toISOString(),
+    title: fallback
+      || null
+  }, url ? link(decoded(url), text) : text);
 }
 
 function dated(date, format) {
   const write = (options) => date.toLocaleString([], { hour12: false, ...options });
   const days = Math.round((new Date().setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / 864e5);
-  const near = { 0: "today", 1: "yesterday", "-1": "tomorrow" }[days];
+  const near = { 0: "today", 1: "yesterday", "-1": "tomorrow" } [days];
   const long = write({ weekday: "long", year: "numeric", month: "long", day: "numeric" });
   const short = write({ year: "numeric", month: "short", day: "numeric" });
   const plain = write({ year: "numeric", month: "long", day: "numeric" });
   const values = {
-    date_num: [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((n) => String(n).padStart(2, "0")).join("-"),
-    date: plain, date_short: short, date_long: long,
-    date_pretty: near || plain, date_short_pretty: near || short, date_long_pretty: near || long,
+    date_num: [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((n) => String(n).padStart(2, "0"))
+      .join("-"),
+    date: plain,
+    date_short: short,
+    date_long: long,
+    date_pretty: near || plain,
+    date_short_pretty: near || short,
+    date_long_pretty: near || long,
     time: write({ hour: "2-digit", minute: "2-digit" }),
     time_secs: write({ hour: "2-digit", minute: "2-digit", second: "2-digit" }),
     ago: ago(date),
@@ -54,7 +70,8 @@ function dated(date, format) {
 
 function ago(date) {
   const seconds = (Date.now() - date.getTime()) / 1000;
-  const [unit, size] = Math.abs(seconds) < 3600 ? ["minute", 60] : Math.abs(seconds) < 86400 ? ["hour", 3600] : ["day", 86400];
+  const [unit, size] = Math.abs(seconds) < 3600 ? ["minute", 60] : Math.abs(seconds) < 86400 ? ["hour", 3600]
+    : ["day", 86400];
   return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(-Math.round(seconds / size), unit);
 }
 
@@ -116,11 +133,16 @@ export function mrkdwn(text, names) {
 
 function quoted(text, names) {
   const nodes = [];
-  let plain = [], quote = [];
+  let plain = [],
+    quote = [];
   const flush = () => {
-    if (plain.length && plain.join("").length) nodes.push(el("span", { class: "lines" }, lines(plain.join("\n"), names)));
+    if (plain.length && plain.join("").length) nodes.push(el("span", { class: "lines" }, lines(plain.join(
+      "\n"), names)));
     if (quote.length) nodes.push(el("blockquote", {}, lines(quote.join("\n"), names)));
-    [plain, quote] = [[], []];
+    [plain, quote] = [
+      [],
+      []
+    ];
   };
   for (const line of text.split("\n")) {
     const match = /^(?:>|&gt;) ?(.*)$/.exec(line);
@@ -140,7 +162,8 @@ export function text(object, names) {
 // Markdown blocks: headings, lists, quotes, fences, tables and the usual marks.
 export function markdown(source, names) {
   return source.split(/^```.*$/m).flatMap((part, index) =>
-    index % 2 ? [el("pre", {}, part.replace(/^\n|\n$/g, ""))] : part.trim().split(/\n{2,}/).filter(Boolean).map((piece) => paragraph(piece, names)));
+    index % 2 ? [el("pre", {}, part.replace(/^\n|\n$/g, ""))] : part.trim().split(/\n{2,}/).filter(Boolean)
+    .map((piece) => paragraph(piece, names)));
 }
 
 function paragraph(piece, names) {
@@ -150,16 +173,23 @@ function paragraph(piece, names) {
   if (heading) return el("div", {}, paragraph(rows[0], names), paragraph(rows.slice(1).join("\n"), names));
   if (rows.every((row) => /^\s*[-*] /.test(row))) return list("ul", rows, /^\s*[-*] /, names);
   if (rows.every((row) => /^\s*\d+\. /.test(row))) return list("ol", rows, /^\s*\d+\. /, names);
-  if (rows.every((row) => row.startsWith(">"))) return el("blockquote", {}, spans(rows.map((row) => row.replace(/^> ?/, "")).join("\n"), names));
+  if (rows.every((row) => row.startsWith(">"))) return el("blockquote", {}, spans(rows.map((row) => row.replace(
+    /^> ?/, "")).join("\n"), names));
   if (/^(-{3,}|\*{3,})$/.test(piece)) return el("hr");
   return el("p", {}, spans(piece, names));
 }
 
-const list = (tag, rows, bullet, names) => el(tag, {}, rows.map((row) => el("li", {}, spans(row.replace(bullet, ""), names))));
+const list = (tag, rows, bullet, names) => el(tag, {}, rows.map((row) => el("li", {}, spans(row.replace(bullet,
+  ""), names))));
+
+// Code, strong twice, strike, emphasis twice, a link, an address, the end of a line.
+const SPAN = new RegExp([
+  "`([^`]+)`", "\\*\\*(.+?)\\*\\*", "__(.+?)__", "~~(.+?)~~", "\\*([^*\\s][^*]*)\\*", "_([^_\\s][^_]*)_",
+  "\\[([^\\]]+)\\]\\(([^)\\s]+)\\)", "<([^<>\\n]+)>", "\\n",
+].join("|"));
 
 function spans(source, names) {
-  const pattern = /`([^`]+)`|\*\*(.+?)\*\*|__(.+?)__|~~(.+?)~~|\*([^*\s][^*]*)\*|_([^_\s][^_]*)_|\[([^\]]+)\]\(([^)\s]+)\)|<([^<>\n]+)>|\n/;
-  const match = pattern.exec(source);
+  const match = SPAN.exec(source);
   if (!match) return source ? [document.createTextNode(withEmoji(source))] : [];
   const [, code, strong, strong2, strike, em, em2, label, url, angle] = match;
   const node = code ? el("code", {}, code)
@@ -168,7 +198,8 @@ function spans(source, names) {
     : em || em2 ? el("em", {}, spans(em || em2, names))
     : label ? link(url, label)
     : angle ? special(angle, names) : el("br");
-  return [...spans(source.slice(0, match.index), names), node, ...spans(source.slice(match.index + match[0].length), names)];
+  return [...spans(source.slice(0, match.index), names), node, ...spans(source.slice(match.index + match[0]
+    .length), names)];
 }
 
 // Rich text comes as a tree already.
@@ -178,8 +209,10 @@ export function richText(block, names) {
     if (part.type === "rich_text_preformatted") return el("pre", {}, inner());
     if (part.type === "rich_text_quote") return el("blockquote", {}, inner());
     if (part.type === "rich_text_list") {
-      const items = (part.elements || []).map((item) => el("li", {}, (item.elements || []).map((leaf) => richLeaf(leaf, names))));
-      return el(part.style === "ordered" ? "ol" : "ul", { class: `indent${Math.min(8, Number(part.indent) || 0)}` }, items);
+      const items = (part.elements || []).map((item) => el("li", {}, (item.elements || []).map((leaf) =>
+        richLeaf(leaf, names))));
+      return el(part.style === "ordered" ? "ol"
+        : "ul", { class: `indent${Math.min(8, Number(part.indent) || 0)}` }, items);
     }
     return el("p", { class: "rich" }, inner());
   });
@@ -188,7 +221,13 @@ export function richText(block, names) {
 function richLeaf(leaf, names) {
   const style = leaf.style && typeof leaf.style === "object" ? leaf.style : {};
   let node = leafNode(leaf, names);
-  for (const [name, tag] of [["code", "code"], ["strike", "s"], ["italic", "em"], ["bold", "strong"], ["underline", "u"]]) {
+  for (const [name, tag] of [
+      ["code", "code"],
+      ["strike", "s"],
+      ["italic", "em"],
+      ["bold", "strong"],
+      ["underline", "u"]
+    ]) {
     if (style[name]) node = el(tag, {}, node);
   }
   return node;
@@ -196,13 +235,21 @@ function richLeaf(leaf, names) {
 
 function leafNode(leaf, names) {
   switch (leaf.type) {
-    case "link": return link(String(leaf.url), leaf.text);
-    case "emoji": return document.createTextNode(withEmoji(`:${leaf.name}:`));
-    case "user": return special(`@${leaf.user_id}`, names);
-    case "channel": return special(`#${leaf.channel_id}`, names);
-    case "usergroup": return special(`!subteam^${leaf.usergroup_id}`, names);
-    case "broadcast": return special(`!${leaf.range}`, names);
-    case "date": return when([leaf.timestamp, leaf.format, leaf.url], leaf.fallback);
-    default: return el("span", { class: "lines" }, String(leaf.text ?? ""));
+    case "link":
+      return link(String(leaf.url), leaf.text);
+    case "emoji":
+      return document.createTextNode(withEmoji(`:${leaf.name}:`));
+    case "user":
+      return special(`@${leaf.user_id}`, names);
+    case "channel":
+      return special(`#${leaf.channel_id}`, names);
+    case "usergroup":
+      return special(`!subteam^${leaf.usergroup_id}`, names);
+    case "broadcast":
+      return special(`!${leaf.range}`, names);
+    case "date":
+      return when([leaf.timestamp, leaf.format, leaf.url], leaf.fallback);
+    default:
+      return el("span", { class: "lines" }, String(leaf.text ?? ""));
   }
 }

@@ -1,7 +1,6 @@
 // The stand-in's own addresses: what to read, what to do, and the live stream with its reconnects.
 
 // Where the page of this workspace lives: the second has a folder of its own.
-const BASE = location.pathname.match(/^\/teams\/[^/]+/)?.[0] ?? "";
 
 async function parsed(response) {
   const body = await response.json().catch(() => ({ ok: false, error: `status ${response.status}` }));
@@ -10,27 +9,17 @@ async function parsed(response) {
 }
 
 export async function read(path, query = {}) {
-  return parsed(await fetch(`${BASE}${path}?${new URLSearchParams(query)}`));
+  return parsed(await fetch(`${path}?${new URLSearchParams(query)}`));
 }
 
 export async function act(name, body = {}) {
   return parsed(
-    await fetch(`${BASE}/control/${name}`, {
+    await fetch(`/control/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
     }),
   );
-}
-
-const BYTES_AT_ONCE = 0x8000;
-
-// Bytes travel as base64: the control API speaks JSON alone.
-export async function upload(file) {
-  const bytes = new Uint8Array(await file.arrayBuffer());
-  let text = "";
-  for (let at = 0; at < bytes.length; at += BYTES_AT_ONCE) text += String.fromCharCode(...bytes.subarray(at, at + BYTES_AT_ONCE));
-  return (await act("file", { name: file.name, content: btoa(text) })).file;
 }
 
 // One stream at a time; `heard` gets {kind, data, number}, `status` gets connecting | live | lost.
@@ -44,16 +33,21 @@ export class Stream {
   open(user, after) {
     this.source?.close();
     this.status("connecting");
-    const source = new EventSource(`${BASE}/page/feed?${new URLSearchParams({ user, after })}`);
+    const source = new EventSource(`/page/feed?${new URLSearchParams({ user, after })}`);
     this.source = source;
     source.onopen = () => this.status("live");
     source.onerror = () => {
       if (this.source !== source) return;
       this.status("lost");
       // EventSource gives up after a response that isn't a stream; a restarting stand-in gives such responses.
-      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.source === source && this.open(user, after), 1500);
+      if (source.readyState === EventSource.CLOSED) setTimeout(() => this.source === source && this.open(
+        user, after), 1500);
     };
-    source.onmessage = (event) => this.heard({ ...JSON.parse(event.data), number: Number(event.lastEventId) });
+    source.onmessage = (event) => this.heard({
+      ...JSON.parse(event.data),
+      number: Number(event
+        .lastEventId)
+    });
     source.addEventListener("gap", () => this.heard({ kind: "gap", data: {} }));
   }
 }

@@ -25,6 +25,7 @@ export function popover(anchor, content, { wide = false, above = false, onclose 
     close();
     anchor.focus();
   };
+
   function close() {
     if (open !== layer) return;
     open = null;
@@ -45,23 +46,43 @@ function place(box, anchor, above) {
   const size = box.getBoundingClientRect();
   const up = above || (at.bottom + size.height + 8 > innerHeight && at.top > size.height + 8);
   box.style.left = `${Math.max(8, Math.min(at.left, innerWidth - size.width - 8))}px`;
-  box.style.top = up ? `${Math.max(8, at.top - size.height - 6)}px` : `${Math.min(at.bottom + 6, innerHeight - size.height - 8)}px`;
+  box.style.top = up ? `${Math.max(8, at.top - size.height - 6)}px`
+    : `${Math.min(at.bottom + 6, innerHeight - size.height - 8)}px`;
 }
 
 // A list to choose from: items {label, note, value, mark, danger}; `load` makes it search elsewhere.
-export function listbox(anchor, items, choose, { filter = false, load = null, title = "", wide = false, keepOpen = false } = {}) {
-  let shown = items, active = 0;
+export function listbox(anchor, items, choose, {
+  filter = false,
+  load = null,
+  title = "",
+  wide = false,
+  keepOpen = false
+} = {}) {
+  let shown = items,
+    active = 0;
   const rows = el("div", { class: "rows", role: "listbox" });
-  const search = filter || load ? el("input", { class: "search", placeholder: "Search", "aria-label": "Search", data: { testid: "option-search" } }) : null;
+  const search = filter || load ? el("input", {
+    class: "search",
+    placeholder: "Search",
+    "aria-label": "Search",
+    data: { testid: "option-search" }
+  }) : null;
   const draw = () => {
-    fill(rows, shown.length ? shown.map((item, index) => row(item, index)) : el("p", { class: "none" }, load && !search.value ? "Type to search" : "Nothing found"));
+    fill(rows, shown.length ? shown.map((item, index) => row(item, index)) : el("p", { class: "none" }, load
+      && !search.value ? "Type to search" : "Nothing found"));
   };
   const row = (item, index) =>
     item.group ? el("div", { class: "group" }, item.group)
-      : el("div", { class: `row${index === active ? " active" : ""}${item.danger ? " danger" : ""}`, role: "option", "aria-selected": String(Boolean(item.mark)),
-          data: { testid: "option", value: item.value ?? "" }, onmousemove: () => index !== active && move(index), onclick: () => pick(item) },
-        el("span", { class: "mark" }, item.mark ? icon("check") : null),
-        el("span", { class: "what" }, el("span", {}, item.label), item.note ? el("small", {}, item.note) : null));
+    : el("div", {
+        class: `row${index === active ? " active" : ""}${item.danger ? " danger" : ""}`,
+        role: "option",
+        "aria-selected": String(Boolean(item.mark)),
+        data: { testid: "option", value: item.value ?? "" },
+        onmousemove: () => index !== active && move(index),
+        onclick: () => pick(item)
+      },
+      el("span", { class: "mark" }, item.mark ? icon("check") : null),
+      el("span", { class: "what" }, el("span", {}, item.label), item.note ? el("small", {}, item.note) : null));
   const move = (index) => {
     active = index;
     [...rows.children].forEach((node, at) => node.classList.toggle("active", at === active));
@@ -76,7 +97,8 @@ export function listbox(anchor, items, choose, { filter = false, load = null, ti
     if (!item || item.group) return;
     if (!keepOpen) layer.close();
     choose(item);
-    if (keepOpen) draw(); else anchor.focus();
+    if (keepOpen) draw();
+    else anchor.focus();
   };
   const settle = () => {
     active = Math.max(0, shown.findIndex((item) => !item.group));
@@ -84,16 +106,31 @@ export function listbox(anchor, items, choose, { filter = false, load = null, ti
   };
   const seek = async () => {
     const word = search.value.toLowerCase();
-    shown = load ? await load(search.value) : items.filter((item) => item.group || `${item.label}`.toLowerCase().includes(word));
+    shown = load ? await load(search.value) : items.filter((item) => item.group || `${item.label}`
+      .toLowerCase().includes(word));
     settle();
   };
   let timer;
-  search?.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(seek, load ? 200 : 0); });
-  const body = el("div", { class: "menu", tabindex: "-1", onkeydown: (event) => {
-    if (event.key === "ArrowDown" || event.key === "ArrowUp") { event.preventDefault(); if (shown.length) step(event.key === "ArrowDown" ? 1 : -1); }
-    else if (event.key === "Enter") { event.preventDefault(); event.stopPropagation(); pick(shown[active]); }
-    else if (event.key === "Tab") layer.close();
-  } }, title ? el("div", { class: "title" }, title) : null, search, rows);
+  search?.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(seek, load ? 200 : 0);
+  });
+  const body = el("div", {
+    class: "menu",
+    tabindex: "-1",
+    onkeydown: (event) => {
+      if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        if (shown
+          .length) step(event.key === "ArrowDown" ? 1 : -1);
+      } else if (event.key === "Enter") {
+        event
+          .preventDefault();
+        event.stopPropagation();
+        pick(shown[active]);
+      } else if (event.key === "Tab") layer.close();
+    }
+  }, title ? el("div", { class: "title" }, title) : null, search, rows);
   settle();
   const layer = popover(anchor, body, { wide });
   (search || body).focus();
@@ -106,10 +143,32 @@ export function confirmed(confirm, names) {
   if (!confirm) return Promise.resolve(true);
   return new Promise((resolve) => {
     let answer = false;
-    const yes = el("button", { class: `button ${confirm.style === "danger" ? "danger" : "primary"}`, data: { testid: "confirm-yes" }, onclick: () => { answer = true; dialog.close(); } }, text(confirm.confirm, names));
-    const no = el("button", { class: "button", data: { testid: "confirm-no" }, onclick: () => dialog.close() }, text(confirm.deny, names));
-    const dialog = el("dialog", { class: "dialog small", data: { testid: "confirm" }, "aria-label": confirm.title?.text, onclose: () => { dialog.remove(); resolve(answer); } },
-      el("h2", {}, text(confirm.title, names)), el("div", { class: "says" }, text(confirm.text, names)), el("footer", {}, no, yes));
+    const yes = el("button", {
+      class: `button ${confirm.style === "danger" ? "danger" : "primary"}`,
+      data: { testid: "confirm-yes" },
+      onclick: () => {
+        answer = true;
+        dialog.close();
+      }
+    }, text(confirm.confirm, names));
+    const no = el("button", {
+      class: "button",
+      data: { testid: "confirm-no" },
+      onclick: () => dialog
+        .close()
+    }, text(confirm.deny, names));
+    const dialog = el("dialog", {
+        class: "dialog small",
+        data: { testid: "confirm" },
+        "aria-label": confirm
+          .title?.text,
+        onclose: () => {
+          dialog.remove();
+          resolve(answer);
+        }
+      },
+      el("h2", {}, text(confirm.title, names)), el("div", { class: "says" }, text(confirm.text, names)),
+      el("footer", {}, no, yes));
     document.body.append(dialog);
     dialog.showModal();
     yes.focus();

@@ -11,7 +11,14 @@ export class Timeline {
     this.inThread = inThread;
     this.empty = empty;
     this.list = el("div", { class: "list", role: "log", "aria-live": "polite" });
-    this.node = el("div", { class: "timeline", tabindex: "0", data: { testid: inThread ? "thread" : "timeline" } }, this.list);
+    this.node = el("div", {
+      class: "timeline",
+      tabindex: "0",
+      data: {
+        testid: inThread ? "thread"
+          : "timeline"
+      }
+    }, this.list);
     this.messages = new Map();
     this.nodes = new Map();
     this.marks = new Map();
@@ -37,7 +44,9 @@ export class Timeline {
       const fresh = !before || day(before.posted_at) !== day(one.posted_at);
       if (fresh && !this.inThread) parts.push(this.mark(day(one.posted_at), "day"));
       parts.push(this.nodeOf(one, !fresh && follows(one, before) && !(this.inThread && index === 1)));
-      if (this.inThread && index === 0) parts.push(this.mark(all.length > 1 ? `${all.length - 1} ${all.length === 2 ? "reply" : "replies"}` : "No replies yet", "day left"));
+      if (this.inThread && index === 0) parts.push(this.mark(all.length > 1
+        ? `${all.length - 1} ${all.length === 2 ? "reply" : "replies"}` : "No replies yet", "day left"
+      ));
     });
     arrange(this.list, parts.length ? parts : [this.empty?.()].filter(Boolean));
   }

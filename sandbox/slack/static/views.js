@@ -1,7 +1,7 @@
 // Modals and the Home tab.
 
 import { el, fill, icon } from "./dom.js";
-import { act, upload } from "./net.js";
+import { act } from "./net.js";
 import { blocks } from "./blocks.js";
 import { Form } from "./elements.js";
 import { text } from "./mrkdwn.js";
@@ -9,10 +9,27 @@ import { dismiss, isOpen } from "./popover.js";
 
 function context(app, form, where, errors) {
   return {
-    names: app.names, form, errors,
-    fire: (block, element, value) => app.guarded(() => act("click", { user: app.me, ...where, block_id: block.block_id, action_id: element.action_id, values: form.values, ...(value === undefined ? {} : { value }) })),
-    upload: (file) => app.guarded(() => upload(file)),
-    options: async (block, element, value) => (await act("options", { user: app.me, ...where, block_id: block.block_id, action_id: element.action_id, value })).options,
+    names: app.names,
+    form,
+    errors,
+    fire: (block, element, value) => app.guarded(() => act("click", {
+      user: app.me,
+      ...where,
+      block_id: block
+        .block_id,
+      action_id: element.action_id,
+      values: form.values,
+      ...(value === undefined ? {}
+        : { value })
+    })),
+    options: async (block, element, value) => (await act("options", {
+      user: app.me,
+      ...where,
+      block_id: block
+        .block_id,
+      action_id: element.action_id,
+      value
+    })).options,
   };
 }
 
@@ -47,29 +64,70 @@ export class Modal {
     const form = this.forms.get(view.id);
     const held = this.dialog?.contains(document.activeElement) ? document.activeElement.dataset.action : null;
     if (!this.dialog) {
-      this.dialog = el("dialog", { class: "dialog modal", data: { testid: "modal" }, oncancel: (event) => { event.preventDefault(); if (!isOpen()) this.close(); } });
+      this.dialog = el("dialog", {
+        class: "dialog modal",
+        data: { testid: "modal" },
+        oncancel: (
+          event) => { event.preventDefault(); if (!isOpen()) this.close(); }
+      });
       document.body.append(this.dialog);
     }
     const ctx = context(app, form, { view: true }, this.errors);
     const trouble = this.errors?.[""];
     fill(this.dialog,
-      el("form", { onsubmit: (event) => { event.preventDefault(); this.submit(); } },
-        el("header", {}, el("span", { class: "avatar bot small" }, icon("bolt")), el("h2", { data: { testid: "modal-title" } }, text(view.title, app.names)),
-          el("button", { class: "tool", type: "button", "aria-label": "Close", data: { testid: "modal-close" }, onclick: () => this.close(view.clear_on_close) }, icon("close"))),
-        el("div", { class: "scroll-body" }, trouble ? el("div", { class: "failure", role: "alert", data: { testid: "modal-error" } }, icon("warn"), trouble) : null, blocks(view.blocks, ctx)),
+      el("form", {
+          onsubmit: (event) => {
+            event.preventDefault();
+            this.submit();
+          }
+        },
+        el("header", {}, el("span", { class: "avatar bot small" }, icon("bolt")), el(
+            "h2", { data: { testid: "modal-title" } }, text(view.title, app.names)),
+          el("button", {
+            class: "tool",
+            type: "button",
+            "aria-label": "Close",
+            data: { testid: "modal-close" },
+            onclick: () => this.close(view.clear_on_close)
+          }, icon(
+            "close"))),
+        el("div", { class: "scroll-body" }, trouble ? el("div", {
+          class: "failure",
+          role: "alert",
+          data: { testid: "modal-error" }
+        }, icon("warn"), trouble) : null, blocks(view.blocks, ctx)),
         el("footer", {}, this.depth > 1 ? el("small", { class: "depth" }, `${this.depth} of 3`) : null,
-          el("button", { class: "button", type: "button", data: { testid: "modal-cancel" }, onclick: () => this.close() }, view.close ? text(view.close, app.names) : this.depth > 1 ? "Back" : "Cancel"),
-          view.submit ? el("button", { class: "button primary", type: "submit", data: { testid: "modal-submit" } }, text(view.submit, app.names)) : null)));
+          el("button", {
+              class: "button",
+              type: "button",
+              data: { testid: "modal-cancel" },
+              onclick: () =>
+                this.close()
+            }, view.close ? text(view.close, app.names) : this.depth > 1 ? "Back"
+            : "Cancel"),
+          view.submit ? el("button", {
+            class: "button primary",
+            type: "submit",
+            data: { testid: "modal-submit" }
+          }, text(view.submit, app.names)) : null)));
     if (!this.dialog.open) this.dialog.showModal();
-    const again = held && [...this.dialog.querySelectorAll("[data-action]")].find((node) => node.dataset.action === held);
-    const first = this.dialog.querySelector(".wrong .field, .wrong .select") || again || (changed ? this.dialog.querySelector("[autofocus], .scroll-body input, .scroll-body textarea, .scroll-body select, .scroll-body button") : null);
+    const again = held && [...this.dialog.querySelectorAll("[data-action]")].find((node) => node.dataset
+      .action === held);
+    const first = this.dialog.querySelector(".wrong .field, .wrong .select") || again || (changed ? this
+      .dialog.querySelector(
+        "[autofocus], .scroll-body input, .scroll-body textarea, .scroll-body select, .scroll-body button")
+      : null);
     first?.focus();
   }
 
   async submit() {
     const form = this.forms.get(this.view.id);
     this.dialog.classList.add("busy");
-    const done = await this.app.guarded(() => act("view/submit", { user: this.app.me, values: form.values, offered: [...form.offered.values()] }));
+    const done = await this.app.guarded(() => act("view/submit", {
+      user: this.app.me,
+      values: form.values,
+      offered: [...form.offered.values()]
+    }));
     this.dialog?.classList.remove("busy");
     if (done && Object.keys(done.errors).length) {
       this.errors = done.errors;
@@ -94,14 +152,16 @@ export class Home {
   async open() {
     this.waiting = true;
     this.show(this.app.home.home);
-    await this.app.guarded(() => act("home/open", { user: this.app.me, app: this.app.home.id, wait: 3 }));
+    await this.app.guarded(() => act("home/open", { user: this.app.me, wait: 3 }));
     this.waiting = false;
     this.show(this.app.home.home);
   }
 
   show(view) {
-    const nothing = el("div", { class: "empty" }, icon("home"), el("h3", {}, this.waiting ? "Asking the app…" : "Nothing here yet"),
-      el("p", {}, this.waiting ? "app_home_opened was sent." : "The app was told that its Home was opened, and has not published a view."));
-    fill(this.body, view ? blocks(view.blocks, context(this.app, this.form, { home: true, app: this.app.home.id })) : nothing);
+    const nothing = el("div", { class: "empty" }, icon("home"), el("h3", {}, this.waiting ? "Asking the app…"
+        : "Nothing here yet"),
+      el("p", {}, this.waiting ? "app_home_opened was sent."
+        : "The app was told that its Home was opened, and has not published a view."));
+    fill(this.body, view ? blocks(view.blocks, context(this.app, this.form, { home: true })) : nothing);
   }
 }

@@ -55,11 +55,9 @@ def _thread(call: Call, channel: Channel) -> str | None:
 
 def post_message(call: Call) -> Json:
     """Post in a channel, by its id or name, in a thread, or to a person, by their id."""
-    person = call.workspace.users.get(call.text("channel"))
-    if person is not None:
-        channel = call.workspace.direct(person.id)
-    else:
-        channel = call.channel(by_name=True)
+    name = call.text("channel")
+    is_person = name in call.workspace.users
+    channel = call.workspace.direct(name) if is_person else call.channel(by_name=True)
     _take_post(call, channel)
     _require_writable(call, channel)
     content = checked_content(call.args, call.workspace.block_problems)

@@ -19,7 +19,7 @@ from mcp import Client, StdioServerParameters
 
 from bot.store.db import guardrail_schema, installation_schema, schema
 from sandbox.service import Service
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.harness import HASTE, BotHarness, bot_inside, interested, open_harness, sequences_of
 from tests.cli.conftest import PROGRAM, ROOT
 from tests.injections import COMPANIES, INJECTIONS, NAMES, REPLIES, SUBJECTS, asked_calls

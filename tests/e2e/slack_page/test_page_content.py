@@ -153,28 +153,6 @@ async def test_a_data_table_is_sorted_and_paged_and_a_chart_is_drawn(
     await expect(page.locator("tbody tr")).to_have_count(2)
 
 
-async def test_a_film_is_a_card_that_plays_elsewhere(page: Page, client: AsyncWebClient) -> None:
-    film = {
-        "type": "video",
-        "title": plain("How warm-up works"),
-        "title_url": "https://videos.example/warm-up",
-        "description": plain("Two minutes"),
-        "provider_name": "Videos",
-        "author_name": "Ann",
-        "alt_text": "A film",
-        "video_url": "https://videos.example/embed/1",
-        "thumbnail_url": "https://videos.example/1.png",
-    }
-    await client.chat_postMessage(channel=seed.ALERTS, text="x", blocks=[film])
-    shown = page.get_by_test_id("message").locator(".film")
-    await expect(shown).to_contain_text("Videos · Ann")
-    await expect(shown.get_by_role("link", name="How warm-up works")).to_have_attribute(
-        "href", "https://videos.example/warm-up"
-    )
-    await expect(shown.get_by_role("link", name="Watch")).to_have_attribute("rel", "noopener noreferrer")
-    await expect(shown).to_contain_text("on videos.example, not loaded here")
-
-
 async def test_inline_scripts_are_forbidden_by_policy(
     page: Page, slack: SlackStandIn, wrong: list[str]
 ) -> None:

@@ -78,9 +78,7 @@ async def test_the_page_finds_back_to_a_stand_in_that_restarted(browser: Browser
     await expect(page.locator(".lost-banner")).to_be_visible()
     async with SlackStandIn(port=port) as second:
         await expect(page.get_by_test_id("status")).to_contain_text("Live", timeout=10_000)
-        second.workspace.people.post(
-            "we are back", user=seed.BEN, channel=second.workspace.world.channel("sales")
-        )
+        second.people.post("we are back", user=seed.BEN, channel=second.workspace.channel("sales"))
         await page.locator("[data-channel=sales]").click()
         await expect(page.get_by_test_id("message")).to_contain_text("we are back")
         await page.close()
