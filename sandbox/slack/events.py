@@ -109,9 +109,11 @@ class Events:
         https://docs.slack.dev/reference/events/app_uninstalled,
         https://docs.slack.dev/reference/events/tokens_revoked
         """
-        tokens = {"oauth": [], "bot": [seed.BOT.id]}
         for kind in kinds:
-            self.fire(kind, **({"tokens": tokens} if kind == "tokens_revoked" else {}))
+            fields: Json = {}
+            if kind == "tokens_revoked":
+                fields["tokens"] = {"oauth": [], "bot": [seed.BOT.id]}
+            self.fire(kind, **fields)
 
     def reaction_changed(self, message: Message, name: str, *, by: str, added: bool) -> None:
         item = {"type": "message", "channel": message.channel, "ts": message.ts}

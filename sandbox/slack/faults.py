@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from sandbox.faults import Fault
@@ -19,21 +19,22 @@ Kind = Literal["status", "error", "rate_limited", "delay", "cut", "accept_then_c
 class SlackFault(Fault):
     """A fault of one kind; with `delay` it happens so many seconds late."""
 
-    kind: Kind = Field(
-        description=(
-            "`status`: an HTTP status. `error`: Slack's word. `rate_limited`: 429. `delay`: only late. "
-            "`garbage`: half of a JSON. `answer`: any JSON. `cut`: nothing is done and the connection "
-            "dropped. `accept_then_cut`: done, then dropped."
-        )
-    )
-    method: str = Field("*", description="A Web API method, `response_url`, or `*` for all.")
-    status: int = Field(500, ge=100, le=599)
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    kind: Kind
+    """`status`: an HTTP status. `error`: Slack's word. `rate_limited`: 429. `delay`: only late. `garbage`:
+    half of a JSON. `answer`: any JSON. `cut`: nothing is done and the connection dropped. `accept_then_cut`:
+    done, then dropped."""
+    method: str = "*"
+    """A Web API method, `response_url`, or `*` for all."""
+    status: int = 500
     error: str = "internal_error"
-    retry_after: int = Field(1, ge=0, description="Seconds, of the kind `rate_limited`.")
-    arguments: dict[str, Any] = Field(
-        {}, description="Only calls that have these values, such as the updates of one message."
-    )
-    answer: Any = Field(None, description="The JSON of the kind `answer`.")
+    retry_after: int = 1
+    """Seconds, of the kind `rate_limited`."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """Only calls that have these values, such as the updates of one message."""
+    answer: Any = None
+    """The JSON of the kind `answer`."""
 
     @property
     def cuts(self) -> bool:

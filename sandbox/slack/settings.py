@@ -26,6 +26,7 @@ def _no_null(value: Any) -> Any:
 LocalUrl = Annotated[str | None, AfterValidator(_is_on_this_machine)]
 Word = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,255}$")]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
 Name = Annotated[str, Field(max_length=200, pattern=r"^\P{C}*$")]
 
 
@@ -153,31 +154,31 @@ COMMAND = Command.model_validate(
 class Settings(BaseModel):
     """The settings of the workspace and of its app; every limit is Slack's until it is changed."""
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, use_attribute_docstrings=True)
 
-    request_url: LocalUrl = Field(
-        None, description="Where requests to the bot go; null: only over Socket Mode."
-    )
-    enterprise_id: Name = Field("", description="The organization of the workspace, if any.")
-    messages_per_second: Amount = Field(1.0, description="In one channel; 0: no limit at all.")
-    burst: int = Field(3, ge=0, description="Messages at once in one channel.")
-    workspace_messages_per_minute: Amount = Field(300.0, description="Over all channels; 0: any.")
-    answers_per_second: Amount = Field(1.0, description="Through the response URLs of a channel.")
-    answers_burst: int = Field(10, ge=0)
-    tier_factor: Amount = Field(
-        1.0, description="How many times the calls that its tier promises a method takes; 0: any."
-    )
-    ack_seconds: Amount = Field(3.0, description="How long the bot may take to acknowledge.")
-    retry_seconds: tuple[Amount, ...] = Field(
-        (0.0, 60.0, 300.0), description="Pauses before an event is sent again."
-    )
-    refused_blocks: frozenset[Word] = Field(
-        frozenset(), description="Types of blocks that the workspace doesn't know yet."
-    )
-    loads_options: bool = Field(
-        False,
-        description="Whether the manifest has message_menu_options_url.",
-    )
+    request_url: LocalUrl = None
+    """Where requests to the bot go; null: only over Socket Mode."""
+    enterprise_id: Name = ""
+    """The organization of the workspace, if any."""
+    messages_per_second: Amount = 1.0
+    """Messages in one channel; 0: no limit at all."""
+    burst: Count = 3
+    """Messages at once in one channel."""
+    workspace_messages_per_minute: Amount = 300.0
+    """Messages over all channels; 0: any number."""
+    answers_per_second: Amount = 1.0
+    """Answers through the response URLs of a channel."""
+    answers_burst: Count = 10
+    tier_factor: Amount = 1.0
+    """How many times the calls that its tier promises a method takes; 0: any number."""
+    ack_seconds: Amount = 3.0
+    """How long the bot may take to acknowledge."""
+    retry_seconds: tuple[Amount, ...] = (0.0, 60.0, 300.0)
+    """The pauses before an event is sent again."""
+    refused_blocks: frozenset[Word] = frozenset()
+    """Types of blocks that the workspace doesn't know yet."""
+    loads_options: bool = False
+    """True if the manifest has message_menu_options_url."""
     scopes: frozenset[Word] = SCOPES
     events: frozenset[Word] = EVENTS
     commands: tuple[Command, ...] = (COMMAND,)

@@ -149,7 +149,7 @@ def invite(call: Call) -> Json:
     refused = {name: error for name in names if (error := _refusal(call, channel, name))}
     if refused and not (call.flag("force") and len(refused) < len(names)):
         errors = [{"user": name, "ok": False, "error": one} for name, one in refused.items()]
-        raise SlackError(errors[0]["error"], extra={"errors": errors})
+        raise SlackError(next(iter(refused.values())), extra={"errors": errors})
     for name in names:
         if name not in refused:
             channel.members.append(name)

@@ -66,14 +66,14 @@ class Endpoint:
             answer = JSONResponse(body, status_code=status, headers=headers)
         cut = fault is not None and fault.cuts
         ok = isinstance(body, dict) and body["ok"] is True and not cut
-        error = body.get("error") if isinstance(body, dict) else f"http_{status}"
+        reason = body.get("error") if isinstance(body, dict) else f"http_{status}"
         self._record(
             "web_api",
             name,
             started,
             ok=ok,
             status=None if cut else status,
-            error=None if ok else "cut" if cut else error,
+            error=None if ok else "cut" if cut else reason,
             request=args,
             answer=body,
         )

@@ -420,7 +420,7 @@ async def test_the_last_message_that_was_read_is_not_unread(person: Person, slac
     async def unread() -> int:
         async with person.session.get(f"{slack.origin}/page/state", params={"user": "ben"}) as answer:
             channels = (await answer.json())["channels"]
-        return next(one["unread"] for one in channels if one["id"] == seed.SALES)
+        return int(next(one["unread"] for one in channels if one["id"] == seed.SALES))
 
     await person.do("message", text="one", channel="sales")
     assert await unread() == 1
