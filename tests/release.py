@@ -11,7 +11,6 @@ import tempfile
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from cli.commands.man import manual
 from tests import audit
 
 ROOT = Path(__file__).parents[1]
@@ -90,7 +89,6 @@ def release(folder: Path) -> bool:
         print(f"{wheel.name}: {wheel.stat().st_size:,} bytes, twice the same: {check(wheel)}")
     good = audit.check_licences(quiet=True) and audit.write_components(folder)
     write_licenses(folder / "licenses.txt")
-    (folder / "outreach.1").write_text(manual(), encoding="utf-8")
     shutil.copy(ROOT / "requirements.lock", folder)
     write_checksums(folder)
     return good

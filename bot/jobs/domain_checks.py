@@ -62,7 +62,6 @@ class DomainChecks:
         self._lookup = lookup or Lookup(
             resolvers_of(settings.resolvers) or system_resolvers(),
             selectors=settings.selectors,
-            blocklists=settings.blocklists,
             pace=Pace(settings.per_second),
         )
         if not self._lookup.confirms:

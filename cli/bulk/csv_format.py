@@ -75,9 +75,8 @@ def survey(path: Path, *, encoding: str | None = None) -> Survey:
     if start.startswith(b"PK\x03\x04"):
         raise Unusable(f"{path} is a spreadsheet or an archive. Save the sheet as CSV and import that file.")
     found = encoding or _marked(start) or scan.encoding()
-    text, delimiter, before = _beginning(_decoded(start, found, path=path, whole=size == len(start)))
-    quote = _quote(text, delimiter)
-    delimiter = delimiter or _delimiter(text, quote)
+    text, named, before = _beginning(_decoded(start, found, path=path, whole=size == len(start)))
+    delimiter, quote = _dialect(text, DELIMITERS if named is None else named)
     rows = _rows(text, delimiter=delimiter, quote=quote)
     if not rows:
         raise Unusable(f"{path} has no rows")
@@ -125,7 +124,7 @@ class _Scan:
 
 
 def _likely(sample: bytes) -> str:
-    """Windows-1252 unless another encoding is clearly better: Western names look alike in its neighbours."""
+    """Windows-1252 unless another is clearly better: Western names look alike in its neighbours."""
     from charset_normalizer import from_bytes
 
     matches = from_bytes(sample, cp_isolation=ENCODINGS)
@@ -137,15 +136,7 @@ def _likely(sample: bytes) -> str:
 
 
 def _marked(start: bytes) -> str | None:
-    """By its byte order mark, or by the zeros that UTF-16 puts between Latin letters."""
-    for mark, encoding in BOMS:
-        if start.startswith(mark):
-            return encoding
-    head = start[:4096]
-    zeros = [head[place::2].count(0) for place in (0, 1)]
-    if max(zeros) * 4 > len(head) // 2:
-        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
-    return None
+    return next((encoding for mark, encoding in BOMS if start.startswith(mark)), None)
 
 
 def _decoded(start: bytes, encoding: str, *, path: Path, whole: bool) -> str:
@@ -169,21 +160,14 @@ def _beginning(text: str) -> tuple[str, str | None, int]:
     return text, None, 0
 
 
-def _quote(text: str, delimiter: str | None) -> str:
-    first = text.lstrip().partition("\n")[0].strip()
-    titles = re.split(f"[{re.escape(delimiter or DELIMITERS)}]", first)
-    return "'" if all(re.fullmatch(r"'[^']*'", title.strip()) for title in titles) else '"'
-
-
-def _delimiter(text: str, quote: str) -> str:
-    """The one under which most rows have as many cells as the first; among equals, the one with most cells."""
-
-    def fitness(delimiter: str) -> tuple[float, int]:
-        rows = _rows(text, delimiter=delimiter, quote=quote)
-        width = len(rows[0]) if rows else 0
-        return (sum(len(row) == width for row in rows) / len(rows) if width > 1 else 0.0), width
-
-    return max(DELIMITERS, key=fitness)
+def _dialect(text: str, delimiters: str) -> tuple[str, str]:
+    """The delimiter and the quote, as Python's own sniffer sees them; where it sees none, by the titles."""
+    try:
+        dialect = csv.Sniffer().sniff(text, delimiters)
+    except csv.Error:
+        titles = text.lstrip().partition("\n")[0]
+        return max(delimiters, key=titles.count), '"'
+    return dialect.delimiter, dialect.quotechar or '"'
 
 
 def _rows(text: str, *, delimiter: str, quote: str) -> tuple[tuple[str, ...], ...]:

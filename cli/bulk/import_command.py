@@ -36,10 +36,6 @@ if TYPE_CHECKING:
 
 def run(options: Namespace) -> int:
     """Import the file, or with `--dry-run` only say what would be sent."""
-    if options.undo:
-        from cli.bulk import undo_import
-
-        return undo_import.run(options)
     if str(options.file) == STDIN:
         with tempfile.TemporaryDirectory(prefix="outreach-import-") as folder:
             options.file = Path(folder) / "stdin.csv"

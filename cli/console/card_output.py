@@ -16,19 +16,47 @@ from typing import Protocol, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.table import Table as Grid
 from rich.text import Text
 
 from cli.console import exit_codes
-from cli.console.table_layout import Look, lay_out, shortened
 from shared.commands.result import Result
-from shared.domain.card import Button, Card, Fact, Tone
+from shared.domain.card import Button, Card, Column, Fact, Table, Tone
+from shared.text import formats
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible, visible_json, visible_lines
 
 STYLES = {Tone.GOOD: "green", Tone.WARN: "yellow", Tone.BAD: "red", Tone.UNKNOWN: "magenta", Tone.INFO: ""}
 WIDEST_PROSE = 100
 QUIET = "dim"
+MARKS = {Tone.GOOD: "✓", Tone.WARN: "▲", Tone.BAD: "◆", Tone.UNKNOWN: "?", Tone.INFO: " "}
+ASCII_MARKS = {Tone.GOOD: "+", Tone.WARN: "!", Tone.BAD: "X", Tone.UNKNOWN: "?", Tone.INFO: " "}
+FAILURE, ASCII_FAILURE = "✗", "x"
+"""Of a card that reports a failure, in place of the mark of a bad state."""
+BAR_CELLS = 10
+SHORTEST_TEXT = 12
+"""Columns of the terminal that a text keeps at least; numbers are never cut."""
+COLUMN_GAP = 2
+UNLIMITED_CELLS = 100_000
+"""The width of a pipe, which has none."""
 _UNBROKEN = re.compile(r"[ \t]+(?!%)")  # a number keeps its sign: `4.2 %`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a terminal can show: `width` in columns (None: as wide as it gets), and only ASCII or not."""
+
+    width: int | None = None
+    ascii: bool = False
+    interactive: bool = False
+    """A person looks at it, who may type what comes next."""
+    failure: bool = False
+    """The card reports a failure."""
+
+    def mark(self, tone: Tone) -> str:
+        if self.failure and tone is Tone.BAD:
+            return ASCII_FAILURE if self.ascii else FAILURE
+        return (ASCII_MARKS if self.ascii else MARKS)[tone]
 
 
 class _Console(Console):
@@ -174,15 +202,89 @@ def _quote(quote: str, look: Look) -> Iterator[Text]:
 def _table(card: Card, look: Look) -> Iterator[Text]:
     if card.table is None or not card.table.rows:
         return
-    grid = lay_out(card.table, look)
-    for heading in grid.heading:
-        yield Text(heading, style="bold")
-    for tone, line in grid.rows:
-        yield Text.assemble((line[:1], STYLES[tone]), line[1:])
-    if grid.hidden:
-        yield Text(f"hidden at this width: {', '.join(grid.hidden)}", style=QUIET)
-    if (card.table.total or 0) > len(grid.rows):
-        yield Text(f"the first {len(grid.rows):,} of {card.table.total:,}", style=QUIET)
+    texts = _cells(card.table, look)
+    shown = _fitting(card.table, texts, look)
+    yield from _drawn(_grid(card.table, texts, shown, look), look)
+    hidden = [
+        column.title for place, column in enumerate(card.table.columns) if place not in shown and column.title
+    ]
+    if hidden:
+        yield Text(f"hidden at this width: {', '.join(hidden)}", style=QUIET)
+    if (card.table.total or 0) > len(card.table.rows):
+        yield Text(f"the first {len(card.table.rows):,} of {card.table.total:,}", style=QUIET)
+
+
+def _cells(table: Table, look: Look) -> list[list[str]]:
+    """The text of each cell, column by column; the numbers of a column have the same decimals."""
+    texts = []
+    for place, column in enumerate(table.columns):
+        cells = [row.cells[place] for row in table.rows]
+        numbers = [cell for cell in cells if isinstance(cell, int | float)]
+        decimals = 0 if all(float(number).is_integer() for number in numbers) else 1
+        texts.append([_cell(cell, column, decimals, look) for cell in cells])
+    return texts
+
+
+def _cell(cell: str | float | None, column: Column, decimals: int, look: Look) -> str:
+    if cell is None:
+        return formats.UNKNOWN
+    if isinstance(cell, str):
+        return visible(cell)
+    if column.bar:
+        return formats.bar(cell, BAR_CELLS, ascii=look.ascii)
+    return f"{cell:,.{decimals}f}"
+
+
+def _fitting(table: Table, texts: Sequence[Sequence[str]], look: Look) -> list[int]:
+    """The places of the columns that are shown: bars go first, then the widest texts in the middle."""
+    shown = list(range(len(table.columns)))
+    if look.width is None:
+        return shown
+    content = [max(map(cell_len, column), default=0) for column in texts]
+    least = [
+        max(wide, cell_len(column.title)) if column.numeric else min(wide, SHORTEST_TEXT)
+        for column, wide in zip(table.columns, content, strict=True)
+    ]
+    bars = [place for place in reversed(shown) if table.columns[place].bar]
+    middle = [place for place in shown[1:-1] if not table.columns[place].numeric and place not in bars]
+    spared = [*bars, *sorted(middle, key=content.__getitem__, reverse=True)]
+    for place in spared:
+        if sum(least[one] + COLUMN_GAP for one in shown) <= look.width:
+            break
+        shown.remove(place)
+    return shown
+
+
+def _grid(table: Table, texts: Sequence[Sequence[str]], shown: Sequence[int], look: Look) -> Grid:
+    """Rich's table: a text that is too long ends with an ellipsis, and keeps its row to one line."""
+    marked = any(row.tone is not Tone.INFO for row in table.rows)
+    has_titles = any(column.title for column in table.columns)
+    grid = Grid(box=None, pad_edge=False, padding=(0, COLUMN_GAP, 0, 0), show_header=has_titles)
+    for place in shown:
+        column = table.columns[place]
+        margin = "  " if marked and place == shown[0] else ""
+        grid.add_column(
+            Text(f"{margin}{column.title}", style="bold"),
+            justify="right" if column.numeric else "left",
+            vertical="bottom",
+            no_wrap=column.numeric or column.bar,
+        )
+    for number, row in enumerate(table.rows):
+        cells = [Text(texts[place][number], no_wrap=True, overflow="ellipsis") for place in shown]
+        if marked:
+            mark = Text.assemble((look.mark(row.tone), STYLES[row.tone]), " ")
+            mark.no_wrap, mark.overflow = True, "ellipsis"
+            cells[0] = mark.append_text(cells[0])
+        grid.add_row(*cells)
+    return grid
+
+
+def _drawn(grid: Grid, look: Look) -> Iterator[Text]:
+    console = Console(width=look.width or UNLIMITED_CELLS, markup=False, highlight=False, emoji=False)
+    for segments in console.render_lines(grid, pad=False):
+        line = Text.assemble(*((part.text, part.style or "") for part in segments))
+        line.rstrip()
+        yield line
 
 
 def _foot(card: Card, look: Look) -> Iterator[Text]:
@@ -201,12 +303,12 @@ def _hints(buttons: Sequence[Button], look: Look) -> Iterator[Text]:
     for line, button in zip(typed, buttons, strict=True):
         label = visible(button.label)
         whole = f"{line}{' ' * (widest - cell_len(line) + 2)}{label}".rstrip()
-        yield Text(
-            whole if look.width is None else shortened(whole, look.width, ascii_only=look.ascii), style=QUIET
-        )
+        hint = Text(whole, style=QUIET)
+        hint.truncate(look.width or UNLIMITED_CELLS, overflow="ellipsis")
+        yield hint
 
 
 def _encodable(line: Text, look: Look) -> Text:
     if look.ascii:
-        line.plain = line.plain.encode("ascii", "replace").decode("ascii")
+        line.plain = line.plain.replace("…", "~").encode("ascii", "replace").decode("ascii")
     return line

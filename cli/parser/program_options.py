@@ -264,11 +264,6 @@ def import_(parser: ArgumentParser) -> None:
         "--dry-run", action="store_true", help="read and check the file without sending anything"
     )
     parser.add_argument("--report", type=_path, metavar="FILE", help="file for the outcome of each row")
-    parser.add_argument(
-        "--undo",
-        action="store_true",
-        help="remove the leads that an import added (FILE is its report)",
-    )
     parser.add_argument("--yes", action="store_true", help="skip the confirmation")
     parser.add_argument("--json", action="store_true", help="print the totals as JSON")
 
@@ -285,7 +280,6 @@ def export(parser: ArgumentParser) -> None:
 
 def report(parser: ArgumentParser) -> None:
     parser.add_argument("words", nargs="*", metavar="RANGE", help="last-week, last-month, 30d, or FROM..TO")
-    parser.add_argument("--html", type=_path, metavar="FILE", help="file for the page (-: stdout)")
     parser.add_argument("--json", action="store_true", help="print the data as JSON")
     parser.add_argument(
         "--with-leads",
@@ -313,10 +307,6 @@ def manifest(parser: ArgumentParser) -> None:
 
 def version(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def man(parser: ArgumentParser) -> None:
-    """No options of its own."""
 
 
 def completion(parser: ArgumentParser) -> None:

@@ -185,14 +185,6 @@ _ALL = (
         usage="bash|zsh|fish",
     ),
     Program(
-        name="man",
-        group=Group.SET_UP,
-        summary="Print the manual page",
-        entry="cli.commands.man:run",
-        options=program_options.man,
-        examples=("man > ~/.local/share/man/man1/outreach.1",),
-    ),
-    Program(
         name="version",
         group=Group.SET_UP,
         summary="Print the version, the commit and the database schema",
@@ -209,10 +201,9 @@ _ALL = (
         options=program_options.import_,
         examples=(
             'import leads.csv --to "Q3 CTO" --dry-run',
-            'import leads.report.csv --to "Q3 CTO" --undo',
             'import leads.csv --to sq_8f2 --map "Work mail=email" --map Notes=-',
         ),
-        usage="FILE.csv --to SEQUENCE [--map COLUMN=FIELD …] [--encoding NAME] [--dry-run] [--report FILE] [--undo]",
+        usage="FILE.csv --to SEQUENCE [--map COLUMN=FIELD …] [--encoding NAME] [--dry-run] [--report FILE]",
     ),
     Program(
         name="export",
@@ -226,15 +217,14 @@ _ALL = (
     Program(
         name="report",
         group=Group.DATA,
-        summary="Write a client report for a period, as one self-contained page",
+        summary="Summarize a period for a client: counts, replies, domains, incidents",
         entry="cli.commands.report:run",
         options=program_options.report,
         examples=(
-            "report last-month --html report.html",
-            "report @acme 2026-03-01..2026-03-31 --html report.html --with-leads",
-            "report last-week --json",
+            "report last-month",
+            "report @acme 2026-03-01..2026-03-31 --json --with-leads",
         ),
-        usage="[@WORKSPACE] [last-week|last-month|FROM..TO] [--html FILE] [--json] [--with-leads]",
+        usage="[@WORKSPACE] [last-week|last-month|FROM..TO] [--json] [--with-leads]",
     ),
     Program(
         name="forget",

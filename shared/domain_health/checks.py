@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,12 +24,6 @@ _SPF_OF: Mapping[str, str] = {
     "protonmail.ch": "include:_spf.protonmail.ch",
 }
 """What the hosts of mailboxes ask their customers to include, by the end of the names of their MX."""
-_REFUSALS = tuple(ipaddress.ip_network(one) for one in ("127.0.0.1/32", "127.255.255.0/24"))
-"""With these a list answers that it refuses the resolver: https://www.spamhaus.org/faqs/dnsbl-usage/ names 127.255.255.x,
-http://uribl.com/about.shtml 127.0.0.1."""
-_LISTED = ipaddress.ip_network("127.0.0.0/8")
-_NEVER_LISTED = "invalid"
-"""A list that lists this one lists everything (RFC 5782, 5)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +34,6 @@ class Scope:
     selectors: Sequence[str] = dkim.SELECTORS
     keys: Collection[str] = ()
     """The selectors of keys that were good before: one that is gone is a problem."""
-    blocklists: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +57,7 @@ def judge(scope: Scope, known: Mapping[Question, Answer], only: Collection[Check
             continue
         answers = Answers(known)
         try:
-            found = made_by(scope, answers)
-            checks += [found] if found else []
+            checks.append(made_by(scope, answers))
         except Unanswered:
             asked |= answers.asked
         except Failed as failure:
@@ -277,71 +268,9 @@ def _judge_keys(
 _BAD_KEY = {Key.WEAK: Code.KEY_WEAK, Key.REVOKED: Code.KEY_REVOKED, Key.INVALID: Code.SYNTAX}
 
 
-def _check_ns(scope: Scope, answers: Answers) -> CheckReport:
-    answer = _of_zone(scope, answers, "NS")
-    if answer.outcome is Outcome.NO_NAME:
-        return _no_domain(Check.NS, scope.domain)
-    if not answer.records:
-        advice = Advice(action=Action.ADD, name=dmarc.organizational(scope.domain), type="NS")
-        return _problem(Check.NS, Code.MISSING, advice)
-    return _good(Check.NS, sorted(one.decode("latin-1").lower() for one in answer.records))
-
-
-def _check_soa(scope: Scope, answers: Answers) -> CheckReport:
-    """When the zone changed; what is wrong with it, the others say."""
-    answer = _of_zone(scope, answers, "SOA")
-    if not answer.records:
-        return CheckReport(check=Check.SOA, code=Code.ODD_ANSWER)
-    return _good(Check.SOA, [answer.records[0].decode("latin-1")])
-
-
-def _of_zone(scope: Scope, answers: Answers, kind: str) -> Answer:
-    """A record at the top of the zone: the domain, or the organizational one above it."""
-    answer, above = answers.known(scope.domain, kind), dmarc.organizational(scope.domain)
-    return answer if answer.records or above == scope.domain else answers.known(above, kind)
-
-
-def _check_blocklists(scope: Scope, answers: Answers) -> CheckReport | None:
-    if not scope.blocklists:
-        return None
-    states = [_on_list(name, scope.domain, answers) for name in scope.blocklists]
-    listed = [name for name, state in zip(scope.blocklists, states, strict=True) if state is True]
-    if listed:
-        advice = Advice(action=Action.ASK_LIST, name=scope.domain, type="", about=", ".join(listed))
-        return _problem(Check.BLOCKLIST, Code.LISTED, advice, about=advice.about, count=len(listed))
-    failure = next((state for state in states if isinstance(state, Code)), None)
-    return CheckReport(check=Check.BLOCKLIST, code=failure) if failure else _good(Check.BLOCKLIST, ())
-
-
-def _on_list(name: str, domain: str, answers: Answers) -> bool | Code:
-    """Whether a list has a domain; a code where that is unknown: no error of a list or a resolver is a listing."""
-    answer = answers.find(f"{domain}.{name}", "A")
-    if not answer.is_known:
-        return answer.failure
-    if not answer.records:
-        return False
-    if not _means_listed(answer):
-        return Code.REFUSED
-    everything = answers.find(f"{_NEVER_LISTED}.{name}", "A")
-    if not everything.is_known:
-        return everything.failure
-    return Code.ODD_ANSWER if everything.records else True
-
-
-def _means_listed(answer: Answer) -> bool:
-    try:
-        addresses = [ipaddress.ip_address(one.decode("ascii")) for one in answer.records]
-    except ValueError:
-        return False
-    return all(one in _LISTED and not any(one in refused for refused in _REFUSALS) for one in addresses)
-
-
-_CHECKS: Mapping[Check, Callable[[Scope, Answers], CheckReport | None]] = {
+_CHECKS: Mapping[Check, Callable[[Scope, Answers], CheckReport]] = {
     Check.MX: _check_mx,
     Check.SPF: _check_spf,
     Check.DMARC: _check_dmarc,
     Check.DKIM: _check_dkim,
-    Check.NS: _check_ns,
-    Check.SOA: _check_soa,
-    Check.BLOCKLIST: _check_blocklists,
 }

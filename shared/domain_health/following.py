@@ -18,8 +18,6 @@ from shared.domain_health.report import (
     Value,
 )
 
-REPORTED = frozenset({Check.MX, Check.SPF, Check.DMARC, Check.DKIM, Check.NS})
-"""Where another good record is news too. A zone's serial changes with whatever is in it."""
 ACCEPTED_AFTER = timedelta(days=7)
 """When a DKIM key that is gone beside good ones is taken to be gone for good."""
 
@@ -47,8 +45,7 @@ def to_confirm(before: DomainReport | None, found: Sequence[CheckReport]) -> Col
     return {
         one.check
         for one in found
-        if one.value is Value.PROBLEM
-        or (one.value is Value.GOOD and one.check in REPORTED and _is_other(before, one))
+        if one.value is Value.PROBLEM or (one.value is Value.GOOD and _is_other(before, one))
     }
 
 
@@ -90,8 +87,6 @@ def _with_history(one: CheckReport, known: CheckReport | None, at: datetime) -> 
     if one.value is Value.PROBLEM and settled and (settled.value, settled.code) == (one.value, one.code):
         one = replace(one, confirmed=True)  # it was, and nothing speaks against it
     same = known is not None and (known.value, known.code) == (one.value, one.code)
-    if one.check is Check.SOA and known and known.records != one.records and one.records:
-        same = False
     good = LastGood(at=at, records=one.records, keys=one.keys) if one.value is Value.GOOD else None
     last_good = good or (known.last_good if known else None)
     now = replace(
@@ -130,13 +125,13 @@ def _whole(record: str) -> str:
 
 def _change(domain: str, before: CheckReport | None, now: CheckReport, at: datetime) -> DomainChange | None:
     """What is told: a problem, another problem, a recovery, another record. Of a first look, only a problem."""
-    if now.certain is not now or now.check is Check.SOA:
+    if now.certain is not now:
         return None
     if before is None:
         return _told(domain, CheckReport(check=now.check), now, at) if now.value is Value.PROBLEM else None
     if (before.value, before.code) != (now.value, now.code) and Value.PROBLEM in {before.value, now.value}:
         return _told(domain, before, now, at)
-    if now.value is Value.GOOD and now.check in REPORTED and before.records != now.records and now.confirmed:
+    if now.value is Value.GOOD and before.records != now.records and now.confirmed:
         return _told(domain, before, now, at)
     return None
 

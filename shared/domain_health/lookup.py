@@ -217,12 +217,10 @@ class Lookup:
         resolvers: Sequence[tuple[str, int]],
         *,
         selectors: Sequence[str] = (),
-        blocklists: Sequence[str] = (),
         pace: Pace | None = None,
     ) -> None:
         self._resolvers = [Resolver(address, port) for address, port in dict.fromkeys(resolvers)]
         self._selectors = tuple(dict.fromkeys([*selectors, *SELECTORS]))
-        self._blocklists = tuple(blocklists)
         self._pace = pace or Pace(20.0)
 
     @property
@@ -236,11 +234,10 @@ class Lookup:
             domain=domain,
             selectors=self._selectors,
             keys=keys_to_expect(before, now),
-            blocklists=self._blocklists,
         )
         await asyncio.to_thread(_prepare, domain)
         if not self._resolvers:
-            return Looked(followed=follow(domain, before, [CheckReport(check=one) for one in _MADE], now))
+            return Looked(followed=follow(domain, before, [CheckReport(check=one) for one in Check], now))
         first = _Visit(self._resolvers[0], self._pace)
         found = await first.judge(scope)
         doubted = to_confirm(before, found)
@@ -254,9 +251,6 @@ class Lookup:
         return Looked(
             followed=follow(domain, before, found, now), ttl=min(own, default=None), asked=first.asked
         )
-
-
-_MADE = (Check.MX, Check.SPF, Check.DMARC, Check.DKIM, Check.NS, Check.SOA)
 
 
 def _is_own(question: Question, domain: str) -> bool:

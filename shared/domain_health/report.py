@@ -26,9 +26,6 @@ class Check(StrEnum):
     SPF = "spf"
     DMARC = "dmarc"
     DKIM = "dkim"
-    NS = "ns"
-    SOA = "soa"
-    BLOCKLIST = "blocklist"
 
 
 class Code(StrEnum):
@@ -69,7 +66,6 @@ class Code(StrEnum):
     """A DKIM key that was there before."""
     KEY_REVOKED = "key-revoked"
     KEY_WEAK = "key-weak"
-    LISTED = "listed"
 
 
 class Action(StrEnum):
@@ -87,7 +83,6 @@ class Action(StrEnum):
     """A record that was there before."""
     NEW_KEY = "new-key"
     RENEW_DOMAIN = "renew-domain"
-    ASK_LIST = "ask-list"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +96,7 @@ class Advice:
     value: str = ""
     """The whole record as it should be; empty where only its owner can know."""
     about: str = ""
-    """What the problem is in: an include, a selector, a list."""
+    """What the problem is in: an include, a selector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +116,7 @@ class CheckReport:
     value: Value = Value.UNKNOWN
     code: Code = Code.NOT_CHECKED
     about: str = ""
-    """What the code is about, where that is not the domain: an include, selectors, a list."""
+    """What the code is about, where that is not the domain: an include, selectors."""
     count: int | None = None
     """Of what the code or the check counts: look-ups, records, bits of a key."""
     records: tuple[str, ...] = ()
@@ -130,7 +125,7 @@ class CheckReport:
     """The selectors of the DKIM keys that are good."""
     advice: Advice | None = None
     since: datetime | None = None
-    """Since when it has this value and code; of SOA, since when the zone's serial is this one."""
+    """Since when it has this value and code."""
     checked_at: datetime | None = None
     """The last look, whatever it found."""
     last_good: LastGood | None = None

@@ -14,9 +14,6 @@ NAMES: Mapping[Check, str] = {
     Check.SPF: "SPF",
     Check.DMARC: "DMARC",
     Check.DKIM: "DKIM",
-    Check.NS: "Name servers",
-    Check.SOA: "Zone",
-    Check.BLOCKLIST: "Blocklists",
 }
 _STATES: Mapping[Code, str] = {
     Code.FINE: "good",
@@ -43,7 +40,6 @@ _STATES: Mapping[Code, str] = {
     Code.KEY_GONE: "the key of {about} is gone",
     Code.KEY_REVOKED: "the key of {about} is revoked",
     Code.KEY_WEAK: "the key of {about} is too weak",
-    Code.LISTED: "listed by {about}",
 }
 _KNOWN_RECORD: Mapping[Action, str] = {
     Action.ADD: "Add this {record}: {value}",
@@ -63,7 +59,6 @@ _ADVICE: Mapping[Action, str] = {
     Action.RESTORE: "Restore the {record}.",
     Action.NEW_KEY: "Create a new key of 2,048 bits with your provider, and publish it as the {record}.",
     Action.RENEW_DOMAIN: "Ask your registrar whether {name} has expired or lost its name servers.",
-    Action.ASK_LIST: "Ask {about} why it lists {name}; it removes the domain once the cause is gone.",
 }
 
 

@@ -24,7 +24,6 @@ from shared.settings.sections import (
     DnsSection,
     GuardrailSection,
     LinksSection,
-    ReportSection,
     RetentionSection,
     Roles,
     RoutesSection,
@@ -158,11 +157,6 @@ class Settings(WorkspaceSection):
     )
     dns: DnsSection = setting(
         DnsSection(), "The checks of the sending domains' DNS (see docs/domain-health.md)."
-    )
-    report: ReportSection = setting(
-        ReportSection(),
-        "The page of `outreach report`: the agency's name, its color, and its logo (a PNG or SVG file of at most "
-        "256 KiB). With folder and url set, `report` in Slack writes the page to the folder and links to it at the url.",
     )
     roles: Roles = setting(Roles(), "Roles in Slack: ids of users (U…) and user groups (S…), or members.")
     _origin: Origin = PrivateAttr(Origin())

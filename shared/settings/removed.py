@@ -22,7 +22,9 @@ REMOVED: dict[str, str] = {
     "dashboard.web.people": "whoever the proxy lets through may look, and nobody can change anything there",
     "dashboard.web.session_hours": "the proxy signs people in",
     "dashboard.web.trusted_proxies": "the proxy signs people in, and its headers are not read",
+    "dns.blocklists": "ask the lists yourself; SPF, DKIM, DMARC and MX are still checked",
     "mcp": "use `outreach mcp` on your own machine, which only reads",
+    "report": "use `outreach report --json`, and make a page of it yourself",
 }
 
 

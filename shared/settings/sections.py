@@ -382,24 +382,6 @@ class LinksSection(Section):
     lead: of.LeadPage = setting("", example="https://crm.example.com/contacts?q={email}")
 
 
-class ReportSection(Section):
-    """`[report]`."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _british(cls, given: Any) -> Any:
-        """Accept `colour`, the key's name before 1.0."""
-        if isinstance(given, dict) and "colour" in given and "color" not in given:
-            return {"color" if key == "colour" else key: value for key, value in given.items()}
-        return given
-
-    name: str = setting("", example="Example Agency")
-    color: of.Color = setting("", example="#2563eb")
-    logo: of.File | None = setting(None, example="/etc/outreach/logo.svg")
-    folder: of.Folder | None = setting(None, example="/var/www/reports")
-    url: of.WebAddress | None = setting(None, example="https://reports.example.com/")
-
-
 class DnsSection(Section):
     """`[dns]`: the checks of the sending domains."""
 
@@ -426,11 +408,6 @@ class DnsSection(Section):
     )
     selectors: tuple[of.Selector, ...] = setting(
         (), "Selectors of your DKIM keys, besides those of the big senders.", example=["s2026"]
-    )
-    blocklists: tuple[of.DomainName, ...] = setting(
-        (),
-        "Blocklists of domains to ask, by their zones. Each has terms of use: see docs/domain-health.md. Default: none.",
-        example=["dbl.example.org"],
     )
 
     @model_validator(mode="after")

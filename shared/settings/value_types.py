@@ -91,10 +91,6 @@ def _resolver(text: str) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-def _domain_name(text: str) -> str:
-    return text.strip().rstrip(".").lower()
-
-
 def _switch(value: Any) -> Any:
     """A variable's words for on and off; the file has true and false."""
     words = {
@@ -205,15 +201,6 @@ HostPort = Annotated[
 ]
 OnOff = Annotated[bool, BeforeValidator(_switch)]
 Resolvers = Annotated[tuple[Annotated[str, AfterValidator(_resolver)], ...], BeforeValidator(_split)]
-DomainName = Annotated[
-    str,
-    AfterValidator(_domain_name),
-    _check(
-        re.compile(r"(?=.{1,200}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9-]{2,63}").fullmatch,
-        "is not a domain.",
-        "Use a name like lists.example.org.",
-    ),
-]
 Selector = Annotated[
     str,
     AfterValidator(str.lower),
@@ -226,11 +213,6 @@ Selector = Annotated[
     ),
 ]
 Folder = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
-File = Folder
-Color = Annotated[
-    str,
-    _check(re.compile(r"#[0-9a-fA-F]{6}|").fullmatch, "is not a color.", "Use a value like #2563eb."),
-]
 Secret = Annotated[SecretStr, AfterValidator(_secret)]
 Secrets = Annotated[tuple[Secret, ...], BeforeValidator(_split)]
 Rate = Annotated[float, Field(gt=0, le=10)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from cli.console import card_output
-from cli.console.table_layout import Look
+from cli.console.card_output import Look
 from shared.domain.card import Card
 from shared.operations.error_cards import MESSAGES
 from tests.copy_page import bot_cards, dashboard

@@ -30,9 +30,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_release_holds_both_wheels_components_licenses_lock_and_manual(folder: Path) -> None:
+def test_a_release_holds_the_wheel_components_licenses_and_lock(folder: Path) -> None:
     assert {file.name for file in folder.iterdir()} == {
-        "SHA256SUMS", "licenses.txt", "outreach-ops-1.0.0.cdx.json", "outreach-client-1.0.0.cdx.json", "outreach.1", "requirements.lock",
+        "SHA256SUMS", "licenses.txt", "outreach-ops-1.0.0.cdx.json", "requirements.lock",
         "outreach_ops-1.0.0-py3-none-any.whl",
     }  # fmt: skip
     components = json.loads((folder / "outreach-ops-1.0.0.cdx.json").read_text())
@@ -69,10 +69,3 @@ def test_nothing_compiled_and_no_path_of_this_machine_is_in_a_wheel(folder: Path
         with ZipFile(wheel) as archive:
             assert [name for name in archive.namelist() if name.endswith(".pyc") or "/home/" in name] == []
             assert len({info.date_time for info in archive.infolist()}) == 1
-
-
-def test_the_manual_has_no_line_that_troff_warns_about(folder: Path) -> None:
-    words = ["groff", "-man", "-Tutf8", "-ww", str(folder / "outreach.1")]
-    shown = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert shown.stderr == ""
-    assert "OUTREACH(1)" in shown.stdout

@@ -1,4 +1,4 @@
-"""What the pictures of Slack and of the report show: the bot's own cards and page, of a made-up account."""
+"""What the pictures of Slack show: the bot's own cards, of a made-up account."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 from bot.alerts import answers, kinds
@@ -22,15 +22,10 @@ from bot.interactions.responders import render_answer
 from bot.slack.permissions import Person
 from shared.api.event_kinds import INTERESTED
 from shared.api.events import Event, EventLead
-from shared.api.models import Inbox, StatsRow
+from shared.api.models import Inbox
 from shared.api.models import Sequence as Campaign
-from shared.client_report.logo import logo_uri
-from shared.client_report.model import Brand, Bucket, ClientReport, DomainReport
-from shared.client_report.page import page
-from shared.domain.card import Button, Tone
+from shared.domain.card import Button
 from shared.domain.health import roll_up
-from shared.records.domains import DomainIncident
-from shared.records.replies import Waits
 from tests.shared.doubles import NOW, open_harness
 
 SENT = "Q3 Founders"
@@ -124,46 +119,6 @@ def _home() -> Mapping[str, Any]:
     )
 
 
-def _report() -> str:
-    days = [date(2026, 2, 2) + timedelta(days=n) for n in range(28)]
-
-    def counts(day: date, n: int) -> StatsRow:
-        sends = 60 + n * 7 % 30 if day.weekday() > 4 else 1_050 + n * 97 % 410
-        return StatsRow(group=str(day), sends=sends, replies=sends // 41 + n % 3, positive_replies=sends // 160,
-                        meetings=n % 3)  # fmt: skip
-
-    names = (SENT, "SaaS founders", "Fintech ops leaders", "Webinar follow-up", "Manufacturing DACH")
-    report = ClientReport(
-        workspace="acme",
-        first=days[0],
-        last=days[-1],
-        made_at=NOW,
-        sequences=tuple(
-            StatsRow(group=name, sends=6_900 - 811 * n, replies=138 - 19 * n, positive_replies=41 - 6 * n, meetings=12 - 2 * n)
-            for n, name in enumerate(names)
-        ),
-        before=StatsRow(group="before", sends=25_300, replies=402, positive_replies=109, meetings=29),
-        before_days=(days[0] - timedelta(days=28), days[0] - timedelta(days=1)),
-        buckets=tuple(Bucket(first=day, last=day, counts=counts(day, n)) for n, day in enumerate(days)),
-        replies=116,
-        touches=Waits(count=111, median=340.0, p90=2_160.0, in_time=104),
-        positive=(),
-        domains=(
-            DomainReport(domain="getacme.example", inboxes=6, score=91, tone=Tone.GOOD, text="healthy",
-                         course=(88.0, 90.0, 91.0)),
-            DomainReport(domain="tryacme.example", inboxes=7, score=64, tone=Tone.WARN, text="2 at risk",
-                         course=(86.0, 41.0, 64.0)),
-        ),
-        incidents=(
-            DomainIncident(at=NOW - timedelta(days=21), text="The service paused tryacme.example", handled_by="ann",
-                           handled_at=NOW - timedelta(days=20, hours=23, minutes=51),
-                           recovered_at=NOW - timedelta(days=20)),
-        ),
-        changes=(),
-    )  # fmt: skip
-    return page(report, Brand(name="Northline", color="#0f766e", logo=logo_uri(LOGO)))
-
-
 def _in_turn() -> tuple[Shown, ...]:
     """A reply, its claim, a pause, and its Undo."""
     pause = _pause()
@@ -176,7 +131,6 @@ SHOWN: Mapping[str, Callable[[], tuple[Shown, ...]]] = {
     "slack-page.png": lambda: (Shown(messages=(_drawn(SVEN), _drawn(MAYA), _pause())),),
     "slack-home.png": lambda: (Shown(home=_home()),),
     "slack-reply.svg": _in_turn,
-    "report.png": lambda: (Shown(html=_report()),),
 }
 """By file; several moments are a recording."""
 

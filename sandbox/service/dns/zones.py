@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 Change = Literal[
     "no_mx", "no_spf", "second_spf", "invalid_spf", "too_many_lookups", "void_lookups", "include_loop",
-    "no_dmarc", "second_dmarc", "dmarc_none", "no_dkim", "weak_dkim", "revoked_dkim", "new_dkim", "other_ns", "gone",
+    "no_dmarc", "second_dmarc", "dmarc_none", "no_dkim", "weak_dkim", "revoked_dkim", "new_dkim", "gone",
     "huge_record", "many_records", "escapes", "bad_bytes", "cname_loop", "wildcard",
 ]  # fmt: skip
 """What can be different in a zone."""
@@ -204,7 +204,6 @@ _APPLY: Mapping[Change, Callable[[Records, str], None]] = MappingProxyType(
         "weak_dkim": _with_key(_WEAK_KEY),
         "revoked_dkim": _with_key(""),
         "new_dkim": _with_key(_NEW_KEY),
-        "other_ns": lambda records, domain: records.update({(domain, "NS"): [b"ns1.other-host.example."]}),
         "gone": _gone,
         "huge_record": lambda records, domain: _add_text(records, domain, b"x" * _HUGE),
         "many_records": lambda records, domain: _add_text(

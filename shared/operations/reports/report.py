@@ -1,20 +1,28 @@
-"""`report`: reads the data of a client report, answers with its summary, and writes the page if a folder is set."""
+"""`report`: reads the data of a client report, and answers with its summary."""
 
 from __future__ import annotations
 
 import asyncio
-import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, timedelta
-from pathlib import Path
 from typing import Any
 
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
-from shared.client_report.logo import read_brand
-from shared.client_report.model import (
+from shared.commands.periods import Period, Report
+from shared.commands.result import Result
+from shared.domain import evidence
+from shared.domain.card import Card, Fact, Tone
+from shared.domain.dns_facts import dns_fact, in_dns
+from shared.domain.health import roll_up
+from shared.domain.snapshot import service_day
+from shared.domain.totals import totals
+from shared.domain_health.report import DomainReport as DnsReport
+from shared.history import History, HistoryUnavailable
+from shared.operations.context import CommandContext
+from shared.operations.outcome import need_records
+from shared.operations.reports.client_report import (
     MOST_REPLIES,
     REPLY_WINDOW,
     Bucket,
@@ -24,19 +32,6 @@ from shared.client_report.model import (
     report_data,
     without_leads,
 )
-from shared.client_report.page import page
-from shared.commands.periods import Period, Report
-from shared.commands.result import Result
-from shared.domain import evidence
-from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.dns_facts import dns_fact, in_dns
-from shared.domain.health import roll_up
-from shared.domain.snapshot import service_day
-from shared.domain.totals import totals
-from shared.domain_health.report import DomainReport as DnsReport
-from shared.history import History, HistoryUnavailable
-from shared.operations.context import CommandContext
-from shared.operations.outcome import need_records
 from shared.operations.reports.day_range import Range, range_of
 from shared.operations.reports.overview import Part, read_part
 from shared.operations.reports.stats import group_names, label_of, read_past, total_facts
@@ -53,11 +48,10 @@ POINTS = 60
 async def report(arguments: Report, context: CommandContext) -> Result:
     """`report [last week|last month|7d|FROM..TO]`; names no lead."""
     made = without_leads(await read_report(arguments.period, context))
-    buttons, text = await _published(made, context)
-    return Result(card=summary(made, buttons=buttons, text=text), rows=(report_data(made),))
+    return Result(card=summary(made), rows=(report_data(made),))
 
 
-def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple[str, ...] = ()) -> Card:
+def summary(made: ClientReport) -> Card:
     """The report in one message."""
     still = ", including today so far" if made.running else ""
     compared = (
@@ -67,14 +61,13 @@ def summary(made: ClientReport, *, buttons: tuple[Button, ...] = (), text: tuple
     )
     return Card(
         title=f"Report{made.whose}, {show_days(made.first, made.last)}{still}",
-        text=(*text, *compared, *made.gaps),
+        text=(*compared, *made.gaps),
         facts=(
             *total_facts(made.total, before=made.before, running=made.running),
             _touch(made),
             _domains(made),
             _incidents(made),
         ),
-        buttons=buttons,
     )
 
 
@@ -109,38 +102,10 @@ def _incidents(made: ClientReport) -> Fact:
     return Fact(label="Incidents", value=counts)
 
 
-async def _published(
-    made: ClientReport, context: CommandContext
-) -> tuple[tuple[Button, ...], tuple[str, ...]]:
-    """A link to the page, written to the folder that the settings name; none where they name none."""
-    place = context.settings.report if context.settings else None
-    if place is None or place.folder is None or place.url is None:
-        return (), ()
-    name = re.sub(r"[^A-Za-z0-9_.-]", "-", f"{made.workspace}-{made.first}-{made.last}.html")
-    try:
-        brand = await asyncio.to_thread(read_brand, place.name, place.color, place.logo)
-        await asyncio.to_thread(_write, place.folder / name, page(made, brand))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        return (), (f"The page couldn't be written to the [report] folder: {reason}.",)
-    return (Button(label="Open report", url=f"{place.url.rstrip('/')}/{name}"),), ()
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all, also where two people ask for it at once."""
-    fresh = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        with fresh.open("x", encoding="utf-8") as file:
-            file.write(text)
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
-
-
 async def read_report(
     period: Period, context: CommandContext, *, most: int | None = MOST_REPLIES, named: bool = False
 ) -> ClientReport:
-    """Everything that the page shows; what can't be read is listed in the gaps. Raises `OutreachError` for the counts.
+    """Everything that the report tells; what can't be read is listed in the gaps. Raises `OutreachError` for the counts.
 
     `most` positive replies are listed, all of them if it is None; who wrote them is read only if `named`.
     """

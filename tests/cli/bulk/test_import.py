@@ -20,7 +20,6 @@ import pytest
 from cli.bulk.batch_sender import UNDER_WAY, Add, Settle, send_all
 from cli.bulk.checkpoint import opened, outcomes
 from cli.bulk.row_reader import Batch, Candidate, RowResult
-from shared.api.client import OutreachClient
 from shared.api.errors import InvalidRequest
 from shared.api.models import AddResult, Skipped
 from tests.cli.conftest import Shell
@@ -86,46 +85,6 @@ def test_every_row_is_added_or_reported(shell: Shell) -> None:
     assert Counter(row["outcome"] for row in reported(report)) == {"added": 20, "refused": 2}
     assert oct(report.stat().st_mode & 0o777) == "0o600"
     assert "CTO" in shell.run("lead", "all7@import.example.com").out
-
-
-def test_what_an_import_added_is_removed_again_by_its_report_and_both_are_in_the_audit(shell: Shell) -> None:
-    assert shell.run("add", "undo1@import.example.com", "to", TARGET).code == 0
-    path = file_of(shell.home, 4, mark="undo")
-    assert shell.run("import", str(path), "--to", TARGET).code == 0
-    report = shell.home / "leads.report.csv"
-    asked = shell.run("import", str(report), "--to", TARGET, "--undo")
-    assert (asked.code, "--yes" in asked.err) == (1, True)
-    done = shell.run("import", str(report), "--to", TARGET, "--undo", "--yes", "--json")
-    assert done.data == [{"removed": 3, "missing": 0}]
-    assert added(shell, "undo") == ["undo1@import.example.com"], "it was there before the import"
-    again = shell.run("import", str(report), "--to", TARGET, "--undo", "--yes", "--json")
-    assert again.data == [{"removed": 0, "missing": 3}]
-    acts = [entry["command"] for entry in shell.run("audit", "--json").data]
-    assert f"import leads.csv --to {TARGET}" in acts
-    assert "import --undo leads.report.csv" in acts
-    assert shell.run("import", str(path), "--to", TARGET, "--undo", "--yes").code == 2, "no report"
-
-
-def test_a_partial_undo_is_in_the_audit_and_continues_later(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = file_of(shell.home, 3, mark="half")
-    assert shell.run("import", str(path), "--to", TARGET).code == 0
-    report = shell.home / "leads.report.csv"
-    remove, tried = OutreachClient.remove_lead, []
-
-    async def once(client: OutreachClient, lead: str, **named: Any) -> None:
-        tried.append(lead)
-        if len(tried) > 1:
-            raise InvalidRequest("no more today")
-        await remove(client, lead, **named)
-
-    monkeypatch.setattr(OutreachClient, "remove_lead", once)
-    assert shell.run("import", str(report), "--to", TARGET, "--undo", "--yes").code == 1
-    monkeypatch.setattr(OutreachClient, "remove_lead", remove)
-    assert shell.run("audit", "--json").data[0]["result"] == "removed 1 leads"
-    done = shell.run("import", str(report), "--to", TARGET, "--undo", "--yes", "--json")
-    assert done.data == [{"removed": 2, "missing": 1}]
 
 
 def test_an_import_reads_stdin(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

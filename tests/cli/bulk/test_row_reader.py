@@ -36,9 +36,7 @@ def leads(path: Path, **options: object) -> list[dict[str, str]]:
     return [candidate.lead for batch in read(path, **options) for candidate in batch.leads]  # type: ignore[arg-type] # handed on
 
 
-@pytest.mark.parametrize(
-    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"]
-)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
 def test_encodings_are_detected(tmp_path: Path, encoding: str) -> None:
     assert leads(written(tmp_path, TEXT, encoding)) == [
         {

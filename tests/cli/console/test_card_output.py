@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from cli.console import card_output
-from cli.console.table_layout import Look
+from cli.console.card_output import Look
 from shared.domain.card import Button, Card, Fact, Tone, Typed
 
 CARD = Card(

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from cli.bulk import export_command
-from cli.commands import report
 from cli.console import card_output, exit_codes
 
 OSC, C1, BIDI = "\x1b]0;owned\x07", "\x9b31m\x9d0;owned\x9c", "\u202egnp.exe\u2066"
@@ -68,7 +67,6 @@ PRINTED: Mapping[str, Callable[[pytest.MonkeyPatch], Callable[[], object]]] = {
     "--csv": lambda _: lambda: card_output.print_csv([ROW]),
     "export json": lambda patch: exported("json", patch),
     "export csv": lambda patch: exported("csv", patch),
-    "report --html -": lambda _: lambda: report._write(HOSTILE, SimpleNamespace(html="-")),  # type: ignore[arg-type]
 }
 
 

@@ -32,8 +32,6 @@ def test_a_good_domain_is_good_in_all_that_is_read() -> None:
         Check.SPF: Value.GOOD,
         Check.DMARC: Value.GOOD,
         Check.DKIM: Value.UNKNOWN,
-        Check.NS: Value.GOOD,
-        Check.SOA: Value.GOOD,
     }
     assert found[Check.DKIM].code is Code.NO_KEY_FOUND
     assert found[Check.SPF].records == ("v=spf1 ip4:192.0.2.0/24 -all",)
@@ -41,7 +39,7 @@ def test_a_good_domain_is_good_in_all_that_is_read() -> None:
 
 def test_a_domain_that_is_gone_is_said_to_be_gone() -> None:
     found = judged(Zones("other.example. A 192.0.2.1"))
-    assert {found[check].code for check in (Check.MX, Check.SPF, Check.NS)} == {Code.NO_DOMAIN}
+    assert {found[check].code for check in (Check.MX, Check.SPF)} == {Code.NO_DOMAIN}
     advice = found[Check.MX].advice
     assert advice
     assert advice.action is Action.RENEW_DOMAIN
@@ -317,35 +315,6 @@ def test_a_wildcard_is_not_taken_for_thirty_keys() -> None:
     assert judged(own)[Check.DKIM].keys == ("google",)
 
 
-def test_the_zone_of_a_subdomain_is_the_one_above() -> None:
-    found = judged(Zones(GOOD, "mail.acme.example. MX 10 mx.acme.example."), "mail.acme.example")
-    assert found[Check.NS].records == ("ns1.dns.example.", "ns2.dns.example.")
-    assert found[Check.SOA].value is Value.GOOD
-
-
-LIST = "dbl.lists.example"
-
-
-@pytest.mark.parametrize(
-    ("lines", "value", "code"),
-    [
-        ((), Value.GOOD, Code.FINE),
-        ((f"{DOMAIN}.{LIST}. A 127.0.1.2",), Value.PROBLEM, Code.LISTED),
-        ((f"{DOMAIN}.{LIST}. A 127.255.255.254",), Value.UNKNOWN, Code.REFUSED),
-        ((f"{DOMAIN}.{LIST}. A 127.0.0.1",), Value.UNKNOWN, Code.REFUSED),
-        ((f"*.{LIST}. A 203.0.113.1",), Value.UNKNOWN, Code.REFUSED),
-        ((f"*.{LIST}. A 127.0.0.2",), Value.UNKNOWN, Code.ODD_ANSWER),
-    ],
-)
-def test_only_a_true_listing_is_one(lines: tuple[str, ...], value: Value, code: Code) -> None:
-    found = judged(Zones(GOOD, f"{LIST}. A 192.0.2.1", *lines), blocklists=(LIST,))[Check.BLOCKLIST]
-    assert (found.value, found.code) == (value, code)
-
-
-def test_blocklists_are_asked_only_where_they_are_named() -> None:
-    assert Check.BLOCKLIST not in judged(Zones(GOOD))
-
-
 @pytest.mark.parametrize(
     "outcome", [Outcome.TIMEOUT, Outcome.SERVER_FAILURE, Outcome.REFUSED, Outcome.ODD, Outcome.TOO_LARGE]
 )
@@ -356,14 +325,11 @@ def test_blocklists_are_asked_only_where_they_are_named() -> None:
         (Check.SPF, DOMAIN, "TXT"),
         (Check.DMARC, f"_dmarc.{DOMAIN}", "TXT"),
         (Check.DKIM, f"google._domainkey.{DOMAIN}", "TXT"),
-        (Check.NS, DOMAIN, "NS"),
-        (Check.SOA, DOMAIN, "SOA"),
-        (Check.BLOCKLIST, f"{DOMAIN}.{LIST}", "A"),
     ],
 )
 def test_a_failed_answer_makes_a_check_unknown(outcome: Outcome, check: Check, name: str, kind: str) -> None:
     failed = {Question(name, kind): Answer(outcome=outcome)}
-    found = judged(Zones(GOOD), known=failed, keys=("google",), blocklists=(LIST,))[check]
+    found = judged(Zones(GOOD), known=failed, keys=("google",))[check]
     assert found.value is Value.UNKNOWN
     assert found.code not in {Code.FINE, Code.NOT_CHECKED, Code.NO_KEY_FOUND}
 

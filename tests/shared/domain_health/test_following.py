@@ -106,14 +106,6 @@ def test_another_good_record_is_told_when_two_resolvers_have_it() -> None:
     assert told(GOOD, other) == []
 
 
-def test_the_serial_of_a_zone_dates_its_change_and_is_no_news() -> None:
-    zone = CheckReport(check=Check.SOA, value=Value.GOOD, code=Code.FINE, records=("ns. host. 1 1 1 1 1",))
-    first, second, third = looks(zone, replace(zone, records=("ns. host. 2 1 1 1 1",), confirmed=True), zone)
-    assert [*first.changes, *second.changes] == []
-    assert second.report.of(Check.SOA).since == NOON + timedelta(hours=1)
-    assert third.report.of(Check.SOA).since == NOON + timedelta(hours=2)
-
-
 def test_problems_and_other_records_are_confirmed_and_nothing_else() -> None:
     before = looks(GOOD)[0].report
     assert to_confirm(before, [GOOD]) == set()

@@ -36,7 +36,7 @@ PROBLEMS: dict[str, tuple[Check, Code]] = {
     "escapes": (Check.SPF, Code.SYNTAX),
     "bad_bytes": (Check.SPF, Code.SYNTAX),
 }
-CHANGED = {"dmarc_none": Check.DMARC, "new_dkim": Check.DKIM, "other_ns": Check.NS}
+CHANGED = {"dmarc_none": Check.DMARC, "new_dkim": Check.DKIM}
 """Good records in place of good ones."""
 QUIET = {"huge_record": None, "many_records": Code.TOO_LARGE, "cname_loop": Code.ODD_ANSWER, "wildcard": None}
 """What must alert nobody, and what is unknown then."""

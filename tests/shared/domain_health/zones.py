@@ -100,11 +100,10 @@ def judged(
     domain: str = DOMAIN,
     *,
     keys: Collection[str] = (),
-    blocklists: tuple[str, ...] = (),
     known: dict[Question, Answer] | None = None,
 ) -> dict[Check, CheckReport]:
     """The verdicts on a domain, with every answer that they ask for; `known` has those that aren't of the zones."""
-    scope = Scope(domain=domain, keys=keys, blocklists=blocklists)
+    scope = Scope(domain=domain, keys=keys)
     answers: dict[Question, Answer] = known or {}
     while questions := judge(scope, answers).questions:
         answers |= {one: zones.answer(one) for one in questions}

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from shared.commands import UsageError, parse
-from shared.domain.card import Card
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.operations import run
 from shared.records.audit import Actor, AuditEntry
 from shared.records.domains import DomainIncident
 from shared.records.records import PeriodRecords
 from shared.records.replies import PositiveReply
-from shared.settings import load
-from tests.shared.doubles import NOW, CommandHarness, facts, said
+from tests.shared.doubles import NOW, CommandHarness, facts
 
 AT = datetime(2026, 3, 4, 9, tzinfo=UTC)
 RECORDED = PeriodRecords(
@@ -84,53 +79,6 @@ async def test_unreadable_records_are_reported_as_unknown(harness: CommandHarnes
     by_label = facts(card)
     assert by_label["Time to claim"] == by_label["Incidents"] == by_label["Domains"] == "unknown"
     assert any("the database is gone" in line for line in card.text)
-
-
-async def say_with_report_folder(harness: CommandHarness, folder: Path, **more: str) -> Card:
-    file = folder / "outreach.toml"
-    lines = "".join(f'{name} = "{value}"\n' for name, value in more.items())
-    file.write_text(
-        f'database_url = "sqlite:///{folder}/bot.db"\n[report]\nfolder = "{folder}/pages"\n{lines}'
-    )
-    settings = load(config=file, environ={})
-    return said(await run(parse("report last week"), replace(harness.context, settings=settings)))
-
-
-async def test_the_page_is_linked_where_a_place_for_it_is_set(
-    harness: CommandHarness, tmp_path: Path
-) -> None:
-    (tmp_path / "pages").mkdir()
-    card = await say_with_report_folder(
-        harness, tmp_path, url="https://reports.example.com/", name="Northline"
-    )
-    (button,) = card.buttons
-    assert button.url == "https://reports.example.com/default-2026-03-02-2026-03-08.html"
-    (file,) = (tmp_path / "pages").iterdir()
-    assert file.name == button.url.rpartition("/")[2]
-    assert "Northline" in file.read_text()
-
-
-async def test_two_who_ask_at_once_get_the_whole_page(harness: CommandHarness, tmp_path: Path) -> None:
-    (tmp_path / "pages").mkdir()
-    asked = [say_with_report_folder(harness, tmp_path, url="https://reports.example.com/") for _ in range(8)]
-    for card in await asyncio.gather(*asked):
-        assert card.buttons, card.text
-    (file,) = (tmp_path / "pages").iterdir()
-    assert file.read_text().endswith("</html>\n")
-
-
-async def test_without_an_address_nothing_is_written_or_linked(
-    harness: CommandHarness, tmp_path: Path
-) -> None:
-    (tmp_path / "pages").mkdir()
-    assert (await say_with_report_folder(harness, tmp_path)).buttons == ()
-    assert list((tmp_path / "pages").iterdir()) == []
-
-
-async def test_an_unwritable_folder_is_reported(harness: CommandHarness, tmp_path: Path) -> None:
-    card = await say_with_report_folder(harness, tmp_path, url="https://reports.example.com/")
-    assert card.buttons == ()
-    assert "couldn't be written" in card.text[0]
 
 
 async def test_counts_and_comparison_of_a_report_are_of_the_same_days(harness: CommandHarness) -> None:

@@ -16,7 +16,7 @@ def test_domains_are_checked_every_six_hours_by_default() -> None:
     dns = load(environ={}).dns
     assert dns.enabled
     assert dns.every == timedelta(hours=6)
-    assert (dns.resolvers, dns.selectors, dns.blocklists) == ((), (), ())
+    assert (dns.resolvers, dns.selectors) == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,6 @@ def test_a_resolver_that_is_no_address_is_refused(text: str) -> None:
         ('every = "off"', "not between 1 minute and 7 days"),
         ('selectors = ["a b"]', "is not a DKIM selector"),
         ('selectors = ["_domainkey."]', "is not a DKIM selector"),
-        ('blocklists = ["dbl"]', "is not a domain"),
     ],
 )
 def test_what_cannot_be_asked_of_dns_is_refused(line: str, problem: str, tmp_path: Path) -> None:
@@ -67,10 +66,9 @@ def test_what_cannot_be_asked_of_dns_is_refused(line: str, problem: str, tmp_pat
     assert problem in str(refusal({}, config=file))
 
 
-def test_selectors_and_lists_are_names_in_lower_case(tmp_path: Path) -> None:
+def test_selectors_are_names_in_lower_case(tmp_path: Path) -> None:
     file = tmp_path / "outreach.toml"
-    file.write_text('[dns]\nselectors = ["S2026", "a.b"]\nblocklists = ["DBL.example.org."]\n')
+    file.write_text('[dns]\nselectors = ["S2026", "a.b"]\n')
     file.chmod(0o600)
     dns = load(environ={}, config=file).dns
     assert dns.selectors == ("s2026", "a.b")
-    assert dns.blocklists == ("dbl.example.org",)

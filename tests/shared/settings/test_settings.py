@@ -266,10 +266,3 @@ def test_a_leads_page_is_an_https_address_with_a_place_for_the_address(tmp_path:
     ):
         with pytest.raises(SettingsError, match=re.escape(says)):
             read(wrong)
-
-
-@pytest.mark.parametrize("key", ["color", "colour"])
-def test_the_report_color_accepts_both_spellings(tmp_path: Path, key: str) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text(f'[report]\n{key} = "#0f766e"\n')
-    assert load(environ=GOOD, config=file).report.color == "#0f766e"

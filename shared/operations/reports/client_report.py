@@ -22,16 +22,7 @@ UNNAMED = "default"
 REPLY_WINDOW = 3600.0
 """Seconds within which a first touch counts as fast."""
 MOST_REPLIES = 500
-"""Positive replies that the page lists."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brand:
-    """Who sends the report. `logo` is a data URI."""
-
-    name: str = ""
-    color: str = ""
-    logo: str = ""
+"""Positive replies that are listed, unless all are asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +60,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientReport:
-    """Everything that the page shows. None: it could not be read; `gaps` says why, in sentences."""
+    """The values of the report. None: it could not be read; `gaps` says why, in sentences."""
 
     workspace: str
     first: date

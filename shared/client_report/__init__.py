@@ -1,1 +1,0 @@
-"""The client report: its values, and one self-contained page."""
