@@ -17,10 +17,10 @@ class SandboxOptions:
     port: int = 0
     slack_port: int = 0
     dns_port: int = 0
-    database: str | None = None
     seed: int = 7
     speed: float = 1.0
     scenario: str = SCENARIOS[0]
+    inboxes: int | None = None
     start: float | None = None
     bot_url: str = "http://127.0.0.1:3000"
 
@@ -36,7 +36,7 @@ class Sandbox:
         self.service = Service(
             port=self._options.port,
             dns_port=self._options.dns_port,
-            database=self._options.database,
+            inboxes=self._options.inboxes,
             seed=self._options.seed,
             speed=self._options.speed,
             scenario=self._options.scenario,

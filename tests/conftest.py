@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import fcntl
 import gc
 import math
 import os
@@ -13,17 +12,15 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy.engine import make_url
 
 from shared.storage import database
-from tests.clock import NOW, TestClock, moment
+from tests.clock import TestClock
 from tests.compiled_sql import compile_once
 from tests.network_log import Guard
-from tests.seeded_account import make_account
 
 pytest_plugins = ["tests.properties"]
 
@@ -148,42 +145,6 @@ def postgresql() -> Iterator[str]:
             yield server.get_uri()
         finally:
             server.cleanup()
-
-
-@pytest.fixture(scope="session")
-def seeded_database(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
-    """The sandbox's database of an account with nine weeks of history, one for all processes that test.
-
-    A test takes a copy. The account's clock stands at the time of the file.
-    """
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    file = folder / "calm-week.db"
-    with (folder / "calm-week.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not file.exists():
-            if _CLOCK.is_fixed:
-                make_account(file, now=int(NOW.timestamp()), cache=_cache_folder(pytestconfig))
-            else:  # at the real time nobody would need it again
-                make_account(file, now=int(moment().timestamp()), cache=None)
-    return file
-
-
-def _cache_folder(config: pytest.Config) -> Path | None:
-    """A folder of pytest's own cache; None where it has none, or may not write it."""
-    if not config.pluginmanager.has_plugin("cacheprovider"):
-        return None
-    try:
-        return config.cache.mkdir("seeded-account")
-    except OSError:
-        return None
-
-
-@pytest.fixture
-def account(seeded_database: Path, tmp_path: Path) -> str:
-    """The address of such a database, for one test alone."""
-    return f"sqlite:///{shutil.copy(seeded_database, tmp_path / 'sandbox.db')}"
 
 
 def _disable_fsync(address: str) -> None:

@@ -161,7 +161,7 @@ async def _serve_sandbox(options: Namespace) -> None:
         port=options.port,
         slack_port=options.slack_port,
         dns_port=options.dns_port,
-        database=options.database,
+        inboxes=options.inboxes,
         seed=options.seed,
         speed=options.speed,
         scenario=options.scenario,

@@ -89,7 +89,12 @@ def sandbox(parser: ArgumentParser) -> None:
         metavar="N",
         help="port of the first DNS resolver; the second is the next (0: free ones)",
     )
-    parser.add_argument("--database", metavar="URL", help="database for the account (default: in memory)")
+    parser.add_argument(
+        "--inboxes",
+        type=int,
+        metavar="N",
+        help="inboxes of the first workspace, up to 20000 (default: as the scenario says)",
+    )
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="seed of the generated account")
     parser.add_argument(
         "--start",

@@ -89,7 +89,7 @@ _ALL = (
             "sandbox --port 8080 --scenario reply-storm --speed 60",
             "sandbox --scenario launch.toml",
         ),
-        usage="[--port N] [--slack-port N] [--dns-port N] [--database URL] [--seed N] [--speed X] [--start WHEN] [--scenario NAME|FILE]",
+        usage="[--port N] [--slack-port N] [--dns-port N] [--seed N] [--speed X] [--start WHEN] [--scenario NAME|FILE] [--inboxes N]",
     ),
     Program(
         name="slack-standin",

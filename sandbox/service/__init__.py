@@ -1,5 +1,3 @@
-"""The outreach service of the document, whole: an independent reading that shares no code with the client."""
+"""The outreach service of the sandbox."""
 
-from sandbox.service.service import Service
-
-__all__ = ["Service"]
+from sandbox.service.service import Service as Service

@@ -32,17 +32,15 @@ FORMS = ("fixed", "sliding", "bucket")
 
 def run() -> list[Row]:
     """About half a minute: a whole import under one form of the limit, half of one under the others."""
-    with tempfile.TemporaryDirectory() as folder, _sandbox(folder) as announcement:
+    with tempfile.TemporaryDirectory() as folder, _sandbox() as announcement:
         rows = [row for form in FORMS for row in asyncio.run(_import(announcement, form, Path(folder)))]
         return [*rows, *_together(announcement, Path(folder)), *_decoding()]
 
 
 @contextlib.contextmanager
-def _sandbox(folder: str) -> Iterator[dict[str, Any]]:
+def _sandbox() -> Iterator[dict[str, Any]]:
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(
-        target=_serve, args=(theirs, folder), name="sandbox"
-    )
+    process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,), name="sandbox")
     process.start()
     try:
         yield ours.recv()
@@ -51,9 +49,9 @@ def _sandbox(folder: str) -> Iterator[dict[str, Any]]:
         process.join()
 
 
-def _serve(pipe: Connection, folder: str) -> None:
+def _serve(pipe: Connection) -> None:
     async def serve() -> None:
-        async with Service(database=f"sqlite:///{folder}/sandbox.db", speed=0) as service:
+        async with Service(speed=0) as service:
             pipe.send(
                 {
                     "base_url": service.base_url,

@@ -31,7 +31,6 @@ from bot.jobs.scheduler import Timers
 from bot.store import Store, open_store
 from bot.store.queue.intake import Arrival
 from sandbox.service import Service
-from sandbox.service.campaign import simulation
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.domain.wall_clock import DAY
@@ -292,7 +291,6 @@ async def main() -> int:
     for seed in range(options.first, options.first + options.seeds):
         for acting in (False, True):
             say(row(await run(seed=seed, acting=acting)))
-    simulation.QUANTUM = 60.0  # a minute at once; by seconds a month takes four times as long
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "calm.toml"
         scenario.write_text(CALM_MONTH, "utf-8")

@@ -11,7 +11,7 @@ from bot.http import webhook
 from bot.interactions import responders
 from bot.jobs import register
 from bot.store import Store, open_store
-from sandbox.service.v1 import rate_limits
+from sandbox.service.api import guard
 from shared.operations import context
 from shared.storage.database import parse_url
 from tests.bot.fake_service import Remote, open_remote
@@ -35,7 +35,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests to the service wait for no turn and are never too many, and timers are looked for often: the rate has
     tests of its own in tests/shared. No answer is announced as slow, and no delivery refused, because the machine is slow."""
     monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
-    monkeypatch.setattr(rate_limits, "RATE", 10_000)
+    monkeypatch.setattr(guard, "RATE", 10_000)
     monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND)

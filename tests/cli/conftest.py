@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -74,15 +73,14 @@ class Shell:
 
 
 @pytest.fixture(scope="session")
-def sandbox(seeded_database: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def sandbox() -> Iterator[dict[str, Any]]:
     """The announcement of a sandbox that lives as long as the tests; its account changes by what they do alone.
 
     It runs in a thread: a process would have the machine's clock, which is another than that of the tests.
     """
-    account = shutil.copy(seeded_database, tmp_path_factory.mktemp("sandbox") / "sandbox.db")
-    running = Sandbox(SandboxOptions(speed=0, database=f"sqlite:///{account}"))
+    running = Sandbox(SandboxOptions(speed=0))
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(running):
-        running.service.state.limiter.change("off")
+        running.service.guard.limiter.change("off")
         yield running.announcement
 
 

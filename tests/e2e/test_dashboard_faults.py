@@ -21,12 +21,12 @@ def shown(
     folder: Path,
     *,
     scenario: str = "calm-week",
-    database: str = "",
+    inboxes: int = 0,
     size: tuple[int, int] = (160, 50),
     words: str = "",
 ) -> Iterator[tuple[Sandbox, Screen]]:
     """A sandbox and a dashboard before it."""
-    with open_sandbox(scenario, database=database) as sandbox:
+    with open_sandbox(scenario, inboxes=inboxes) as sandbox:
         screen = Screen(sandbox, folder=folder, size=size, words=words)
         try:
             yield sandbox, screen
@@ -34,8 +34,8 @@ def shown(
             screen.close()
 
 
-def test_a_slow_service_is_shown_and_the_keys_still_work(tmp_path: Path, account: str) -> None:
-    with shown(tmp_path, database=account) as (sandbox, screen):
+def test_a_slow_service_is_shown_and_the_keys_still_work(tmp_path: Path) -> None:
+    with shown(tmp_path) as (sandbox, screen):
         screen.until("at risk|healthy")
         sandbox.control("faults", {"delay": 40.0, "times": None})
         screen.until("late:")
@@ -47,10 +47,8 @@ def test_a_slow_service_is_shown_and_the_keys_still_work(tmp_path: Path, account
         assert "late:" not in screen.until("stale|late:", absent=True)
 
 
-def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down(
-    tmp_path: Path, account: str
-) -> None:
-    with shown(tmp_path, database=account) as (sandbox, screen):
+def test_a_service_that_wants_silence_is_obeyed_and_the_seconds_are_counted_down(tmp_path: Path) -> None:
+    with shown(tmp_path) as (sandbox, screen):
         screen.until("at risk|healthy")
         sandbox.control("faults", {"status": 429, "retry_after": "9", "times": None})
         message = screen.until(r"429: paused for \d+ s")
@@ -66,7 +64,7 @@ def _silent_for(text: str) -> int:
 
 
 def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Path) -> None:
-    with shown(tmp_path, scenario="huge") as (_, screen):
+    with shown(tmp_path, inboxes=10_000) as (_, screen):
         screen.until("INBOXES 10,000")
         screen.press("End")
         before = screen.until("INBOXES 10,000")
@@ -77,9 +75,9 @@ def test_ten_thousand_inboxes_are_shown_walked_through_and_filtered(tmp_path: Pa
         assert psutil.Process(screen.pid).memory_info().rss < 200 * 2**20
 
 
-def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path, account: str) -> None:
+def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "outreach-history.db").write_bytes(b"this is no database\n" * 1000)
-    with shown(tmp_path, database=account) as (_, screen):
+    with shown(tmp_path) as (_, screen):
         screen.until("ALARM")  # of the account, which comes first
         while "ALARM" in screen.text():
             screen.press("a")
@@ -92,8 +90,8 @@ def test_a_damaged_history_is_set_aside_said_and_begun_anew(tmp_path: Path, acco
 
 
 @pytest.mark.parametrize("kind", ["TERM=linux", "TERM=xterm-16color", "NO_COLOR=1", "LC_ALL=C PYTHONUTF8=0"])
-def test_poorer_terminals_show_the_same_words(tmp_path: Path, account: str, kind: str) -> None:
-    with open_sandbox(database=account) as sandbox:
+def test_poorer_terminals_show_the_same_words(tmp_path: Path, kind: str) -> None:
+    with open_sandbox() as sandbox:
         screen = Screen(sandbox, folder=tmp_path, environ=dict(pair.split("=") for pair in kind.split()))
         try:
             message = screen.until("at risk|healthy")
@@ -106,8 +104,8 @@ def test_poorer_terminals_show_the_same_words(tmp_path: Path, account: str, kind
             screen.close()
 
 
-def test_a_window_that_is_drawn_about_wildly_ends_up_right(tmp_path: Path, account: str) -> None:
-    with shown(tmp_path, database=account) as (_, screen):
+def test_a_window_that_is_drawn_about_wildly_ends_up_right(tmp_path: Path) -> None:
+    with shown(tmp_path) as (_, screen):
         screen.until("SEQUENCES")
         for number in range(60):
             screen.resize(1 + number * 53 % 250, 1 + number * 31 % 70)

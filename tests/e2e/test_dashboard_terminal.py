@@ -54,10 +54,10 @@ class Sandbox:
 
 
 @contextmanager
-def open_sandbox(scenario: str = "calm-week", *, database: str = "") -> Iterator[Sandbox]:
+def open_sandbox(scenario: str = "calm-week", *, inboxes: int = 0) -> Iterator[Sandbox]:
     """A sandbox that ends with the block, as by Ctrl-C."""
     words = ["sandbox", "--port", "0", "--slack-port", "0", "--speed", "0", "--scenario", scenario]
-    words += ["--database", database] if database else []
+    words += ["--inboxes", str(inboxes)] if inboxes else []
     command = [sys.executable, "-P", "-m", "outreach_ops", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with running(command, number=signal.SIGINT, cwd=ROOT, **pipes) as process:
@@ -131,8 +131,8 @@ class Screen:
 
 
 @pytest.fixture
-def sandbox(account: str) -> Iterator[Sandbox]:
-    with open_sandbox(database=account) as opened:
+def sandbox() -> Iterator[Sandbox]:
+    with open_sandbox() as opened:
         yield opened
 
 

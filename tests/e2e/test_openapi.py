@@ -26,22 +26,16 @@ dials = schemathesis.pytest.from_fixture("control_schema")
 
 
 @pytest.fixture(scope="module")
-def running(seeded_database: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def running() -> Iterator[Service]:
     """The service in its own thread: schemathesis asks synchronously."""
-    import shutil
     import threading
 
-    path = tmp_path_factory.mktemp("schemathesis") / "sandbox.db"
-    shutil.copy(seeded_database, path)
-    service, ready, stop = (
-        Service(database=f"sqlite:///{path}", speed=0),
-        threading.Event(),
-        list[Callable[[], Any]](),
-    )
+    service, ready = Service(speed=0), threading.Event()
+    stop = list[Callable[[], Any]]()
 
     async def serve() -> None:
         async with service:
-            service.state.limiter.change("off")
+            service.guard.limiter.change("off")
             done = asyncio.Event()
             loop = asyncio.get_running_loop()
             stop.append(lambda: loop.call_soon_threadsafe(done.set))
@@ -69,7 +63,7 @@ def api_schema(running: Service) -> Any:
 @pytest.fixture(scope="module")
 def control_schema(running: Service) -> Any:
     loaded = schemathesis.openapi.from_url(f"{running.origin}/control/openapi.json")
-    loaded.config.update(base_url=running.origin)
+    loaded.config.update(base_url=running.control_url)
     return loaded
 
 
@@ -124,7 +118,7 @@ def run_schemathesis(
     running: Service, folder: Path, *words: str, schema: str = "/openapi.json", examples: int, seed: int = 1
 ) -> str:
     """What the command line says after every phase with every check."""
-    running.state.limiter.change("off")  # the test that turns every dial may have gone before
+    running.guard.limiter.change("off")  # the test that turns every dial may have gone before
     words = ("run", f"{running.origin}{schema}", "--checks", "all", "--max-examples", str(examples), *words)
     program = Path(sys.executable).with_name("schemathesis")
     (folder / "hooks.py").write_text(TURN_LITTLE)
@@ -161,7 +155,7 @@ def run_on_api(running: Service, folder: Path, *, examples: int, seed: int = 1) 
 
 def run_on_control(running: Service, folder: Path, *, examples: int, seed: int = 1) -> str:
     """Without the check that takes every valid request for one to be carried out: only the account knows its domains."""
-    phases = ("--url", running.origin, "--phases", "examples,coverage,fuzzing")
+    phases = ("--url", running.control_url, "--phases", "examples,coverage,fuzzing")
     without = ("--exclude-checks", "positive_data_acceptance")
     schema = "/control/openapi.json"
     return run_schemathesis(running, folder, *phases, *without, schema=schema, examples=examples, seed=seed)

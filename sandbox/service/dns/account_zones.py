@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from sandbox.service.base.clock import DAY, date_of
-from sandbox.service.base.errors import BadRequest
 from sandbox.service.dns.zones import APEXES, SHARED, Change, Records, find, zone
+from sandbox.service.errors import BadRequest
+from sandbox.service.moments import DAY, date_of
 
 _SERIAL_AGE = 90 * DAY
 """So long before the account was created, its zones were edited last."""
-_TTL = 300.0
+_TTL_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,7 @@ class AccountZones:
     def __init__(self, *, now: Callable[[], float], speed: Callable[[], float]) -> None:
         self._now = now
         self._speed = speed
-        self._created_at = 0.0
-        self._domains: dict[str, int] = {}
-        self._by_label: dict[str, str] = {}
-        self._scheduled: Sequence[ZoneChange] = ()
-        self._changes: list[ZoneChange] = []
-        self._set: Records = {}
+        self.start((), scheduled=(), created_at=0.0)
 
     def start(self, domains: Sequence[str], *, scheduled: Sequence[ZoneChange], created_at: float) -> None:
         """Begin with the zones of these domains as they are when the account is created."""
@@ -53,7 +48,7 @@ class AccountZones:
     def reset(self) -> None:
         """Undo what was changed by hand; the scenario's changes are as scheduled."""
         self._changes = list(self._scheduled)
-        self._set = {}
+        self._set: Records = {}
 
     @property
     def domains(self) -> Sequence[str]:
@@ -62,7 +57,7 @@ class AccountZones:
     @property
     def ttl(self) -> int:
         """Five minutes of service time in real seconds, which is what resolvers count."""
-        return max(1, round(_TTL / max(1.0, self._speed())))
+        return max(1, round(_TTL_SECONDS / max(1.0, self._speed())))
 
     def changes(self, domain: str) -> tuple[Change, ...]:
         """What is different in the zone of a domain now, in the order in which it came."""
@@ -78,20 +73,17 @@ class AccountZones:
         """End what is different now, in one domain or in all, and drop the records that were set there."""
         if domain is not None:
             self._check(domain)
-        now = self._now()
+        now, meant = self._now(), {domain} if domain else set(self._domains)
         self._changes = [
-            ZoneChange(domain=one.domain, change=one.change, start=one.start, end=min(one.end, now))
-            if domain in {None, one.domain} and one.start <= now
-            else one
+            replace(one, end=min(one.end, now)) if one.domain in meant and one.start <= now else one
             for one in self._changes
         ]
-        self._set = {
-            key: values
-            for key, values in self._set.items()
-            if domain is not None and not _below(key[0], domain)
-        }
+        if domain is None:
+            self._set = {}
+        else:
+            self._set = {key: values for key, values in self._set.items() if not _below(key[0], domain)}
 
-    def set_records(self, name: str, kind: str, values: Iterable[str] | None) -> None:
+    def set_records(self, name: str, kind: str, values: Sequence[str] | None) -> None:
         """Replace the records of a name and type (an empty list: there are none); None: as in the zone."""
         key = (name.lower().rstrip("."), kind)
         if values is None:
@@ -108,33 +100,28 @@ class AccountZones:
 
     def find(self, name: str, kind: str) -> list[bytes] | None:
         """The values of a name; empty if it exists without any of this type, None if it doesn't exist."""
-        return find(self._records_near(name), name, kind)
+        domain = self._domain_of(name)
+        own = {} if domain is None else self._zone(domain)
+        return find({**SHARED, **own, **self._set}, name, kind)
 
     def knows(self, name: str) -> bool:
-        """Whether the resolvers answer for a name at all."""
-        return any(_below(name, apex) for apex in (*APEXES, *(key[0] for key in self._set))) or any(
-            domain in self._domains for domain in _upwards(name)
-        )
+        """True where the resolvers answer for a name at all."""
+        others = (*APEXES, *(owner for owner, _ in self._set))
+        return any(_below(name, apex) for apex in (*others, *self._domains))
 
     def apex(self, name: str) -> str:
         """The zone that a name is in."""
         return next((one for one in _upwards(name) if one in self._domains or one in APEXES), name)
 
-    def _records_near(self, name: str) -> Records:
-        """The records among which a name is looked up: those of its domain, of others, and what was set."""
-        domain = next((one for one in _upwards(name) if one in self._domains), None) or self._customer(name)
-        own = {} if domain is None else self._zone(domain)
-        return {**SHARED, **own, **self._set}
-
-    def _customer(self, name: str) -> str | None:
-        """The domain whose host this is at Microsoft: `useacme-example.mail…`, `selector1-useacme-example._domainkey…`."""
+    def _domain_of(self, name: str) -> str | None:
+        """The domain whose name or whose host at Microsoft this is: `selector1-useacme-example._domainkey…`."""
         label = name.partition(".")[0]
-        return self._by_label.get(label) or self._by_label.get(label.partition("-")[2])
+        hosted = self._by_label.get(label) or self._by_label.get(label.partition("-")[2])
+        return next((one for one in _upwards(name) if one in self._domains), hosted)
 
     def _zone(self, domain: str) -> Records:
-        return zone(
-            domain, number=self._domains[domain], changes=self.changes(domain), serial=self._serial(domain)
-        )
+        number, changes = self._domains[domain], self.changes(domain)
+        return zone(domain, number=number, changes=changes, serial=self._serial(domain))
 
     def _serial(self, domain: str) -> int:
         """The day of the last edit and the number of edits, as people write it by hand (RFC 1912)."""

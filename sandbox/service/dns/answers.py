@@ -23,6 +23,7 @@ UDP_BYTES = 1_232
 TCP_BYTES = 65_535
 _ALIASES = 16
 """Of one answer; a loop is sent as far as this."""
+_SOA = b"ns1.dns-host.example. hostmaster.dns-host.example. 1 7200 900 1209600 300"
 
 
 def question_of(wire: bytes) -> dns.message.QueryMessage | None:
@@ -68,10 +69,7 @@ def respond(query: dns.message.QueryMessage, zones: AccountZones) -> dns.message
         response.set_rcode(dns.rcode.NXDOMAIN)
     # The zone's SOA says for how long the absence holds (RFC 2308).
     apex = zones.apex(name)
-    soa = zones.find(apex, "SOA") or [
-        b"ns1.dns-host.example. hostmaster.dns-host.example. 1 7200 900 1209600 300"
-    ]
-    _add(response.authority, apex, "SOA", soa, ttl=zones.ttl)
+    _add(response.authority, apex, "SOA", zones.find(apex, "SOA") or [_SOA], ttl=zones.ttl)
     return response
 
 
@@ -94,30 +92,11 @@ def _rdata(rdtype: dns.rdatatype.RdataType, value: bytes) -> dns.rdata.Rdata:
     return dns.rdata.from_text(dns.rdataclass.IN, rdtype, value.decode())
 
 
-def failed(response: dns.message.Message, rcode: str) -> dns.message.Message:
-    """The same without records, and with a code like `servfail`."""
-    empty = _emptied(response)
-    empty.set_rcode(dns.rcode.from_text(rcode))
-    return empty
-
-
-def truncated(response: dns.message.Message) -> dns.message.Message:
-    """The same without records: there is room only over TCP."""
-    empty = _emptied(response)
-    empty.flags |= dns.flags.TC
-    return empty
-
-
-def forged(response: dns.message.Message) -> dns.message.Message:
-    """What somebody sends who guesses the id: another one, and no records."""
-    empty = _emptied(response)
-    empty.id = (response.id + 1) % 65_536
-    return empty
-
-
-def _emptied(response: dns.message.Message) -> dns.message.Message:
+def failed(response: dns.message.Message, rcode: dns.rcode.Rcode) -> dns.message.Message:
+    """The same without records, and with another code."""
     empty = copy.copy(response)
     empty.sections = [response.question, [], [], []]
+    empty.set_rcode(rcode)
     return empty
 
 

@@ -1,54 +1,63 @@
-"""Two resolvers on loopback, each over UDP and TCP on one port."""
+"""Two resolvers on loopback, each over UDP and TCP on one port, and their faults."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
-import time
-from collections import deque
-from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, cast
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, Literal, Self, cast
+
+from pydantic import Field
 
 from sandbox.asgi_server import bind
-from sandbox.service.base.faults import Faults
+from sandbox.faults import Fault, Faults
 from sandbox.service.dns.account_zones import AccountZones
-from sandbox.service.dns.faults import DnsFault
-
-if TYPE_CHECKING:
-    import dns.message
 
 COUNT = 2
 """A problem is one when two resolvers agree."""
+Kind = Literal["servfail", "timeout", "lie", "drip"]
 _IDLE_SECONDS = 10.0
 _DRIP_SECONDS = 1.0
 _TRIES = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """A query that a resolver received; `at` in real seconds of the Unix epoch."""
+class DnsFault(Fault):
+    """What goes wrong with matching queries."""
 
-    at: float
-    resolver: int
-    transport: str
-    name: str
-    type: str
+    kind: Kind | None = Field(
+        default=None,
+        description="`servfail` answers so; `timeout` doesn't answer; `lie` says that the name doesn't exist; `drip` "
+        "says over UDP that only TCP has room, and sends a byte a second there.",
+    )
+    name: str = Field(
+        default="*", max_length=253, description="A name, which stands for all below it, too; or `*`."
+    )
+    type: str | None = Field(
+        default=None, max_length=16, description="Only queries of this type, like `TXT`."
+    )
+    resolver: Literal[1, 2] | None = Field(default=None, description="Only this one of the two resolvers.")
+    # Resolvers are asked again after a failure: a fault that happens once would hardly be noticed.
+    times: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="How often; null until the faults are cleared."
+    )
+
+    def matches(self, name: str, kind: str, *, resolver: int) -> bool:
+        named = self.name.lower().rstrip(".")
+        is_named = named in {"*", name} or name.endswith(f".{named}")
+        return is_named and self.type in {None, kind} and self.resolver in {None, resolver}
 
 
 class Resolvers:
     """They answer for the account's domains and what these refer to, while their block runs; anything else they refuse.
 
-    Args:
-        port: of the first one, the second is the next; 0 takes free ones.
+    `port` is the first one's, the second has the next; 0 takes free ones.
     """
 
     def __init__(self, zones: AccountZones, *, port: int = 0) -> None:
         self._port = port
         self._zones = zones
         self.faults = Faults[DnsFault]()
-        self.queries: deque[Query] = deque(maxlen=10_000)
         self.queried = 0
         self.addresses: list[str] = []
         self._exits = contextlib.AsyncExitStack()
@@ -67,9 +76,8 @@ class Resolvers:
         await self._exits.aclose()
 
     def reset(self) -> None:
-        """No faults, and counts at zero."""
+        """No faults, and the count at zero."""
         self.faults.clear()
-        self.queries.clear()
         self.queried = 0
 
     @contextlib.asynccontextmanager
@@ -78,7 +86,7 @@ class Resolvers:
         stream, datagrams = _bind_both(port)
         transport, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self, number), sock=datagrams)
         server = await asyncio.start_server(
-            lambda reader, writer: self._serve_stream(reader, writer, number=number), sock=stream
+            lambda reader, writer: self.start(self._serve(reader, writer, number=number)), sock=stream
         )
         try:
             host, taken = stream.getsockname()
@@ -87,33 +95,27 @@ class Resolvers:
             transport.close()
             server.close()
 
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Answer in a task that ends with the resolvers."""
+        task = asyncio.create_task(work, name="sandbox-dns")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _end_tasks(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def received(
+    async def answer_datagram(
         self, wire: bytes, transport: asyncio.DatagramTransport, address: Any, *, number: int
     ) -> None:
-        """A datagram has come in."""
-        task = asyncio.create_task(self._answer_datagram(wire, transport, address, number=number))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        async for part in self._responses(wire, over="udp", number=number):
+            transport.sendto(part, address)
 
-    async def _answer_datagram(
-        self, wire: bytes, transport: asyncio.DatagramTransport, address: Any, *, number: int
-    ) -> None:
-        with contextlib.suppress(ConnectionAbortedError):
-            async for part in self._responses(wire, over="udp", number=number):
-                transport.sendto(part, address)
-
-    async def _serve_stream(
+    async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, number: int
     ) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        """Answer the queries of a TCP connection."""
         try:
             with contextlib.suppress(TimeoutError, OSError, asyncio.IncompleteReadError):
                 while True:
@@ -127,8 +129,10 @@ class Resolvers:
             writer.close()
 
     async def _responses(self, wire: bytes, *, over: str, number: int) -> AsyncIterator[bytes]:
-        """What is sent in answer to a query, in order; nothing for what isn't one."""
+        """What is sent in answer to a query, part by part; nothing for what isn't one."""
         # dnspython takes a tenth of a second to import, which a sandbox that nobody asks doesn't spend.
+        from dns import flags, rcode
+
         from sandbox.service.dns import answers
 
         query = answers.question_of(wire)
@@ -136,65 +140,42 @@ class Resolvers:
             return
         name, kind = answers.name_of(query), answers.type_of(query)
         self.queried += 1
-        self.queries.append(Query(at=time.time(), resolver=number, transport=over, name=name, type=kind))
         response = answers.respond(query, self._zones)
-        size = answers.TCP_BYTES if over == "tcp" else min(query.payload or 512, answers.UDP_BYTES)
         fault = self.faults.take(lambda one: one.matches(name, kind, resolver=number))
-        if fault is None:
-            yield _framed(answers.wire_of(response, size=size), over=over)
+        what = None if fault is None else fault.kind
+        await asyncio.sleep(0.0 if fault is None else fault.delay)
+        if what == "timeout":
             return
-        await asyncio.sleep(fault.delay)
-        async for part in _faulty(fault, response, over=over, size=size):
-            yield part
-
-
-async def _faulty(
-    fault: DnsFault, response: dns.message.Message, *, over: str, size: int
-) -> AsyncIterator[bytes]:
-    from sandbox.service.dns import answers
-
-    true = _framed(answers.wire_of(response, size=size), over=over)
-    match fault.kind:
-        case "timeout":
-            return
-        case "cut":
-            yield true[: len(true) // 2]
-            raise ConnectionAbortedError("The connection was dropped by a fault.")
-        case "garbage":
-            yield _framed(bytes(range(255, -1, -1)), over=over)
-        case "drip" if over == "tcp":
-            for byte in true:
+        if what in {"servfail", "lie"}:
+            code = rcode.SERVFAIL if what == "servfail" else rcode.NXDOMAIN
+            response = answers.failed(response, code)
+        if what == "drip" and over == "udp":
+            response = answers.failed(response, response.rcode())
+            response.flags |= flags.TC
+        size = answers.TCP_BYTES if over == "tcp" else min(query.payload or 512, answers.UDP_BYTES)
+        sent = answers.wire_of(response, size=size)
+        if over == "tcp":
+            sent = len(sent).to_bytes(2) + sent
+        if what == "drip" and over == "tcp":
+            for byte in sent:
                 yield bytes([byte])
                 await asyncio.sleep(_DRIP_SECONDS)
-        case "forged_id":
-            yield _framed(answers.wire_of(answers.forged(response), size=size), over=over)
-            yield true
-        case "servfail" | "refused" | "nxdomain" as rcode:
-            yield _framed(answers.wire_of(answers.failed(response, rcode), size=size), over=over)
-        case "truncated" | "drip" if over == "udp":
-            yield answers.wire_of(answers.truncated(response), size=size)
-        case _:
-            yield true
-
-
-def _framed(wire: bytes, *, over: str) -> bytes:
-    return len(wire).to_bytes(2) + wire if over == "tcp" else wire
+        else:
+            yield sent
 
 
 class _Datagrams(asyncio.DatagramProtocol):
     def __init__(self, resolvers: Resolvers, number: int) -> None:
         self._resolvers = resolvers
         self._number = number
-        self._transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(
-            "asyncio.DatagramTransport", transport
-        )  # the event loops' own aren't subclasses
+        # The event loops' own transports aren't subclasses.
+        self._transport = cast("asyncio.DatagramTransport", transport)
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        assert self._transport is not None
-        self._resolvers.received(data, self._transport, addr, number=self._number)
+        answer = self._resolvers.answer_datagram(data, self._transport, addr, number=self._number)
+        self._resolvers.start(answer)
 
 
 def _bind_both(port: int) -> tuple[socket.socket, socket.socket]:
@@ -210,9 +191,3 @@ def _bind_both(port: int) -> tuple[socket.socket, socket.socket]:
             continue
         return stream, datagrams
     raise OSError(f"Port {port or 'for DNS'} can't be taken over UDP and TCP.")
-
-
-def recent(queries: Iterable[Query], *, limit: int) -> list[Query]:
-    """The newest ones, newest first."""
-    newest = list(queries)[-limit:]
-    return newest[::-1]

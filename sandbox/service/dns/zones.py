@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -10,7 +10,6 @@ from typing import Literal, get_args
 Change = Literal[
     "no_mx", "no_spf", "second_spf", "invalid_spf", "too_many_lookups", "void_lookups", "include_loop",
     "no_dmarc", "second_dmarc", "dmarc_none", "no_dkim", "weak_dkim", "revoked_dkim", "new_dkim", "gone",
-    "huge_record", "many_records", "escapes", "bad_bytes", "cname_loop", "wildcard",
 ]  # fmt: skip
 """What can be different in a zone."""
 CHANGES: tuple[Change, ...] = get_args(Change)
@@ -32,10 +31,6 @@ _NEW_KEY = (
     "VB0kEIIweHFwbTpqx7vItxMQE6k71/rQIDAQAB"
 )
 _WEAK_KEY = "MFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAK8zbkkZt0TJmUGQqWBHRGA3W0LgFfzLis4hhbd4Up0kJ6w54eNDTv5Oqz2zlFOKP463PtD4oufGcZB639a2XXkCAwEAAQ=="
-_HUGE = 60_000
-"""Bytes of a record that just fits into a message over TCP, which has 65,535."""
-_MANY = 2_000
-
 SHARED: Mapping[tuple[str, str], list[bytes]] = MappingProxyType(
     {
         ("_spf.google.com", "TXT"): [
@@ -49,7 +44,6 @@ SHARED: Mapping[tuple[str, str], list[bytes]] = MappingProxyType(
         ("spf.bulk-mailer.example", "TXT"): [b"v=spf1 ip4:203.0.113.0/25 ~all"],
         ("ns1.dns-host.example", "A"): [b"203.0.113.201"],
         ("ns2.dns-host.example", "A"): [b"203.0.113.202"],
-        ("ns1.other-host.example", "A"): [b"203.0.113.211"],
     }
 )
 """The zones of others that those of the domains refer to; their addresses are reserved for documentation."""
@@ -147,34 +141,6 @@ def _include_loop(records: Records, domain: str) -> None:
     records[f"_loop.{domain}", "TXT"] = [f"v=spf1 include:{domain} ~all".encode()]
 
 
-def _cname_loop(records: Records, domain: str) -> None:
-    for owner, target in ((f"_dmarc.{domain}", f"_turn.{domain}"), (f"_turn.{domain}", f"_dmarc.{domain}")):
-        records.pop((owner, "TXT"), None)
-        records[owner, "CNAME"] = [f"{target}.".encode()]
-
-
-def _escapes(records: Records, domain: str) -> None:
-    """Terminal escapes, a mention, markup and a change of direction, inside of records that are read."""
-    hostile = (
-        "\x1b]0;pwned\x07\x1b[2J\x1b[31m <!channel> <https://evil.example|bank> *bold* [red]\u202e".encode()
-    )
-    _spf(records, domain, b"v=spf1 include:_spf.google.com " + hostile + b" ~all")
-    records[f"_dmarc.{domain}", "TXT"] = [b"v=DMARC1; p=quarantine; rua=mailto:" + hostile]
-    _add_text(records, domain, hostile)
-
-
-def _bad_bytes(records: Records, domain: str) -> None:
-    _spf(records, domain, b"v=spf1 include:_spf.google.com \xff\xfe\x00\xc3\x28 ~all")
-    records[f"_dmarc.{domain}", "TXT"] = [b"v=DMARC1; p=\xf0\x28\x8c\x28"]
-
-
-def _wildcard(records: Records, domain: str) -> None:
-    """Every name exists; below `_domainkey`, which exists already, RFC 4592 asks for a wildcard of its own."""
-    for owner in (f"*.{domain}", f"*._domainkey.{domain}"):
-        records[owner, "TXT"] = [b"v=spf1 include:_spf.google.com ~all"]
-        records[owner, "A"] = [b"203.0.113.80"]
-
-
 def _gone(records: Records, domain: str) -> None:
     """The registration has run out: nothing exists any more."""
     records.clear()
@@ -205,33 +171,14 @@ _APPLY: Mapping[Change, Callable[[Records, str], None]] = MappingProxyType(
         "revoked_dkim": _with_key(""),
         "new_dkim": _with_key(_NEW_KEY),
         "gone": _gone,
-        "huge_record": lambda records, domain: _add_text(records, domain, b"x" * _HUGE),
-        "many_records": lambda records, domain: _add_text(
-            records, domain, *(f"verification={number}".encode() for number in range(_MANY))
-        ),
-        "escapes": _escapes,
-        "bad_bytes": _bad_bytes,
-        "cname_loop": _cname_loop,
-        "wildcard": _wildcard,
     }
 )
 
 
 def find(records: Mapping[tuple[str, str], list[bytes]], name: str, kind: str) -> list[bytes] | None:
     """The values of a name; empty if it exists without any of this type, None if it doesn't exist."""
-    owners = {owner for (owner, _), values in records.items() if values}
-    if _exists(name, owners):
+    # A name exists also where only names below it have records (an empty non-terminal, RFC 8020).
+    owners = (owner for (owner, _), values in records.items() if values)
+    if any(owner == name or owner.endswith(f".{name}") for owner in owners):
         return records.get((name, kind), [])
-    parent = name
-    while "." in parent:
-        parent = parent.partition(".")[2]
-        if f"*.{parent}" in owners:
-            return records.get((f"*.{parent}", kind), [])
-        if _exists(parent, owners):
-            return None
     return None
-
-
-def _exists(name: str, owners: Iterable[str]) -> bool:
-    """Whether a name has records, or names below it do (an empty non-terminal, RFC 8020)."""
-    return any(owner == name or owner.endswith(f".{name}") for owner in owners)

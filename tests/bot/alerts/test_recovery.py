@@ -165,10 +165,8 @@ async def test_the_bot_keeps_how_things_stand_where_no_dashboard_does(
 
 
 @pytest.mark.e2e
-async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recovery(
-    tmp_path: Path, account: str
-) -> None:
-    async with Service(speed=0, database=account) as service:
+async def test_the_sandboxs_own_domain_is_followed_from_its_pause_to_its_recovery(tmp_path: Path) -> None:
+    async with Service(speed=0) as service:
         key = next(iter(service.api_keys.values()))
         where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         async with open_harness(tmp_path, **where) as bot, bot_inside(bot, pace=HASTE):

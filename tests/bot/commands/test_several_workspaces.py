@@ -51,10 +51,10 @@ def place(service: Service, channel: str) -> tuple[str, str, str]:
 
 
 @pytest.fixture
-async def agency(tmp_path: Path, account: str) -> AsyncIterator[Agency]:
+async def agency(tmp_path: Path) -> AsyncIterator[Agency]:
     """A bot that serves both, installed from its manifest."""
     async with (
-        Service(speed=0, database=account) as acme,
+        Service(speed=0) as acme,
         Service(speed=0, scenario="empty", seed=3) as globex,
         open_harness(tmp_path) as bot,
     ):

@@ -31,8 +31,8 @@ class BotWithService:
 
 
 @pytest.fixture
-async def served(tmp_path: Path, account: str) -> AsyncIterator[BotWithService]:
-    async with Service(speed=0, database=account) as service:
+async def served(tmp_path: Path) -> AsyncIterator[BotWithService]:
+    async with Service(speed=0) as service:
         key = next(iter(service.api_keys.values()))
         where = {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         async with open_harness(tmp_path, **where) as bot, bot_inside(bot, pace=HASTE):
@@ -137,10 +137,10 @@ async def test_no_line_whatever_is_left_without_an_answer(served: BotWithService
 
 
 async def test_a_key_that_the_service_refuses_is_an_answer_with_cause_cure_and_reference(
-    tmp_path: Path, account: str
+    tmp_path: Path,
 ) -> None:
     async with (
-        Service(database=account, speed=0) as service,
+        Service(speed=0) as service,
         open_harness(tmp_path, OUTREACH_BASE_URL=service.base_url) as bot,
         bot_inside(bot, pace=HASTE),
     ):

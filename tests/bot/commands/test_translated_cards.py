@@ -23,9 +23,9 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
 
 
 @pytest.fixture
-async def service(bot: BotHarness, account: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Service]:
+async def service(bot: BotHarness, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Service]:
     translate(monkeypatch)
-    async with Service(speed=0, database=account) as service:
+    async with Service(speed=0) as service:
         key = next(iter(service.api_keys.values()))
         bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         async with bot_inside(bot, pace=HASTE):

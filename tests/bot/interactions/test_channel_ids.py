@@ -18,9 +18,9 @@ NEW = "C0SHARED07"
 
 
 @pytest.fixture
-async def bot(tmp_path: Path, account: str) -> AsyncIterator[BotHarness]:
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """One that is not started yet."""
-    async with Service(speed=0, database=account) as service, open_harness(tmp_path) as opened:
+    async with Service(speed=0) as service, open_harness(tmp_path) as opened:
         opened.environ |= {
             "OUTREACH_BASE_URL": service.base_url,
             "OUTREACH_API_KEY": next(iter(service.api_keys.values())),

@@ -34,9 +34,9 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
 
 
 @pytest.fixture
-async def served(bot: BotHarness, account: str) -> AsyncIterator[BotWithService]:
+async def served(bot: BotHarness) -> AsyncIterator[BotWithService]:
     """A bot that speaks to a service, installed from its manifest."""
-    async with Service(speed=0, database=account) as service:
+    async with Service(speed=0) as service:
         key = next(iter(service.api_keys.values()))
         bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await bot.control("manifest", **manifest())

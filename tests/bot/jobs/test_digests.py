@@ -25,9 +25,9 @@ from tests.waiting import until
 
 
 @pytest.fixture
-async def bot(tmp_path: Path, account: str) -> AsyncIterator[BotHarness]:
+async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     """A bot in which #sales has asked for a daily and a weekly digest, both due since a minute ago."""
-    async with Service(speed=0, database=account) as service, open_harness(tmp_path) as opened:
+    async with Service(speed=0) as service, open_harness(tmp_path) as opened:
         key = next(iter(service.api_keys.values()))
         opened.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await opened.control("manifest", **manifest())

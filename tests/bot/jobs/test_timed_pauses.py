@@ -16,10 +16,8 @@ from tests.bot.harness import HASTE, bot_inside, open_harness
 from tests.waiting import until
 
 
-async def test_a_sequence_that_was_resumed_elsewhere_is_not_announced_as_resumed(
-    tmp_path: Path, account: str
-) -> None:
-    async with Service(speed=0, database=account) as service, open_harness(tmp_path) as bot:
+async def test_a_sequence_that_was_resumed_elsewhere_is_not_announced_as_resumed(tmp_path: Path) -> None:
+    async with Service(speed=0) as service, open_harness(tmp_path) as bot:
         key = next(iter(service.api_keys.values()))
         bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await bot.control("settings", messages_per_second=0)
@@ -45,10 +43,10 @@ async def test_a_sequence_that_was_resumed_elsewhere_is_not_announced_as_resumed
 
 
 async def test_a_sequence_that_the_bot_resumed_before_it_could_say_so_is_announced_as_resumed(
-    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database fails, or the bot dies, between the end of the change and its announcement."""
-    async with Service(speed=0, database=account) as service, open_harness(tmp_path) as bot:
+    async with Service(speed=0) as service, open_harness(tmp_path) as bot:
         key = next(iter(service.api_keys.values()))
         bot.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await bot.control("settings", messages_per_second=0)

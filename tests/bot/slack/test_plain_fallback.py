@@ -23,9 +23,9 @@ EVERYTHING = ["header", "rich_text", "context", "actions", "table", *NEW]
 
 
 @pytest.fixture(params=TRANSPORTS)
-async def bot(request: pytest.FixtureRequest, tmp_path: Path, account: str) -> AsyncIterator[BotHarness]:
+async def bot(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BotHarness]:
     """A bot with a service, reached over HTTP or by Socket Mode, in a workspace that knows few blocks."""
-    async with Service(speed=0, database=account) as service, open_harness(tmp_path) as opened:
+    async with Service(speed=0) as service, open_harness(tmp_path) as opened:
         key = next(iter(service.api_keys.values()))
         opened.environ |= {"OUTREACH_BASE_URL": service.base_url, "OUTREACH_API_KEY": key}
         await opened.control("manifest", **manifest())

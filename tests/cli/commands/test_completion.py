@@ -135,7 +135,7 @@ def test_workspaces_of_the_configuration_are_offered(offline: Shell, complete: C
 def test_files_are_offered_where_a_file_is_wanted(offline: Shell, complete: Complete) -> None:
     (offline.home / "leads.csv").touch()
     assert complete("import lea") == ["leads.csv"]
-    assert complete("sandbox --database lea") == []
+    assert complete("sandbox --inboxes 6") == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

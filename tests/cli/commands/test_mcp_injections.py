@@ -197,11 +197,11 @@ def _rows(table: sa.Table, tx: sa.Connection) -> list[tuple[Any, ...]]:
 
 
 @asynccontextmanager
-async def attacked(folder: Path, account: str) -> AsyncIterator[Account]:
+async def attacked(folder: Path) -> AsyncIterator[Account]:
     """An account as strangers have left it."""
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(speed=0, database=account))
-        service.state.limiter.change("off")
+        service = await stack.enter_async_context(Service(speed=0))
+        service.guard.limiter.change("off")
         where = {
             "OUTREACH_BASE_URL": service.base_url,
             "OUTREACH_API_KEY": next(iter(service.api_keys.values())),
@@ -222,10 +222,8 @@ def unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
     "emails",
     [3, pytest.param(len(INJECTIONS), marks=pytest.mark.e2e)],  # all of them take long
 )
-async def test_a_model_that_obeys_everything_changes_nothing(
-    tmp_path: Path, account: str, emails: int
-) -> None:
-    async with attacked(tmp_path, account) as found:
+async def test_a_model_that_obeys_everything_changes_nothing(tmp_path: Path, emails: int) -> None:
+    async with attacked(tmp_path) as found:
         before = await found.state()
         command, *words = (*PROGRAM, "mcp")
         environ = {"PATH": os.environ["PATH"], **found.bot.environ}
@@ -241,9 +239,9 @@ async def test_a_model_that_obeys_everything_changes_nothing(
         assert await found.effects() <= {"read", "refused", "failed"}
 
 
-async def test_the_state_that_is_compared_shows_what_a_person_changes(tmp_path: Path, account: str) -> None:
+async def test_the_state_that_is_compared_shows_what_a_person_changes(tmp_path: Path) -> None:
     """Else the test above could never fail."""
-    async with attacked(tmp_path, account) as found:
+    async with attacked(tmp_path) as found:
         before = await found.state()
         assert before["leads"] == sorted(found.emails)
         await found.bot.say(f"pause {found.sequence}", user=seed.BEN.id)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import httpx
 import pytest
 
 from sandbox.service import Service
+from tests.clock import moment
 from tests.sandbox.service.subscriber import Receiver
 
 SMALL = Path(__file__).with_name("small.toml")
@@ -18,20 +18,9 @@ MONDAY = 1_772_442_000.0
 """2026-03-02T09:00:00Z, when mail is sent."""
 
 
-@pytest.fixture
-def seeded_at(seeded_database: Path) -> float:
-    """When the account was founded. A service that stands there has nothing to catch up with, however long the tests take."""
-    return seeded_database.stat().st_mtime
-
-
-@pytest.fixture
-def copy(seeded_database: Path, tmp_path: Path) -> Callable[[], str]:
-    def make() -> str:
-        path = tmp_path / "sandbox.db"
-        shutil.copy(seeded_database, path)
-        return f"sqlite:///{path}"
-
-    return make
+def founded_at() -> float:
+    """When the usual account is founded: the moment at which the tests take place, to the minute."""
+    return moment().timestamp() // 60 * 60
 
 
 @pytest.fixture
@@ -46,14 +35,12 @@ def small_account() -> None:
 
 
 @pytest.fixture
-async def service(
-    request: pytest.FixtureRequest, copy: Callable[[], str], seeded_at: float, patience: float
-) -> AsyncIterator[Service]:
+async def service(request: pytest.FixtureRequest, patience: float) -> AsyncIterator[Service]:
     """The service on a believable account, its time state still, its limiter off."""
     if "small_account" in request.fixturenames:
         opened = Service(scenario=SMALL, speed=0, timeout=patience, now=MONDAY)
     else:
-        opened = Service(database=copy(), speed=0, timeout=patience, now=seeded_at)
+        opened = Service(speed=0, timeout=patience, now=founded_at())
     async with opened as running:
         async with httpx.AsyncClient(verify=False) as client:
             await client.put(f"{running.control_url}/limiter", json={"form": "off"})

@@ -37,8 +37,8 @@ class ControlApi:
 
 
 @pytest.fixture
-async def control(account: str) -> AsyncIterator[ControlApi]:
-    async with Service(database=account, speed=0) as service, httpx.AsyncClient(verify=False) as http:
+async def control() -> AsyncIterator[ControlApi]:
+    async with Service(speed=0) as service, httpx.AsyncClient(verify=False) as http:
         yield ControlApi(service, http)
 
 

@@ -104,11 +104,9 @@ def test_every_endpoint_has_an_example() -> None:
 
 
 @pytest.mark.e2e
-async def test_the_examples_run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, account: str
-) -> None:
+async def test_the_examples_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     namespace: dict[str, Any] = {"__name__": "examples"}
-    async with Service(database=account, speed=0) as service:
+    async with Service(speed=0) as service:
         monkeypatch.setenv("OUTREACH_BASE_URL", service.base_url)
         monkeypatch.setenv("OUTREACH_API_KEY", service.api_keys["acme"])
         for block in blocks():

@@ -32,8 +32,8 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def service(account: str) -> AsyncIterator[Service]:
-    async with Service(database=account, speed=0) as running:
+async def service() -> AsyncIterator[Service]:
+    async with Service(speed=0) as running:
         yield running
 
 

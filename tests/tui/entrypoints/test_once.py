@@ -52,16 +52,14 @@ def once(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
 
 @asynccontextmanager
-async def open_service(account: str) -> AsyncIterator[tuple[Service, str]]:
-    async with Service(database=account) as opened:
-        opened.state.limiter.change("off")
+async def open_service() -> AsyncIterator[tuple[Service, str]]:
+    async with Service() as opened:
+        opened.guard.limiter.change("off")
         yield opened, next(iter(opened.api_keys.values()))
 
 
-async def test_once_prints_the_verdict_the_figures_and_every_list(
-    once: Once, tmp_path: Path, account: str
-) -> None:
-    async with open_service(account) as (sandbox, key):
+async def test_once_prints_the_verdict_the_figures_and_every_list(once: Once, tmp_path: Path) -> None:
+    async with open_service() as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
         code, out, err = await once(sandbox.base_url, key)
@@ -80,8 +78,8 @@ async def test_once_prints_the_verdict_the_figures_and_every_list(
     assert re.fullmatch(r"  \d{1,2} \w{3} \d{4} \d\d:\d\d UTC · default", out.splitlines()[1])
 
 
-async def test_once_as_json_holds_what_the_service_says(once: Once, tmp_path: Path, account: str) -> None:
-    async with open_service(account) as (sandbox, key):
+async def test_once_as_json_holds_what_the_service_says(once: Once, tmp_path: Path) -> None:
+    async with open_service() as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences, inboxes = await client.list_sequences(), await client.list_inboxes()
         code, out, err = await once(sandbox.base_url, key, "--json")
@@ -102,10 +100,10 @@ async def test_once_as_json_holds_what_the_service_says(once: Once, tmp_path: Pa
 
 
 async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
-    once: Once, tmp_path: Path, account: str
+    once: Once, tmp_path: Path
 ) -> None:
     picture = tmp_path / "board.svg"
-    async with open_service(account) as (sandbox, key):
+    async with open_service() as (sandbox, key):
         async with open_client(settings := settings_of(sandbox, tmp_path), settings.workspace()) as client:
             sequences = await client.list_sequences()
         code, out, err = await once(sandbox.base_url, key, "--svg", str(picture))
@@ -117,9 +115,9 @@ async def test_once_as_svg_draws_the_board_into_the_file_and_prints_nothing(
     assert sequences[0].label in text
 
 
-async def test_once_draws_the_incident_into_the_file(once: Once, tmp_path: Path, account: str) -> None:
+async def test_once_draws_the_incident_into_the_file(once: Once, tmp_path: Path) -> None:
     picture = tmp_path / "incident.svg"
-    async with open_service(account) as (sandbox, key):
+    async with open_service() as (sandbox, key):
         code, out, err = await once(sandbox.base_url, key, "--incident", "6h", "--svg", str(picture))
     assert (code, out, err) == (0, "", "")
     text = "".join(ET.fromstring(picture.read_text()).itertext()).replace("\xa0", " ")
@@ -135,9 +133,9 @@ async def test_an_incident_needs_a_file(once: Once) -> None:
 
 
 async def test_the_json_tells_since_when_an_alarm_is_on_as_far_as_it_was_seen_to_begin(
-    tmp_path: Path, account: str
+    tmp_path: Path,
 ) -> None:
-    async with open_service(account) as (sandbox, _):
+    async with open_service() as (sandbox, _):
         settings = settings_of(sandbox, tmp_path)
     domain, at = "useacme.example", NOW + timedelta(minutes=5)
 
@@ -175,12 +173,12 @@ async def test_once_names_what_could_not_be_read_and_fails(once: Once) -> None:
 
 @pytest.mark.parametrize("terminal", [True, False])
 async def test_json_is_escaped_on_a_terminal_and_exact_in_a_pipe(
-    once: Once, account: str, monkeypatch: pytest.MonkeyPatch, *, terminal: bool
+    once: Once, monkeypatch: pytest.MonkeyPatch, *, terminal: bool
 ) -> None:
     name = "\x9b31m\u202egnp.exe"
     monkeypatch.setattr("tui.entrypoints.once.as_data", lambda *_, **_named: {"name": name})
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: terminal)
-    async with open_service(account) as (sandbox, key):
+    async with open_service() as (sandbox, key):
         _, shown, _ = await once(sandbox.base_url, key, "--json")
     assert json.loads(shown) == {"name": name}
     assert (name in shown) is not terminal

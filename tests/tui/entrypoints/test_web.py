@@ -85,10 +85,10 @@ async def wait_for_packet(viewer: aiohttp.ClientWebSocketResponse, kind: str) ->
 
 @pytest.mark.e2e
 async def test_a_viewer_exports_into_its_browser_and_changes_nothing(
-    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(Service(database=account))
+        service = await stack.enter_async_context(Service())
         browser, address = await stack.enter_async_context(opened(service, tmp_path, monkeypatch))
         viewer = await browser.ws_connect(f"{address}ws?width=160&height=48")
         await see(viewer, b" at risk")

@@ -30,7 +30,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("fault", "cause"), FAULTS, ids=lambda value: str(value)[:24])
 async def test_the_cause_is_the_present_one_before_during_and_after_a_fault(
-    account: str, fault: dict[str, Any], cause: str, monkeypatch: pytest.MonkeyPatch
+    fault: dict[str, Any], cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tui.feed.poller.STAGGER", 0.02)
     lift_rate_limit(monkeypatch)
@@ -38,8 +38,8 @@ async def test_the_cause_is_the_present_one_before_during_and_after_a_fault(
     patience = (
         3.0 if {"delay", "retry_after"} & {*fault} else 30.0
     )  # on a busy machine a read takes seconds, and is no outage
-    async with Service(database=account, speed=0) as service, aiohttp.ClientSession() as http:
-        service.state.limiter.change("off")
+    async with Service(speed=0) as service, aiohttp.ClientSession() as http:
+        service.guard.limiter.change("off")
         faults = f"{service.control_url}/faults"
         async with OutreachClient(
             base_url=service.base_url, api_key=service.api_keys["acme"], timeout=2 * patience

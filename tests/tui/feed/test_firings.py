@@ -40,9 +40,7 @@ def incident(*, began_at: float, number: int, ended_at: float | None = None, rul
     )
 
 
-async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_listed(
-    tmp_path: Path, account: str
-) -> None:
+async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_listed(tmp_path: Path) -> None:
     records = MemoryRecords()
     now = moment().timestamp()
     over = incident(began_at=now - 900, number=1, ended_at=now - 600, rule="over")
@@ -54,7 +52,7 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
 
     (tmp_path / "outreach.toml").write_text(RULE)
     heard: asyncio.Queue[Tick | Exception] = asyncio.Queue()
-    async with Service(database=account, speed=0) as service:
+    async with Service(speed=0) as service:
         environ = {
             "OUTREACH_BASE_URL": service.base_url,
             "OUTREACH_API_KEY": service.api_keys["acme"],

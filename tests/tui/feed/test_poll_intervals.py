@@ -57,10 +57,10 @@ def test_invalid_intervals_are_refused(tmp_path: Path, line: str) -> None:
 
 
 async def test_a_start_is_no_burst_and_hurrying_all_neither(
-    tmp_path: Path, account: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    async with Service(database=account) as service:
+    async with Service() as service:
         settings, watcher = settings_of(service, tmp_path), Watcher()
         async with open_client(settings, settings.workspace()) as client:
             poller = Poller(

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from sandbox.service import Service
-from sandbox.service.base.clock import DAY
+from sandbox.service.moments import DAY
 from tests.sandbox.service.subscriber import KINDS, Receiver, happen, subscribe
 from tests.waiting import until
 

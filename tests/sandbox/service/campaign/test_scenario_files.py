@@ -37,19 +37,6 @@ async def test_the_example_makes_its_accounts_and_its_events_happen() -> None:
         assert states == {"initech.example": "paused", "tryinitech.example": "warming"}
 
 
-async def test_a_file_is_carried_on_by_the_database_alone(tmp_path: Path) -> None:
-    database = f"sqlite:///{tmp_path}/own.db"
-    async with Service(scenario=EXAMPLE, speed=0, now=MONDAY, database=database):
-        pass
-    async with (
-        Service(speed=0, now=MONDAY, database=database) as service,
-        httpx.AsyncClient(verify=False, base_url=service.control_url, timeout=60) as control,
-    ):
-        await control.post("/time", json={"advance": 660})
-        state = (await control.get("/state")).json()
-        assert (state["scenario"], state["acts_done"]) == ("Product launch", 1)
-
-
 WRONG = [
     ("title = ", "is not TOML"),
     ('account = "empty"', "title: Field required"),
@@ -81,11 +68,20 @@ def test_a_mistake_in_a_file_is_named_with_its_place(tmp_path: Path, text: str, 
 
 def test_all_mistakes_are_listed_and_a_missing_file_says_so(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text('account = "big"\ntexts = "rude"\ncolor = 1')
-    with pytest.raises(ValueError, match=r"(?s)title: .*account: .*texts: .*color: "):
+    path.write_text('account = "big"\nrates = "rude"\ncolor = 1')
+    with pytest.raises(ValueError, match=r"(?s)title: .*account: .*rates: .*color: "):
         Service(scenario=str(path))
     with pytest.raises(ValueError, match="can't be read: No such file"):
         Service(scenario=tmp_path / "none.toml")
+
+
+def test_options_that_cannot_be_say_what_would_be_right() -> None:
+    with pytest.raises(ValueError, match="calm-week, deliverability-crisis, reply-storm, empty, or"):
+        Service(scenario="calm")
+    with pytest.raises(ValueError, match="speed must be"):
+        Service(speed=-1)
+    with pytest.raises(ValueError, match="each domain needs an inbox"):
+        Service(inboxes=5)
 
 
 BOUNCES = """

@@ -1,8 +1,7 @@
-"""The control API: faults, dialects, the limiter's forms, time, and what it tells."""
+"""The control API: faults, the limiter's forms, time, and what it tells."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -12,12 +11,10 @@ from hypothesis import strategies as st
 
 from sandbox.service import Service
 from sandbox.service import service as service_module
-from sandbox.service.base.clock import DAY
-from sandbox.service.v1.rate_limits import FORMS, RATE, Spent, bucket, retry_after, sliding
+from sandbox.service.api.guard import FORMS, RATE, Spent, bucket, retry_after, sliding
+from sandbox.service.moments import DAY
 from tests.sandbox.service.conftest import MONDAY, SMALL, client_of, everyone
 from tests.sandbox.service.subscriber import Receiver, happen, subscribe
-
-ALWAYS = {"data", "next_cursor", "id", "email", "status", "first_name", "last_name", "company"}
 
 
 def worst_second(moments: list[float]) -> int:
@@ -141,67 +138,6 @@ async def test_faults_can_be_listed_and_cleared(api: httpx.AsyncClient, control:
     assert (await api.get("/inboxes")).status_code == 200
 
 
-def _inboxes(body: Any, envelope: str) -> Any:
-    return {
-        "data": lambda: body["data"],
-        "bare": lambda: body,
-        "named": lambda: body["inboxes"],
-        "nested": lambda: body["data"]["inboxes"],
-    }[envelope]()
-
-
-async def test_lists_come_in_every_envelope(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
-    for envelope in ("data", "bare", "named", "nested"):
-        await control.put("/dialect", json={"envelope": envelope})
-        assert len(_inboxes((await api.get("/inboxes")).json(), envelope)) == 60
-        assert set((await api.get("/leads")).json()) == {"data", "next_cursor"}
-
-
-SPELLINGS: list[tuple[dict[str, Any], str, type]] = [
-    ({"naming": "camel"}, "healthScore", float),
-    ({"naming": "synonym"}, "health", float),
-    ({"numbers": "string"}, "health_score", str),
-    ({"extra": True}, "x_region", str),
-    ({"missing": True}, "email", str),
-]
-
-
-async def test_objects_are_spelt_as_the_dials_say(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
-    for dialect, key, kind in SPELLINGS:
-        await control.put("/dialect", json=dialect)
-        inbox = (await api.get("/inboxes")).json()["data"][0]
-        assert isinstance(inbox[key], kind)
-        assert ("health_score" in inbox) == (key in {"health_score", "x_region"})
-        lead = (await api.get("/leads?limit=1")).json()["data"][0]
-        assert set(lead) >= ALWAYS - {"data", "next_cursor"}
-
-
-async def test_the_last_page_has_every_kind_of_cursor(
-    globex: httpx.AsyncClient, control: httpx.AsyncClient
-) -> None:
-    for last in ("null", "absent", "empty", "repeated"):
-        await control.put("/dialect", json={"last_page": last})
-        cursor = ""
-        body: dict[str, Any] = {"data": [{}] * 100}
-        while len(body["data"]) == 100:
-            cursor = str(body.get("next_cursor", ""))
-            query = {"limit": "100"} | ({"cursor": cursor} if cursor else {})
-            body = (await globex.get("/leads", params=query)).json()
-        expected = {"null": {"next_cursor": None}, "absent": {}, "empty": {"next_cursor": ""}}
-        assert {key: body[key] for key in body if key == "next_cursor"} == expected.get(
-            last, {"next_cursor": cursor}
-        )
-
-
-async def test_success_has_a_body_or_none(api: httpx.AsyncClient, control: httpx.AsyncClient) -> None:
-    sequence = (await api.get("/sequences")).json()["data"][0]["id"]
-    await control.put("/dialect", json={"success": "none"})
-    response = await api.patch(f"/sequences/{sequence}", json={"status": "paused"})
-    assert (response.status_code, response.content) == (204, b"")
-    await control.put("/dialect", json={"success": "empty_object"})
-    assert (await api.patch(f"/sequences/{sequence}", json={"status": "active"})).json() == {}
-
-
 @pytest.mark.usefixtures("small_account")
 async def test_time_runs_at_its_speed_jumps_and_freezes(service: Service, control: httpx.AsyncClient) -> None:
     frozen = (await control.get("/time")).json()["epoch"]
@@ -213,7 +149,7 @@ async def test_time_runs_at_its_speed_jumps_and_freezes(service: Service, contro
 
 
 async def test_triggered_events_have_the_given_values(
-    api: httpx.AsyncClient, control: httpx.AsyncClient, copy: Callable[[], str]
+    api: httpx.AsyncClient, control: httpx.AsyncClient
 ) -> None:
     sequence = (await api.get("/sequences")).json()["data"][1]
     request = {
@@ -246,7 +182,7 @@ async def test_wishes_that_cannot_be_granted_say_why(control: httpx.AsyncClient)
 
 async def test_the_index_lists_the_control_api(service: Service, control: httpx.AsyncClient) -> None:
     index = (await control.get(service.control_url)).json()
-    readable = set(index) - {"events", "limiter", "dialect", "keys", "reset", "history"}
+    readable = set(index) - {"events", "limiter", "keys", "reset", "history"}
     assert {"summary", "time"} <= readable
     async with httpx.AsyncClient(verify=False, base_url=service.origin) as client:
         for name in readable:
@@ -273,7 +209,7 @@ async def test_a_jump_answers_when_everything_up_to_then_has_happened(
 async def test_a_jump_does_not_wait_for_a_subscriber_who_never_answers(
     api: httpx.AsyncClient, control: httpx.AsyncClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service_module, "_PATIENCE", 0.2)
+    monkeypatch.setattr(service_module, "PATIENCE_SECONDS", 0.2)
     await subscribe(api, receiver.url, "lead.bounced")
     receiver.delay = 30.0
     await happen(control, "lead.bounced")

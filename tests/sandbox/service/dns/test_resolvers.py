@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 from sandbox.service import Service
-from sandbox.service.base.clock import MINUTE
 from sandbox.service.dns.zones import CHANGES
+from sandbox.service.moments import MINUTE
 from tests.sandbox.service.conftest import MONDAY, SMALL
 
 GOOGLE, MICROSOFT = "getacme.example", "useacme.example"
@@ -170,7 +170,7 @@ async def test_each_change_shows_in_the_zone_and_is_answered(
 
 
 async def test_records_of_64_kb_arrive_whole_over_tcp(service: Service, act: httpx.AsyncClient) -> None:
-    await act.post("/changes", json={"domain": GOOGLE, "change": "huge_record"})
+    await act.put("/records", json={"name": GOOGLE, "type": "TXT", "values": ["x" * 60_000]})
     host, _, port = service.dns_resolvers[0].partition(":")
     query = dns.message.make_query(GOOGLE, "TXT", use_edns=True, payload=4_096)
     over_udp = await dns.asyncquery.udp(query, host, port=int(port), timeout=5)
@@ -196,9 +196,7 @@ async def test_a_domain_that_is_not_the_accounts_is_named(act: httpx.AsyncClient
         assert (answer.status_code, answer.json()["error"]["field"]) == (400, "domain")
 
 
-@pytest.mark.parametrize(
-    ("kind", "rcode"), [("servfail", "SERVFAIL"), ("refused", "REFUSED"), ("nxdomain", "NXDOMAIN")]
-)
+@pytest.mark.parametrize(("kind", "rcode"), [("servfail", "SERVFAIL"), ("lie", "NXDOMAIN")])
 async def test_a_resolver_fails_as_often_as_it_was_told_to(
     service: Service, act: httpx.AsyncClient, kind: str, rcode: str
 ) -> None:
@@ -210,33 +208,17 @@ async def test_a_resolver_fails_as_often_as_it_was_told_to(
     assert (await ask(service, f"_dmarc.{GOOGLE}")).rcode() == dns.rcode.NOERROR
 
 
-async def test_silence_garbage_and_halves_are_no_answer(service: Service, act: httpx.AsyncClient) -> None:
-    for kind in ("timeout", "garbage", "cut"):
-        await act.post("/faults", json={"kind": kind})
-        for over in (dns.asyncquery.udp, dns.asyncquery.tcp):
-            with pytest.raises((dns.exception.DNSException, EOFError, OSError)):
-                await ask(service, GOOGLE, over=over, seconds=0.3)
-        await act.delete("/faults")
+async def test_silence_is_no_answer(service: Service, act: httpx.AsyncClient) -> None:
+    await act.post("/faults", json={"kind": "timeout"})
+    for over in (dns.asyncquery.udp, dns.asyncquery.tcp):
+        with pytest.raises((dns.exception.DNSException, EOFError, OSError)):
+            await ask(service, GOOGLE, over=over, seconds=0.3)
 
 
-async def test_a_truncated_answer_is_whole_over_tcp_and_a_drip_never_is(
-    service: Service, act: httpx.AsyncClient
-) -> None:
-    await act.post("/faults", json={"kind": "truncated", "times": 2})
-    assert await policies(service, GOOGLE)
+async def test_a_drip_never_ends(service: Service, act: httpx.AsyncClient) -> None:
     await act.post("/faults", json={"kind": "drip"})
     with pytest.raises(dns.exception.Timeout):
         await ask(service, GOOGLE, seconds=0.5)
-
-
-async def test_a_forged_answer_comes_before_the_true_one(service: Service, act: httpx.AsyncClient) -> None:
-    await act.post("/faults", json={"kind": "forged_id"})
-    with pytest.raises(dns.query.BadResponse):
-        await ask(service, GOOGLE, over=dns.asyncquery.udp)
-    host, _, port = service.dns_resolvers[0].partition(":")
-    query = dns.message.make_query(GOOGLE, "TXT")
-    true = await dns.asyncquery.udp(query, host, port=int(port), timeout=5, ignore_errors=True)
-    assert texts(true)
 
 
 async def test_a_slow_answer_is_a_true_one(service: Service, act: httpx.AsyncClient) -> None:
@@ -246,15 +228,14 @@ async def test_a_slow_answer_is_a_true_one(service: Service, act: httpx.AsyncCli
     assert await policies(service, GOOGLE)
 
 
-async def test_queries_are_listed_and_reset_forgets_them_with_all_changes(
+async def test_queries_are_counted_and_reset_forgets_them_with_all_changes(
     service: Service, act: httpx.AsyncClient
 ) -> None:
     await act.post("/changes", json={"domain": GOOGLE, "change": "gone"})
     await act.post("/faults", json={"kind": "servfail", "resolver": 2})
     assert (await ask(service, GOOGLE, "MX", resolver=1)).rcode() == dns.rcode.NXDOMAIN
-    [query] = (await act.get("/queries")).json()["data"]
-    assert (query["resolver"], query["transport"], query["name"], query["type"]) == (1, "udp", GOOGLE, "MX")
     async with httpx.AsyncClient(verify=False, base_url=service.control_url) as control:
+        assert (await control.get("/dns")).json()["queries"] == 1
         await control.post("/reset")
         shown = (await control.get("/dns")).json()
     assert (shown["queries"], shown["faults"]) == (0, [])

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.service.base.clock import DAY
-from sandbox.service.webhooks.delivery_queue import RETRIES, retry_at
+from sandbox.service.deliveries import RETRIES, retry_at
+from sandbox.service.moments import DAY
 from tests.sandbox.service.subscriber import KINDS, Receiver, deliveries, happen, subscribe
 from tests.waiting import until
 

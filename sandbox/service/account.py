@@ -1,0 +1,325 @@
+"""The account in memory: workspaces with their sequences, domains, inboxes, leads, events and counts.
+
+What there are few of (workspaces, sequences, domains, inboxes) changes in place and is copied with the account. What
+there are many of (leads, events, entries of the agenda) is never changed but replaced, so that copies share it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from array import array
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sandbox.service import ids, people
+from sandbox.service.moments import stamp
+from sandbox.service.people import Person
+from sandbox.service.rules import VARIANTS, Window
+
+COUNTS = ("sends", "replies", "positive_replies", "meetings", "bounces", "complaints")
+COLUMN = {name: place for place, name in enumerate(COUNTS)}
+_WIDTH = len(COUNTS)
+
+
+class Tally:
+    """The counts of one group by day, as running totals: any range of days is one subtraction."""
+
+    __slots__ = ("_first", "_last", "_totals")
+
+    def __init__(self, first: int) -> None:
+        """Count from the UTC day `first` on."""
+        self._first = first
+        self._last = first - 1
+        self._totals = array("q", bytes(8 * _WIDTH))
+
+    def add(self, day: int, column: int) -> None:
+        """Count one more. Days come in order: everything happens at the account's present."""
+        while self._last < day:
+            self._totals.extend(self._totals[-_WIDTH:])
+            self._last += 1
+        self._totals[column - _WIDTH] += 1
+
+    def between(self, first: int, last: int) -> list[int]:
+        """The counts over these days, both included, in the order of `COUNTS`."""
+        if last < first:
+            return [0] * _WIDTH
+        before, after = self._until(first - 1), self._until(last)
+        return [one - other for one, other in zip(after, before, strict=True)]
+
+    def _until(self, day: int) -> array[int]:
+        place = max(0, min(day, self._last) - self._first + 1) * _WIDTH
+        return self._totals[place : place + _WIDTH]
+
+    def copy(self) -> Tally:
+        copied = Tally(self._first)
+        copied._last, copied._totals = self._last, self._totals[:]
+        return copied
+
+
+@dataclass(slots=True, kw_only=True)
+class Sequence:
+    """A sequence, and who waits for its first step."""
+
+    number: int
+    workspace: int
+    name: str
+    status: str
+    steps: int
+    appeal: float
+    window: Window
+    tally: Tally
+    inboxes: list[int] = field(default_factory=list)
+    queue: deque[int] = field(default_factory=deque)
+    """The leads that were sent nothing yet, first come first sent; some may have been removed since."""
+
+    def copy(self) -> Sequence:
+        return replace(self, tally=self.tally.copy(), queue=self.queue.copy())
+
+
+@dataclass(slots=True, kw_only=True)
+class Domain:
+    """A sending domain; `state` is `healthy`, `paused` or `warming`."""
+
+    number: int
+    workspace: int
+    name: str
+    state: str
+    tally: Tally
+    paused_at: float = 0.0
+    inboxes: list[int] = field(default_factory=list)
+
+    def copy(self) -> Domain:
+        return replace(self, tally=self.tally.copy())
+
+
+@dataclass(slots=True, kw_only=True)
+class Inbox:
+    """An inbox, when it sends next, and who gets follow-ups from it."""
+
+    number: int
+    workspace: int
+    sequence: int
+    domain: int
+    email: str
+    health: float
+    daily_limit: int
+    full_limit: int
+    status: str
+    tally: Tally
+    slots: list[float] = field(default_factory=list)
+    """The moments of the day at which it will still send, the next one last."""
+    waiting: list[tuple[float, int]] = field(default_factory=list)
+    """A heap of the leads that get a follow-up from here, each with the moment from which on it is due."""
+
+    def copy(self) -> Inbox:
+        return replace(self, tally=self.tally.copy(), slots=self.slots[:], waiting=self.waiting[:])
+
+
+@dataclass(slots=True, kw_only=True)
+class Workspace:
+    """A workspace; what it consists of names it by its number."""
+
+    number: int
+    name: str
+    first_day: int
+    blocklist: set[str]
+    steps: dict[int, Tally] = field(default_factory=dict)
+    variants: tuple[Tally, ...] = ()
+    addresses: dict[tuple[str, int], int] | None = None
+    """The lead of each address in each sequence; None until somebody asks."""
+
+    def step(self, step: int) -> Tally:
+        if step not in self.steps:
+            self.steps[step] = Tally(self.first_day)
+        return self.steps[step]
+
+    def copy(self) -> Workspace:
+        return replace(
+            self,
+            blocklist=self.blocklist.copy(),
+            steps={step: tally.copy() for step, tally in self.steps.items()},
+            variants=tuple(tally.copy() for tally in self.variants),
+            addresses=None if self.addresses is None else self.addresses.copy(),
+        )
+
+
+class Lead:
+    """One address in one sequence. Copies of an account share it: it is replaced and never changed."""
+
+    __slots__ = (
+        "_shown", "changed_at", "created_at", "due_at", "inbox", "number", "person", "sequence", "status",
+        "step", "workspace",
+    )  # fmt: skip
+
+    def __init__(  # noqa: PLR0917 -- called for each of 80,000 sends at a start
+        self,
+        number: int,
+        workspace: int,
+        sequence: int,
+        created_at: float,
+        person: Person | tuple[object, ...],
+        status: str = "active",
+        step: int = 0,
+        inbox: int = 0,
+        due_at: float | None = None,
+        changed_at: float = 0.0,
+    ) -> None:
+        """`person` may be the key of an invented one, who is only made up when somebody looks."""
+        self.number = number
+        self.workspace = workspace
+        self.sequence = sequence
+        self.created_at = created_at
+        self.person = person
+        self.status = status
+        self.step = step
+        self.inbox = inbox
+        self.due_at = due_at
+        self.changed_at = changed_at
+        self._shown: bytes | None = None
+
+    def moved(self, at: float, status: str, step: int, inbox: int, due_at: float | None) -> Lead:
+        """The lead after something has happened to it."""
+        return Lead(
+            self.number,
+            self.workspace,
+            self.sequence,
+            self.created_at,
+            self.person,
+            status,
+            step,
+            inbox,
+            due_at,
+            at,
+        )
+
+    @property
+    def who(self) -> Person:
+        return self.person if isinstance(self.person, Person) else people.person(*self.person)
+
+    @property
+    def shown(self) -> bytes:
+        """The lead as JSON, as GET /leads lists it; kept, because pages are read again and again."""
+        if self._shown is None:
+            who = self.who
+            body = {
+                "id": ids.encode("ld", self.number),
+                "email": who.email,
+                "status": self.status,
+                "first_name": who.first_name,
+                "last_name": who.last_name,
+                "company": who.company,
+                "sequence_id": ids.encode("sq", self.sequence),
+                "step": self.step,
+                "custom_fields": who.custom,
+                "created_at": stamp(self.created_at),
+            }
+            self._shown = json.dumps(body, separators=(",", ":")).encode()
+        return self._shown
+
+
+class Event(NamedTuple):
+    """Something that subscribers are told; its body is composed when somebody asks for it."""
+
+    kind: str
+    at: float
+    workspace: int
+    cause: str
+    lead: Lead | None = None
+    sequence: str = ""
+    step: int = 0
+    inbox: str = ""
+    returns: dt.date = dt.date.min
+    text: str | None = None
+    payload: Mapping[str, Any] = MappingProxyType({})
+    """Members of the body that override what would be composed; all of them where the event is not about a lead."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Account:
+    """Everything that a reset puts back."""
+
+    seed: int
+    now: float
+    """Up to here everything has happened."""
+    founded_at: float = 0.0
+    workspaces: dict[int, Workspace] = field(default_factory=dict)
+    sequences: dict[int, Sequence] = field(default_factory=dict)
+    domains: dict[int, Domain] = field(default_factory=dict)
+    inboxes: dict[int, Inbox] = field(default_factory=dict)
+    leads: list[Lead | None] = field(default_factory=lambda: [None])
+    """By number, which no other lead ever has again; None for one that was removed."""
+    events: list[Event] = field(default_factory=list)
+    agenda: list[tuple[float, int, int, Any]] = field(default_factory=list)
+    """A heap of what happens next: moment, rank at that moment, number, and what the campaign needs to know."""
+    entries: int = 0
+    """How many responses were put on the agenda: in this order they show where the moment is the same."""
+    acts_done: int = 0
+
+    def copy(self) -> Account:
+        return replace(
+            self,
+            workspaces={number: one.copy() for number, one in self.workspaces.items()},
+            sequences={number: one.copy() for number, one in self.sequences.items()},
+            domains={number: one.copy() for number, one in self.domains.items()},
+            inboxes={number: one.copy() for number, one in self.inboxes.items()},
+            leads=self.leads[:],
+            events=self.events[:],
+            agenda=self.agenda[:],
+        )
+
+    def add_workspace(self, name: str, *, blocklist: set[str], first_day: int) -> Workspace:
+        number = len(self.workspaces) + 1
+        made = self.workspaces[number] = Workspace(
+            number=number,
+            name=name,
+            first_day=first_day,
+            blocklist=blocklist,
+            variants=tuple(Tally(first_day) for _ in VARIANTS),
+        )
+        return made
+
+    def workspace_named(self, name: str) -> Workspace | None:
+        return next((one for one in self.workspaces.values() if one.name == name), None)
+
+    def add_lead(self, sequence: Sequence, person: Person | tuple[object, ...] | None, *, at: float) -> Lead:
+        """Add a lead to the sequence's queue; None makes somebody up."""
+        number = len(self.leads)
+        lead = Lead(number, sequence.workspace, sequence.number, at, person or (self.seed, number), due_at=at)
+        self.leads.append(lead)
+        sequence.queue.append(number)
+        addresses = self.workspaces[sequence.workspace].addresses
+        if addresses is not None:
+            addresses[lead.who.email, sequence.number] = number
+        return lead
+
+    def remove_lead(self, lead: Lead) -> None:
+        """Remove the lead's address from every sequence of its workspace; events and counts stay."""
+        addresses = self.addresses(lead.workspace)
+        for sequence in self.sequences:
+            number = addresses.pop((lead.who.email, sequence), None)
+            if number is not None:
+                self.leads[number] = None
+
+    def addresses(self, workspace: int) -> dict[tuple[str, int], int]:
+        """The lead of each address in each sequence, by address and the sequence's number."""
+        home = self.workspaces[workspace]
+        if home.addresses is None:
+            home.addresses = {
+                (lead.who.email, lead.sequence): lead.number
+                for lead in self.leads
+                if lead is not None and lead.workspace == workspace
+            }
+        return home.addresses
+
+    def newest(self, workspace: int, *, before: int | None = None) -> Iterator[Lead]:
+        """The leads of a workspace, newest first."""
+        leads = self.leads
+        last = len(leads) if before is None else min(before, len(leads))
+        for number in range(last - 1, 0, -1):
+            lead = leads[number]
+            if lead is not None and lead.workspace == workspace:
+                yield lead

@@ -1,0 +1,302 @@
+"""The eight endpoints of `/v1`, and their OpenAPI document."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from sandbox.service import endpoints, ids
+from sandbox.service.account import Sequence, Tally
+from sandbox.service.api import schemas
+from sandbox.service.api.guard import Caller
+from sandbox.service.endpoints import Api, Document, example_of
+from sandbox.service.errors import BadRequest, Json, NotFound, error_response
+from sandbox.service.moments import date_of, day_number
+from sandbox.service.people import Person
+from sandbox.service.rules import VARIANTS
+
+_DEFAULT_DAYS = 30
+_DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
+one plain form, described here.
+
+**Authentication.** Every request carries `Authorization: Bearer <API_KEY>`; a key belongs to one workspace. A missing or
+revoked key is answered with 401.
+
+**Limits.** 10 requests per second per key; beyond that 429 with `Retry-After`, the number of seconds to wait.
+
+**Webhooks.** `POST /webhooks` subscribes an address. Each delivery is signed: `X-Service-Signature` is the hex HMAC-SHA256
+of the raw body, keyed with the subscription's secret."""
+_KEY = """An API key of one workspace, sent as `Authorization: Bearer <API_KEY>` with every request. The sandbox prints the
+keys of its workspaces as it starts (`api_keys`), and `POST /control/keys` issues more."""
+_ERRORS = {
+    400: "A field is missing or invalid. `error.field` names it.",
+    401: "The API key is missing or revoked.",
+    429: "Too many requests. See `Retry-After`.",
+}
+_MISSING = _ERRORS | {404: "The resource does not exist in this workspace."}
+
+
+def invalid(errors: list[dict[str, Any]]) -> Response:
+    """400 for what does not have its form, in pydantic's words."""
+    first = errors[0]
+    message = str(first["msg"]).removeprefix("Value error, ")
+    field = _field_of(first["loc"])
+    return error_response(400, code="bad_request", message=f"{message}.", field=field)
+
+
+def _field_of(location: endpoints.Location) -> str:
+    """Where in the request: `("body", "leads", 3, "email")` -> `leads[3].email`."""
+    path = ""
+    for part in location[1:]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path or "body"
+
+
+API = Api(
+    title="Outreach Service REST API (sandbox)",
+    description=_DESCRIPTION,
+    prefix="/v1",
+    invalid=invalid,
+    error=schemas.Error,
+    security={"securitySchemes": {"bearerAuth": {"type": "http", "scheme": "bearer", "description": _KEY}}},
+    has_examples=True,
+)
+
+
+@API.add("GET", "/leads", answer=schemas.LeadPage, errors=_MISSING, tag="leads")
+async def list_leads(caller: Caller, query: schemas.LeadQuery) -> Response:
+    """List leads, newest first, paginated by cursor."""
+    sequence = None if query.sequence_id is None else _sequence(caller, query.sequence_id).number
+    before = None if query.cursor is None else ids.decode("cu", query.cursor)
+    matching = (
+        lead
+        for lead in caller.account.newest(caller.workspace, before=before)
+        if sequence in {None, lead.sequence} and query.status in {None, lead.status}
+    )
+    page = list(islice(matching, query.limit + 1))
+    more = len(page) > query.limit
+    following = ids.encode("cu", page[query.limit - 1].number) if more else None
+    # Each lead keeps its own JSON: encoding a hundred of them anew would take most of a request.
+    data = b",".join([lead.shown for lead in page[: query.limit]])
+    body = b'{"data":[%b],"next_cursor":%b}' % (data, json.dumps(following).encode())
+    return Response(body, media_type="application/json")
+
+
+@API.add("POST", "/leads", status=201, answer=schemas.Added, errors=_MISSING, tag="leads")
+async def add_leads(caller: Caller, body: schemas.NewLeads) -> dict[str, Any]:
+    """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
+    account, sequence = caller.account, _sequence(caller, body.sequence_id)
+    blocked = account.workspaces[caller.workspace].blocklist
+    addresses = account.addresses(caller.workspace)
+    people, skipped = dict[str, Person](), list[dict[str, str]]()
+    for place, lead in enumerate(body.leads):
+        email = lead.email.lower()
+        if {email, email.partition("@")[2]} & blocked:
+            skipped.append({"email": lead.email, "reason": "blocklisted"})
+        elif email in people or (email, sequence.number) in addresses:
+            skipped.append({"email": lead.email, "reason": "duplicate"})
+        else:
+            custom = _custom(lead, place=place)
+            people[email] = Person(lead.first_name, lead.last_name, lead.company, email, custom)
+    for person in people.values():
+        account.add_lead(sequence, person, at=caller.service.now())
+    return {"added": len(people), "skipped": skipped}
+
+
+def _custom(lead: schemas.NewLead, *, place: int) -> dict[str, Any]:
+    custom = lead.model_extra or {}
+    try:
+        json.dumps(custom, allow_nan=False)
+    except ValueError:
+        raise BadRequest(
+            "A custom field has a number that JSON can't represent.", field=f"leads[{place}]"
+        ) from None
+    return custom
+
+
+@API.add("DELETE", "/leads/{id}", answer=schemas.Removed, errors=_MISSING, tag="leads")
+async def remove_lead(caller: Caller, id: schemas.LeadPathId) -> dict[str, Any]:  # noqa: A002 -- the document's parameter
+    """Remove the lead from all sequences; its reply history is kept."""
+    number, leads = ids.decode("ld", id), caller.account.leads
+    lead = leads[number] if number is not None and number < len(leads) else None
+    if lead is None or lead.workspace != caller.workspace:
+        raise NotFound("This lead doesn't exist in this workspace.")
+    caller.account.remove_lead(lead)
+    return {"id": id, "removed": True}
+
+
+@API.add("GET", "/sequences", answer=schemas.Sequences, errors=_ERRORS, tag="sequences")
+async def list_sequences(caller: Caller) -> dict[str, Any]:
+    """List the sequences of the workspace with their status and step count."""
+    mine = (one for one in caller.account.sequences.values() if one.workspace == caller.workspace)
+    return {"data": [_shown(sequence) for sequence in mine]}
+
+
+@API.add("PATCH", "/sequences/{id}", answer=schemas.Sequence, errors=_MISSING, tag="sequences")
+async def change_sequence(
+    caller: Caller,
+    id: schemas.SequencePathId,  # noqa: A002 -- the document's parameter
+    body: schemas.SequenceChange,
+) -> dict[str, Any]:
+    """Pause or resume a sequence."""
+    sequence = _sequence(caller, id)
+    sequence.status = body.status
+    return _shown(sequence)
+
+
+def _shown(sequence: Sequence) -> dict[str, Any]:
+    return {
+        "id": ids.encode("sq", sequence.number),
+        "name": sequence.name,
+        "status": sequence.status,
+        "steps": sequence.steps,
+    }
+
+
+def _sequence(caller: Caller, sequence_id: str) -> Sequence:
+    """A sequence of the caller's workspace. Raises `NotFound`: there is none, or it is another workspace's."""
+    number = ids.decode("sq", sequence_id)
+    sequence = None if number is None else caller.account.sequences.get(number)
+    if sequence is None or sequence.workspace != caller.workspace:
+        raise NotFound("This sequence doesn't exist in this workspace.")
+    return sequence
+
+
+@API.add("GET", "/inboxes", answer=schemas.Inboxes, errors=_ERRORS, tag="inboxes")
+async def list_inboxes(caller: Caller) -> dict[str, Any]:
+    """List connected inboxes with health score, daily limit and status."""
+    shown = [
+        {
+            "id": ids.encode("ib", inbox.number),
+            "email": inbox.email,
+            "health_score": inbox.health,
+            "daily_limit": inbox.daily_limit,
+            "status": inbox.status,
+        }
+        for inbox in caller.account.inboxes.values()
+        if inbox.workspace == caller.workspace
+    ]
+    return {"data": shown}
+
+
+@API.add("GET", "/stats", answer=schemas.Stats, errors=_ERRORS, tag="stats")
+async def read_stats(caller: Caller, query: schemas.StatsQuery) -> dict[str, Any]:
+    """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
+    first, last = _days(query, today=date_of(caller.service.now()))
+    rows = []
+    for group, identifier, tally in _groups(caller, query.group_by):
+        sends, replies, positive, meetings, *_ = tally.between(first, last)
+        if sends or replies or positive or meetings:
+            rows.append(
+                {
+                    "group": group,
+                    "id": identifier,
+                    "sends": sends,
+                    "replies": replies,
+                    "positive_replies": positive,
+                    "meetings": meetings,
+                }
+            )
+    return {"data": rows}
+
+
+def _groups(caller: Caller, grouping: str) -> Iterator[tuple[str, str, Tally]]:
+    """The name, identifier and counts of each group."""
+    account, workspace = caller.account, caller.workspace
+    if grouping == "sequence":
+        for sequence in account.sequences.values():
+            if sequence.workspace == workspace:
+                yield sequence.name, ids.encode("sq", sequence.number), sequence.tally
+    elif grouping == "inbox":
+        for inbox in account.inboxes.values():
+            if inbox.workspace == workspace:
+                yield inbox.email, ids.encode("ib", inbox.number), inbox.tally
+    elif grouping == "step":
+        for step, tally in sorted(account.workspaces[workspace].steps.items()):
+            yield str(step), str(step), tally
+    else:
+        for variant, tally in zip(VARIANTS, account.workspaces[workspace].variants, strict=True):
+            yield variant, variant, tally
+
+
+def _days(query: schemas.StatsQuery, *, today: dt.date) -> tuple[int, int]:
+    """The days that stats are asked for: the last 30, today included, when both ends are omitted.
+
+    The document doesn't show what one end alone means: `to` is then today, and `from` 29 days before `to`.
+    """
+    last = day_number(query.end or today)
+    first = last - _DEFAULT_DAYS + 1 if query.start is None else day_number(query.start)
+    return first, last
+
+
+@API.add("POST", "/webhooks", status=201, answer=schemas.Subscribed, errors=_ERRORS, tag="webhooks")
+async def subscribe(caller: Caller, body: schemas.NewSubscription) -> dict[str, Any]:
+    """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
+    made = caller.service.deliveries.subscribe(
+        workspace=caller.workspace, url=body.url, events=body.events, now=caller.service.now()
+    )
+    return {"id": ids.encode("wh", made.number), "secret": made.secret}
+
+
+def router() -> Router:
+    """The endpoints, and the document's errors for paths that there aren't."""
+    return Router(routes=API.routes(), redirect_slashes=False, default=nothing_here)
+
+
+async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer 404 for a path that doesn't exist."""
+    message = "This path doesn't exist. See /openapi.json."
+    await error_response(404, code="not_found", message=message)(scope, receive, send)
+
+
+def documentation() -> list[Route]:
+    return [Route("/openapi.json", _openapi), Route("/", _to_the_document)]
+
+
+async def _openapi(request: Request) -> Response:
+    """The document, with the address at which this service was asked for it."""
+    servers = [{"url": f"{request.base_url}v1", "description": "This sandbox"}]
+    return Json(_document() | {"servers": servers})
+
+
+async def _to_the_document(_: Request) -> Response:
+    return RedirectResponse("/openapi.json")
+
+
+def _document() -> Document:
+    document = API.document()
+    schemas_of_events = endpoints.schemas_of(set(schemas.EVENTS.values()))
+    document["components"]["schemas"] |= schemas_of_events
+    document["webhooks"] = {kind: {"post": _delivery(kind, schemas_of_events)} for kind in schemas.EVENTS}
+    return document
+
+
+def _delivery(kind: str, known: Document) -> Document:
+    """The delivery of an event, for the `webhooks` section."""
+    model = schemas.EVENTS[kind]
+    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
+    content = {"application/json": {"schema": schema, "example": example_of(schema, known)}}
+    signature = {
+        "name": "X-Service-Signature",
+        "in": "header",
+        "required": True,
+        "schema": {"type": "string"},
+        "description": "Hex HMAC-SHA256 of the raw body, keyed with the subscription's secret.",
+    }
+    retried = "Anything but a 2xx within 10 seconds is retried, 5 times over 24 hours."
+    return {
+        "operationId": f"on_{kind.replace('.', '_')}",
+        "summary": (model.__doc__ or "").partition(".")[0],
+        "tags": ["deliveries"],
+        "parameters": [signature],
+        "requestBody": {"required": True, "content": content},
+        "responses": {"200": {"description": retried}},
+    }

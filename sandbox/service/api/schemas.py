@@ -1,0 +1,341 @@
+"""The shapes of `/v1`, declared once for checking requests and for the OpenAPI document."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from typing_extensions import TypeAliasType
+
+from sandbox.service import ids
+
+# Aliases have a name in the OpenAPI document, so that a generated client has one enumeration of each.
+LeadStatus = TypeAliasType(
+    "LeadStatus", Literal["active", "replied", "interested", "bounced", "unsubscribed", "completed"]
+)
+SequenceStatus = TypeAliasType("SequenceStatus", Literal["active", "paused"])
+InboxStatus = TypeAliasType("InboxStatus", Literal["active", "warming", "resting"])
+Grouping = TypeAliasType("Grouping", Literal["sequence", "variant", "step", "inbox"])
+SkipReason = TypeAliasType("SkipReason", Literal["duplicate", "blocklisted"])
+BounceType = TypeAliasType("BounceType", Literal["hard", "soft"])
+PauseReason = TypeAliasType("PauseReason", Literal["bounce_rate", "complaint_rate"])
+EventKind = TypeAliasType(
+    "EventKind",
+    Literal[
+        "lead.replied",
+        "reply.interested",
+        "reply.ooo",
+        "lead.bounced",
+        "lead.unsubscribed",
+        "sequence.completed",
+        "domain.paused",
+    ],
+)
+ErrorCode = TypeAliasType(
+    "ErrorCode",
+    Literal["bad_request", "unauthorized", "not_found", "rate_limited", "method_not_allowed", "server_error"],
+)
+
+_PORT = r"(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?"
+_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = rf"({_LABEL}\.){{0,6}}{_LABEL}\.?"
+URL = rf"^(https://({_HOST}|\[[0-9A-Fa-f:.]{{2,45}}\])|http://(localhost|127\.0\.0\.1|\[::1\])){_PORT}(/[!-~]*)?$"
+"""https to any host, http to this machine alone."""
+_LETTERS = r"0-9A-Za-z\u00c0-\u167f\u3041-\ud7a3"
+EMAIL = rf"^[{_LETTERS}!#$%&'*+/=?^_`{{|}}~.-]+@[{_LETTERS}-]+(\.[{_LETTERS}-]+)+$"
+Email = Annotated[
+    str,
+    StringConstraints(pattern=EMAIL, min_length=6, max_length=254),
+    Field(examples=["ada@engines.example"]),
+]
+Text = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")]
+
+
+def _iso(value: object) -> object:
+    """Dates come as `2026-03-01`; pydantic alone would take a number for one, too."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
+        return value
+    raise ValueError("Input should be an ISO date, like 2026-03-01")
+
+
+def whole_number(value: object) -> object:
+    """Whole numbers come as digits; Python alone would read `1_0` as ten."""
+    if isinstance(value, int) or (isinstance(value, str) and re.fullmatch(r"-?[0-9]+", value)):
+        return value
+    raise ValueError("Input should be a whole number, written in digits")
+
+
+IsoDate = Annotated[dt.date, BeforeValidator(_iso)]
+LEAD, SEQUENCE, INBOX, CURSOR = (
+    ids.encode(prefix, number) for prefix, number in (("ld", 4_000), ("sq", 1), ("ib", 1), ("cu", 4_000))
+)
+Cursor = Annotated[str, StringConstraints(pattern=r"^cu_[0-9a-hjkmnp-tv-z]{8}$"), Field(examples=[CURSOR])]
+SequenceId = Annotated[str, StringConstraints(max_length=64), Field(examples=[SEQUENCE])]
+LeadPathId = Annotated[str, Field(min_length=1, max_length=200, examples=[LEAD])]
+SequencePathId = Annotated[str, Field(min_length=1, max_length=200, examples=[SEQUENCE])]
+FirstName = Annotated[Text, Field(examples=["Ada"])]
+LastName = Annotated[Text, Field(examples=["Lovelace"])]
+Company = Annotated[Text, Field(examples=["Engines"])]
+SequenceName = Annotated[str, Field(examples=["SaaS founders – Europe"])]
+InboxAddress = Annotated[str, Field(examples=["mia@getacme.example"])]
+LeadId = Annotated[str, Field(examples=[LEAD])]
+ReplyText = Annotated[str, Field(examples=["Maybe in spring."])]
+Count = Annotated[int, Field(examples=[4])]
+
+
+class LeadQuery(BaseModel):
+    """Which leads, and which page of them."""
+
+    sequence_id: SequenceId | None = None
+    status: LeadStatus | None = None
+    limit: Annotated[int, Field(ge=1, le=100, examples=[50]), BeforeValidator(whole_number)] = 25
+    cursor: Cursor | None = None
+
+
+_RANGE = """ISO date, a whole UTC day, included. One end alone: `to` is then today, `from` 29 days before `to`. A range that
+ends before it starts has no days, and counts nothing."""
+
+
+class StatsQuery(BaseModel):
+    """Counts by what, over which days."""
+
+    group_by: Grouping = "sequence"
+    start: Annotated[IsoDate | None, Field(alias="from", description=_RANGE, examples=["2026-03-01"])] = None
+    end: Annotated[IsoDate | None, Field(alias="to", description=_RANGE, examples=["2026-03-31"])] = None
+
+
+class NewLead(BaseModel):
+    """A lead to add; any further fields are kept as custom fields."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    email: Email
+    first_name: FirstName | None = None
+    last_name: LastName | None = None
+    company: Company | None = None
+
+
+class NewLeads(BaseModel):
+    """Up to 1,000 leads for one sequence."""
+
+    model_config = ConfigDict(strict=True)
+
+    sequence_id: SequenceId
+    leads: Annotated[list[NewLead], Field(max_length=1_000)]
+
+
+class SequenceChange(BaseModel):
+    """`active` resumes a sequence, `paused` pauses it."""
+
+    status: SequenceStatus
+
+
+class NewSubscription(BaseModel):
+    """Where deliveries go, and which."""
+
+    model_config = ConfigDict(strict=True)
+
+    url: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=2_048, pattern=URL),
+        Field(
+            description="https to any host, or http to this machine. Anything else gets 400.",
+            examples=["https://bot.example/webhooks/outreach"],
+        ),
+    ]
+    events: Annotated[list[EventKind], Field(min_length=1, max_length=100)]
+
+
+class Lead(BaseModel):
+    """One address in one sequence."""
+
+    id: LeadId
+    email: Email
+    status: LeadStatus
+    first_name: FirstName | None
+    last_name: LastName | None
+    company: Company | None
+    sequence_id: SequenceId
+    step: Count
+    custom_fields: Annotated[dict[str, Any], Field(examples=[{"plan": "pro"}])]
+    created_at: Annotated[dt.datetime, Field(examples=["2026-03-02T09:14:00Z"])]
+
+
+class LeadPage(BaseModel):
+    """A page, newest first; a null cursor says that it is the last."""
+
+    data: list[Lead]
+    next_cursor: Cursor | None
+
+
+class SkippedLead(BaseModel):
+    """A lead that was not added, and why."""
+
+    email: str = Field(examples=["ada@engines.example"])
+    reason: SkipReason
+
+
+class Added(BaseModel):
+    """The result of adding leads."""
+
+    added: Count
+    skipped: list[SkippedLead]
+
+
+class Removed(BaseModel):
+    """A lead that is in no sequence any more."""
+
+    id: LeadId
+    removed: Literal[True]
+
+
+class Sequence(BaseModel):
+    """A sequence with its status and step count."""
+
+    id: SequenceId
+    name: SequenceName
+    status: SequenceStatus
+    steps: Count
+
+
+class Sequences(BaseModel):
+    """All sequences of the workspace."""
+
+    data: list[Sequence]
+
+
+class Inbox(BaseModel):
+    """A connected inbox."""
+
+    id: str = Field(examples=[ids.encode("ib", 1)])
+    email: InboxAddress
+    health_score: Annotated[float, Field(ge=0, le=100, examples=[91.4])]
+    daily_limit: Count
+    status: InboxStatus
+
+
+class Inboxes(BaseModel):
+    """All inboxes of the workspace."""
+
+    data: list[Inbox]
+
+
+class StatsRow(BaseModel):
+    """Counts of one group; `id` names the sequence, inbox, step or variant."""
+
+    group: SequenceName
+    id: SequenceId
+    sends: Count
+    replies: Count
+    positive_replies: Count
+    meetings: Count
+
+
+class Stats(BaseModel):
+    """Counts by group."""
+
+    data: list[StatsRow]
+
+
+class Subscribed(BaseModel):
+    """A subscription; its secret is shown this once."""
+
+    id: str = Field(examples=[ids.encode("wh", 1)])
+    secret: str = Field(examples=["whsec_3q2-7w"])
+
+
+class EventLead(BaseModel):
+    """The lead that an event is about."""
+
+    email: Email
+    first_name: FirstName
+    company: Company
+
+
+class LeadEvent(BaseModel):
+    """What the events about a lead have in common."""
+
+    lead: EventLead
+    sequence: SequenceName = Field(description="The sequence's name.")
+    step: Count
+    inbox: InboxAddress = Field(description="The sending inbox's address.")
+
+
+class LeadReplied(LeadEvent):
+    """A lead sent any reply."""
+
+    event: Literal["lead.replied"]
+    reply: ReplyText
+
+
+class ReplyInterested(LeadEvent):
+    """A reply was tagged Interested."""
+
+    event: Literal["reply.interested"]
+    reply: ReplyText
+
+
+class ReplyOutOfOffice(LeadEvent):
+    """An out-of-office reply arrived."""
+
+    event: Literal["reply.ooo"]
+    reply: ReplyText
+    return_date: dt.date = Field(examples=["2026-03-09"])
+
+
+class LeadBounced(LeadEvent):
+    """A hard or soft bounce occurred."""
+
+    event: Literal["lead.bounced"]
+    bounce_type: BounceType
+    reason: str = Field(examples=["550 5.1.1 The email account that you tried to reach does not exist."])
+
+
+class LeadUnsubscribed(LeadEvent):
+    """A lead opted out; by a complaint, it has written no reply."""
+
+    event: Literal["lead.unsubscribed"]
+    reply: ReplyText | None = None
+
+
+class SequenceCompleted(LeadEvent):
+    """A lead finished all steps of a sequence."""
+
+    event: Literal["sequence.completed"]
+
+
+class DomainPaused(BaseModel):
+    """Auto-pause was triggered on a domain."""
+
+    event: Literal["domain.paused"]
+    domain: str = Field(examples=["getacme.example"])
+    reason: PauseReason
+    rate: Annotated[float, Field(description="The share of sends that caused the pause.", examples=[0.0712])]
+    inboxes: Annotated[list[InboxAddress], Field(description="The addresses of the resting inboxes.")]
+
+
+EVENTS: dict[str, type[BaseModel]] = {
+    "lead.replied": LeadReplied,
+    "reply.interested": ReplyInterested,
+    "reply.ooo": ReplyOutOfOffice,
+    "lead.bounced": LeadBounced,
+    "lead.unsubscribed": LeadUnsubscribed,
+    "sequence.completed": SequenceCompleted,
+    "domain.paused": DomainPaused,
+}
+
+
+class ErrorBody(BaseModel):
+    """What went wrong."""
+
+    code: ErrorCode
+    message: str = Field(examples=["Input should be less than or equal to 100."])
+    field: str | None = None
+
+
+class Error(BaseModel):
+    """Every error has this body."""
+
+    error: ErrorBody

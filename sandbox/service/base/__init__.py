@@ -1,1 +1,0 @@
-"""Clock, ids, errors, schema, storage and seeded randomness."""

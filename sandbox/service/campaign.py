@@ -1,0 +1,494 @@
+"""The campaign: pops what happens next from the account's agenda, in order, and puts there what follows from it.
+
+Everything happens at its own moment and every dice has a key of its own, so the course doesn't depend on how often time
+advances. The past is the same run, begun weeks earlier.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from sandbox.service import deliverability, rules
+from sandbox.service.account import COLUMN, Account, Domain, Event, Inbox, Lead, Sequence
+from sandbox.service.deliverability import InboxState, Record
+from sandbox.service.dice import roll
+from sandbox.service.errors import NotFound
+from sandbox.service.moments import DAY, HOUR, date_of, day_of
+from sandbox.service.scenarios import Scenario, ScheduledEvent
+
+PAUSE, REVIEW, REFILL, WAKE, SLOT, RESPONSE, ACT = range(7)
+"""The entries of the agenda; at the same moment they happen in this order."""
+REPLIES = frozenset({"lead.replied", "reply.interested", "reply.ooo"})
+"""The reply history, which is kept forever (document: DELETE /leads/{id})."""
+KEPT_DAYS = 30
+_RECENT_DAYS = 5
+_JUDGED_DAYS = 6
+_ENTRIES_A_LOOK = 64
+"""So many entries are done between two looks at the time that is left."""
+
+CAUSES = {
+    "lead.replied": "reply",
+    "reply.interested": "interested",
+    "reply.ooo": "ooo",
+    "lead.bounced": "bounce_hard",
+    "lead.unsubscribed": "unsubscribe",
+    "sequence.completed": "completed",
+}
+"""The response that causes an event on demand."""
+_SCHEDULED = {
+    "interested": "interested",
+    "replies": "reply",
+    "bounces": "bounce_hard",
+    "opt_outs": "unsubscribe",
+    "out_of_office": "ooo",
+}
+"""The response behind a scenario's event."""
+
+
+class Response(NamedTuple):
+    """What a lead (or its mail server) sends back to a step."""
+
+    lead: int
+    inbox: int
+    step: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRequest:
+    """An event on demand: what happens, how often, about whom, and what its body shall say otherwise."""
+
+    kind: str
+    workspace: int
+    count: int = 1
+    sequence: int | None = None
+    lead: int | None = None
+    domain: int | None = None
+    text: str | None = None
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+class Campaign:
+    """Lets the account live; `publish` is called with each event."""
+
+    def __init__(
+        self, account: Account, scenario: Scenario, *, publish: Callable[[Event], None] | None = None
+    ) -> None:
+        self.account = account
+        self._scenario = scenario
+        self._publish_to = publish
+        handlers: dict[int, Callable[[float, int, Any], None]] = {
+            PAUSE: self._pause_as_planned,
+            REVIEW: self._review,
+            REFILL: self._refill,
+            WAKE: self._wake,
+            SLOT: self._use_slot,
+            RESPONSE: self._respond,
+            ACT: self._act,
+        }
+        self._handlers = [handlers[rank] for rank in sorted(handlers)]
+
+    def run(self, until: float, *, seconds: float = math.inf) -> bool:
+        """Let everything up to `until` happen; False when `seconds` of real time were not enough for all of it."""
+        account, agenda = self.account, self.account.agenda
+        ends = time.monotonic() + seconds
+        done = 0
+        while agenda and agenda[0][0] <= until:
+            at, rank, number, what = heappop(agenda)
+            account.now = at
+            self._handlers[rank](at, number, what)
+            done += 1
+            if done % _ENTRIES_A_LOOK == 0 and time.monotonic() > ends:
+                return False
+        account.now = max(account.now, until)
+        return True
+
+    def schedule(self, at: float, rank: int, number: int = 0, what: Any = None) -> None:
+        heappush(self.account.agenda, (at, rank, number, what))
+
+    def schedule_inbox(self, inbox: Inbox, *, after: float) -> None:
+        """Plan the inbox's next slot; a slot that was planned before is void."""
+        sequence = self.account.sequences[inbox.sequence]
+        key, day = (self.account.seed, inbox.number), day_of(after)
+        inbox.slots.clear()
+        for ahead in range(9):
+            slots = rules.slots_of_day(sequence.window, limit=inbox.daily_limit, day=day + ahead, key=key)
+            inbox.slots = [slot for slot in reversed(slots) if slot > after]
+            if inbox.slots:
+                self.schedule(inbox.slots[-1], SLOT, inbox.number)
+                return
+
+    def trigger(self, request: EventRequest) -> int:
+        """Let an event happen now; how many times it did. Leads that run out are replaced by strangers.
+
+        Raises `NotFound`: there is no such lead or domain, or nothing in the workspace to send from.
+        """
+        if request.kind == "domain.paused":
+            return self._pause_on_demand(request)
+        at, cause = self.account.now, CAUSES[request.kind]
+        reached = self._reached(request)
+        for lead in reached:
+            response = Response(lead.number, lead.inbox, lead.step, cause)
+            self._respond(at, 0, response, text=request.text, payload=request.payload)
+        missing = 0 if request.lead is not None else request.count - len(reached)
+        for _ in range(missing):
+            self._publish_of_a_stranger(request, cause)
+        return len(reached) + missing
+
+    # --- sending
+
+    def _use_slot(self, at: float, number: int, _: Any) -> None:
+        inbox = self.account.inboxes[number]
+        if not inbox.slots or inbox.slots[-1] != at:
+            return  # planned anew since
+        inbox.slots.pop()
+        sequence = self.account.sequences[inbox.sequence]
+        if sequence.status == "active" and inbox.status != "resting":
+            lead = self._follow_up(inbox, at) or self._fresh(sequence)
+            if lead is not None:
+                self._send(lead, inbox, sequence, at)
+        if inbox.slots:
+            self.schedule(inbox.slots[-1], SLOT, number)
+        else:
+            self.schedule_inbox(inbox, after=at)
+
+    def _follow_up(self, inbox: Inbox, at: float) -> Lead | None:
+        while inbox.waiting and inbox.waiting[0][0] <= at:
+            due_at, number = heappop(inbox.waiting)
+            lead = self.account.leads[number]
+            # Removed, settled, or put off since it was put on the heap.
+            if lead is not None and lead.due_at == due_at:
+                return lead
+        return None
+
+    def _fresh(self, sequence: Sequence) -> Lead | None:
+        while sequence.queue:
+            lead = self.account.leads[sequence.queue.popleft()]
+            if lead is not None and lead.step == 0 and lead.due_at is not None:
+                return lead
+        return None
+
+    def _send(self, lead: Lead, inbox: Inbox, sequence: Sequence, at: float) -> None:
+        step, day, seed = lead.step + 1, day_of(at), self.account.seed
+        self._count(("sends",), lead, inbox=inbox, step=step, at=at)
+        reaction = rules.outcome(
+            seed=seed,
+            lead=lead.number,
+            step=step,
+            day=day,
+            health=inbox.health,
+            appeal=sequence.appeal * rules.mood(seed=seed, sequence=sequence.number, day=day),
+            conditions=self._scenario.conditions(at - self.account.founded_at, domain=inbox.domain),
+        )
+        due_at = None
+        if reaction is not None:
+            self._expect(at + reaction.delay, Response(lead.number, inbox.number, step, reaction.kind))
+        elif step < sequence.steps:
+            due_at = at + rules.step_gap(step)
+            heappush(inbox.waiting, (due_at, lead.number))
+        else:
+            self._expect(at + rules.FINISH_AFTER, Response(lead.number, inbox.number, step, "completed"))
+        self.account.leads[lead.number] = lead.moved(at, lead.status, step, inbox.number, due_at)
+
+    def _count(self, what: tuple[str, ...], lead: Lead, *, inbox: Inbox, step: int, at: float) -> None:
+        """Count in every grouping alike, so that their totals agree."""
+        account, day = self.account, day_of(at)
+        workspace = account.workspaces[lead.workspace]
+        for name in what:
+            column = COLUMN[name]
+            account.sequences[lead.sequence].tally.add(day, column)
+            account.domains[inbox.domain].tally.add(day, column)
+            inbox.tally.add(day, column)
+            workspace.step(step).add(day, column)
+            workspace.variants[rules.variant_of(lead=lead.number, step=step)].add(day, column)
+
+    def _refill(self, at: float, _: int, __: Any) -> None:
+        """Customers import new leads before a sequence runs dry: half a day's worth at a time."""
+        account = self.account
+        for sequence in account.sequences.values():
+            if sequence.status != "active":
+                continue
+            wanted = sum(account.inboxes[number].daily_limit for number in sequence.inboxes) // 2
+            if len(sequence.queue) < wanted // 2:
+                for _ in range(wanted):
+                    account.add_lead(sequence, None, at=at)
+        self.schedule(at + HOUR, REFILL)
+
+    def _pause_as_planned(self, _: float, number: int, __: Any) -> None:
+        self.account.sequences[number].status = "paused"
+
+    # --- responses
+
+    def _expect(self, at: float, response: Response) -> None:
+        self.account.entries += 1
+        self.schedule(at, RESPONSE, self.account.entries, response)
+
+    def _respond(
+        self,
+        at: float,
+        _: int,
+        response: Response,
+        *,
+        text: str | None = None,
+        payload: dict[str, Any] | None = None,
+    ) -> None:
+        """Let a response take effect, unless its lead has been removed or is past it."""
+        account, kind = self.account, response.kind
+        lead = account.leads[response.lead]
+        if lead is None or not rules.is_possible(kind, status=lead.status):
+            return
+        inbox, sequence = account.inboxes[response.inbox], account.sequences[lead.sequence]
+        self._count(rules.COUNTED[kind], lead, inbox=inbox, step=response.step, at=at)
+        away = 0
+        if kind == "ooo":
+            away = rules.days_away(seed=account.seed, lead=lead.number, step=response.step)
+        lead = self._settle(lead, response, sequence, at=at, away=away)
+        for event_kind in rules.EVENTS_OF[kind]:
+            event = Event(
+                kind=event_kind,
+                at=at,
+                workspace=lead.workspace,
+                cause=kind,
+                lead=lead,
+                sequence=sequence.name,
+                step=response.step,
+                inbox=inbox.email,
+                returns=date_of(at + away * DAY),
+                text=text,
+                payload=payload or {},
+            )
+            self._publish(event)
+        if kind in rules.HARMFUL:
+            self._judge(account.domains[inbox.domain], at)
+
+    def _settle(self, lead: Lead, response: Response, sequence: Sequence, *, at: float, away: int) -> Lead:
+        """Where the lead stands now, and what it sends later."""
+        kind, step, seed = response.kind, response.step, self.account.seed
+        status, due_at, now_at = rules.FINAL.get(kind, lead.status), None, step
+        if kind == "bounce_soft":  # sent again a day later
+            due_at, now_at = at + DAY, step - 1
+        elif kind == "ooo" and step < sequence.steps:
+            due_at = at + away * DAY
+        elif kind == "ooo":
+            self._expect(at + rules.FINISH_AFTER, response._replace(kind="completed"))
+        if due_at is not None:
+            heappush(self.account.inboxes[response.inbox].waiting, (due_at, lead.number))
+        if kind in rules.BLOCKING:
+            self.account.workspaces[lead.workspace].blocklist.add(lead.who.email.lower())
+        again = rules.writes_again(kind, seed=seed, lead=lead.number, step=step)
+        if again is not None:
+            self._expect(at + again.delay, response._replace(kind=again.kind))
+        if kind in {"interested", "turned"}:
+            delay = rules.books_meeting(seed=seed, lead=lead.number, step=step)
+            if delay is not None:
+                self._expect(at + delay, response._replace(kind="meeting"))
+        settled = lead.moved(at, status, now_at, response.inbox, due_at)
+        self.account.leads[lead.number] = settled
+        return settled
+
+    def _publish(self, event: Event) -> None:
+        self.account.events.append(event)
+        if self._publish_to is not None:
+            self._publish_to(event)
+
+    # --- health of inboxes and domains
+
+    def _review(self, at: float, _: int, __: Any) -> None:
+        """The daily review at the start of a UTC day: scores follow the last days, warm-up raises limits."""
+        account, day = self.account, day_of(at)
+        for inbox in account.inboxes.values():
+            record = Record.of(inbox.tally.between(day - _RECENT_DAYS, day - 1))
+            key = (account.seed, inbox.number, day)
+            inbox.health = deliverability.health_tomorrow(inbox.health, record, key=key)
+            if inbox.status == "warming":
+                warmed = deliverability.warmed(inbox.daily_limit, inbox.full_limit, health=inbox.health)
+                self._change(inbox, warmed, at=at)
+        for domain in account.domains.values():
+            statuses = {account.inboxes[number].status for number in domain.inboxes}
+            if domain.state == "warming" and statuses == {"active"}:
+                domain.state = "healthy"
+        self.forget(at)
+        self.schedule(at + DAY, REVIEW)
+
+    def forget(self, at: float) -> None:
+        """Forget events other than replies that are older than `KEPT_DAYS`."""
+        before = at - KEPT_DAYS * DAY
+        kept = [one for one in self.account.events if one.kind in REPLIES or one.at >= before]
+        self.account.events = kept
+
+    def _change(self, inbox: Inbox, state: InboxState, *, at: float) -> None:
+        inbox.daily_limit, inbox.status = state.daily_limit, state.status
+        self.schedule_inbox(inbox, after=at)
+
+    def _judge(self, domain: Domain, at: float) -> None:
+        """Pause a domain whose last days deserve it (document: domain.paused)."""
+        # In the past nothing is judged: the plan says how the account stands on its first day. A domain that is
+        # warming up is watched by people already.
+        if not self.account.founded_at or domain.state != "healthy":
+            return
+        today = day_of(at)
+        days = (
+            Record.of(domain.tally.between(day, day)) for day in range(today, today - _JUDGED_DAYS - 1, -1)
+        )
+        record = deliverability.judged(days)
+        reason = deliverability.reason_to_pause(record)
+        if reason is not None:
+            self._pause_domain(domain, at, reason=reason, record=record)
+
+    def _pause_domain(
+        self, domain: Domain, at: float, *, reason: str, record: Record, payload: dict[str, Any] | None = None
+    ) -> None:
+        """Auto-pause: the domain's inboxes rest, and subscribers are notified."""
+        inboxes = [self.account.inboxes[number] for number in domain.inboxes]
+        for inbox in inboxes:
+            inbox.status = "resting"
+            inbox.slots.clear()
+        domain.state, domain.paused_at = "paused", at
+        self.schedule(at + deliverability.REST, WAKE, domain.number, at)
+        rate = record.rate(record.bounces if reason == "bounce_rate" else record.complaints)
+        told = {
+            "domain": domain.name,
+            "reason": reason,
+            "rate": round(rate, 4),
+            "inboxes": sorted(inbox.email for inbox in inboxes),
+            **(payload or {}),
+        }
+        self._publish(Event("domain.paused", at, domain.workspace, reason, payload=told))
+
+    def _wake(self, at: float, number: int, paused_at: float) -> None:
+        """Let a domain that has rested long enough warm up."""
+        domain = self.account.domains[number]
+        if domain.paused_at != paused_at:
+            return  # paused once more since
+        domain.state = "warming"
+        for inbox in (self.account.inboxes[number] for number in domain.inboxes):
+            self._change(inbox, deliverability.rested(inbox.full_limit), at=at)
+
+    # --- events of scenarios and on demand
+
+    def _act(self, at: float, number: int, event: ScheduledEvent) -> None:
+        """Carry out a scenario's event, in the first workspace if it names none."""
+        account = self.account
+        workspace, domain = 1, event.domain
+        if event.workspace is not None:
+            named = account.workspace_named(event.workspace)
+            assert named is not None
+            workspace = named.number
+        elif domain is not None:
+            workspace = account.domains[int(domain)].workspace
+        bounces = event.kind == "bounces"
+        key = (account.seed, event.at, event.kind, domain or 0, event.count)
+        reached = self._choose(
+            workspace, event.count, key=key, domain=None if domain is None else int(domain), sending=bounces
+        )
+        for lead in reached:
+            step = lead.step
+            if bounces:  # of mail that goes out now: what isn't sent can't bounce
+                step = min(step + 1, account.sequences[lead.sequence].steps)
+                self._count(("sends",), lead, inbox=account.inboxes[lead.inbox], step=step, at=at)
+            self._respond(at, 0, Response(lead.number, lead.inbox, step, _SCHEDULED[event.kind]))
+        account.acts_done = number + 1
+
+    def _choose(
+        self,
+        workspace: int,
+        count: int,
+        *,
+        key: tuple[object, ...],
+        domain: int | None = None,
+        sequence: int | None = None,
+        sending: bool = False,
+    ) -> list[Lead]:
+        """Leads that have been written to and have not answered, from a place in the list that the key decides.
+
+        `sending`: only of active sequences, and of inboxes that aren't resting.
+        """
+        account = self.account
+        found = list[Lead]()
+        for lead in self._from(int(len(account.leads) * roll("choose", *key))):
+            if len(found) == count:
+                break
+            if (
+                lead.workspace == workspace
+                and self._waits_for_an_answer(lead)
+                and sequence in {None, lead.sequence}
+                and (domain is None or account.inboxes[lead.inbox].domain == domain)
+                and (not sending or self._sends(lead))
+            ):
+                found.append(lead)
+        return found
+
+    def _from(self, start: int) -> Iterator[Lead]:
+        leads = self.account.leads
+        for number in (*range(start, len(leads)), *range(start)):
+            lead = leads[number]
+            if lead is not None:
+                yield lead
+
+    def _waits_for_an_answer(self, lead: Lead) -> bool:
+        return lead.status == "active" and lead.step >= 1
+
+    def _sends(self, lead: Lead) -> bool:
+        account = self.account
+        resting = account.inboxes[lead.inbox].status == "resting"
+        return account.sequences[lead.sequence].status == "active" and not resting
+
+    def _reached(self, request: EventRequest) -> list[Lead]:
+        if request.lead is None:
+            key = (self.account.seed, self.account.now, request.kind, len(self.account.events))
+            return self._choose(request.workspace, request.count, key=key, sequence=request.sequence)
+        lead = self.account.leads[request.lead] if request.lead < len(self.account.leads) else None
+        if lead is None or lead.workspace != request.workspace or not self._waits_for_an_answer(lead):
+            raise NotFound("No lead matches that was contacted and hasn't replied yet.")
+        return [lead]
+
+    def _publish_of_a_stranger(self, request: EventRequest, cause: str) -> None:
+        """Tell an event about someone who isn't a lead: the account doesn't change."""
+        account = self.account
+        inbox = next(
+            (
+                one
+                for one in account.inboxes.values()
+                if one.workspace == request.workspace and request.sequence in {None, one.sequence}
+            ),
+            None,
+        )
+        if inbox is None:
+            raise NotFound("The workspace has no sequence with an inbox that can receive a reply.")
+        account.entries += 1
+        # A lead's number is positive, so no lead ever has this one's name.
+        number = -account.entries
+        stranger = Lead(number, request.workspace, inbox.sequence, account.now, (account.seed, number))
+        event = Event(
+            kind=request.kind,
+            at=account.now,
+            workspace=request.workspace,
+            cause=cause,
+            lead=stranger,
+            sequence=account.sequences[inbox.sequence].name,
+            step=1,
+            inbox=inbox.email,
+            returns=date_of(account.now + 7 * DAY),
+            text=request.text,
+            payload=request.payload,
+        )
+        self._publish(event)
+
+    def _pause_on_demand(self, request: EventRequest) -> int:
+        mine = [one for one in self.account.domains.values() if one.workspace == request.workspace]
+        if request.domain is not None:
+            mine = [one for one in mine if one.number == request.domain]
+        if not mine:
+            raise NotFound("This domain doesn't exist in this workspace.")
+        mine.sort(key=lambda domain: domain.state == "paused")
+        record = Record(sends=100, bounces=8, complaints=1)
+        for domain in mine[: request.count]:
+            self._pause_domain(
+                domain, self.account.now, reason="bounce_rate", record=record, payload=request.payload
+            )
+        return len(mine[: request.count])

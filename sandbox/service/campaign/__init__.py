@@ -1,1 +1,0 @@
-"""The simulated campaign: sends, responses, health reviews."""

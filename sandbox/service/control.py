@@ -1,0 +1,550 @@
+"""The control API: time, events, faults, rate limiter, keys, deliveries and DNS. Outside of `/v1`, without a key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from sandbox.service import ids, payloads
+from sandbox.service.api.guard import ApiFault
+from sandbox.service.api.routes import nothing_here
+from sandbox.service.api.schemas import EventKind, whole_number
+from sandbox.service.campaign import EventRequest
+from sandbox.service.deliveries import Delivery
+from sandbox.service.dns.resolvers import DnsFault
+from sandbox.service.dns.zones import Change
+from sandbox.service.endpoints import Api
+from sandbox.service.errors import BadRequest, Json, NotFound
+from sandbox.service.moments import stamp
+
+if TYPE_CHECKING:
+    from sandbox.service.service import Service
+
+_SHOWN_DOMAINS = 1_000
+_EVENTS_AT_ONCE = 100
+"""So many happen between two looks at the event loop."""
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class _Body(BaseModel):
+    """A JSON body; members that don't exist are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class TimeChange(_Body):
+    """How the service's time goes on."""
+
+    advance: float = Field(default=0.0, ge=0.0, le=400 * 86_400.0, description="Seconds to advance.")
+    speed: float | None = Field(
+        default=None, ge=0.0, le=1_000_000.0, description="Service seconds per real second."
+    )
+
+
+class EventBody(_Body):
+    """An event on demand."""
+
+    workspace: str = "acme"
+    kind: EventKind
+    count: int = Field(default=1, ge=1, le=100_000)
+    sequence: str | None = Field(default=None, description="The sequence's id.")
+    lead: str | None = Field(
+        default=None, description="The lead's id. The lead must be active and contacted."
+    )
+    domain: str | None = Field(default=None, description="The domain to pause.")
+    reply: str | None = Field(default=None, max_length=1_000_000, description="The reply's text.")
+    payload: dict[str, Any] = Field(default_factory=dict, description="Overrides members of the payload.")
+
+
+class LimiterChange(_Body):
+    """The form of the rate limit."""
+
+    form: Literal["fixed", "sliding", "bucket", "off"]
+
+
+class KeyChange(_Body):
+    """A key to issue or to revoke."""
+
+    workspace: str = "acme"
+    revoke: str | None = Field(
+        default=None, description="The key to revoke. Without it, a new one is issued."
+    )
+
+
+class Reset(_Body):
+    """How much is reset."""
+
+    everything: bool = Field(
+        default=False,
+        description="Also reset the account and its clock to their creation, and delete subscriptions.",
+    )
+
+
+class ZoneEdit(_Body):
+    """Something that is different in a domain's zone from now on."""
+
+    domain: str
+    change: Change
+
+
+class RecordSet(_Body):
+    """All records of a name and type."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9_*-]{1,63}(\.[A-Za-z0-9_-]{1,63})+\.?$",
+        max_length=253,
+        examples=["_dmarc.useacme.example"],
+    )
+    type: Literal["A", "AAAA", "CNAME", "MX", "NS", "SOA", "TXT"]
+    values: Annotated[list[Annotated[str, Field(max_length=60_000)]], Field(max_length=2_000)] | None = Field(
+        description="TXT as plain text, everything else as in a zone file. An empty list: there are none; null: as the "
+        "zone has it."
+    )
+
+
+class HistoryQuery(BaseModel):
+    """Whose history."""
+
+    email: str = Field(max_length=254)
+    workspace: str = "acme"
+
+
+class DomainQuery(BaseModel):
+    """Which domain; null is all of them."""
+
+    domain: str | None = None
+
+
+class OneDomainQuery(BaseModel):
+    """Which domain."""
+
+    domain: str
+
+
+class WorkspaceQuery(BaseModel):
+    """Which workspace; null is all of them."""
+
+    workspace: str | None = None
+
+
+class DeliveryQuery(BaseModel):
+    """Which deliveries."""
+
+    state: Literal["pending", "delivered", "failed"] | None = None
+    kind: EventKind | None = None
+    limit: Annotated[int, Field(ge=1, le=1_000), BeforeValidator(whole_number)] = 100
+
+
+class ErrorText(BaseModel):
+    """What is wrong with a request."""
+
+    code: str
+    message: str
+    field: str | None = None
+
+
+class Refusal(BaseModel):
+    """The body of an error."""
+
+    error: ErrorText
+
+
+class Invalid(BaseModel):
+    """The body of an error about the request's form."""
+
+    detail: list[dict[str, Any]]
+
+
+def _invalid(errors: list[dict[str, Any]]) -> Response:
+    """422 without what was sent: JSON has no word for NaN."""
+    shown = [{name: one[name] for name in ("type", "loc", "msg")} for one in errors]
+    return Json({"detail": shown}, status_code=422)
+
+
+_ERRORS = {
+    400: "The account has nothing of this name, or it isn't a valid value.",
+    404: "This doesn't exist.",
+    422: "The request doesn't have the documented form.",
+}
+API = Api(
+    title="Sandbox control",
+    description="Settings for tests and demos. They are outside of `/v1` and ask for no key: the sandbox answers them "
+    "only on this machine.",
+    prefix="/control",
+    invalid=_invalid,
+    error=Refusal,
+    invalid_error=Invalid,
+)
+
+
+@API.add("GET", "", errors=_ERRORS)
+async def index(_: Service) -> dict[str, Any]:
+    """What there is."""
+    names = "openapi.json state time events dns faults limiter keys subscriptions deliveries history summary reset"
+    return {name: f"/control/{name}" for name in names.split()}
+
+
+@API.add("GET", "/state", errors=_ERRORS)
+async def read_state(service: Service) -> dict[str, Any]:
+    """The account's size, the clock and the settings."""
+    account = service.account
+    domains = [{"name": one.name, "state": one.state} for one in account.domains.values()]
+    return {
+        "scenario": service.scenario_label,
+        "seed": account.seed,
+        "founded_at": stamp(account.founded_at),
+        "simulated_until": stamp(account.now),
+        "acts_done": account.acts_done,
+        "workspaces": [one.name for one in account.workspaces.values()],
+        "domains": domains[:_SHOWN_DOMAINS],
+        "counts": {
+            "sequences": len(account.sequences),
+            "inboxes": len(account.inboxes),
+            "leads": sum(lead is not None for lead in account.leads),
+            "domains": len(account.domains),
+            "events": len(account.events),
+            "deliveries": len(service.deliveries.all),
+            "subscriptions": len(service.deliveries.subscriptions),
+        },
+        "time": _time(service),
+        "limiter": service.guard.limiter.form,
+        "faults": service.guard.faults.listed(),
+    }
+
+
+@API.add("GET", "/summary", errors=_ERRORS)
+async def read_summary(service: Service) -> dict[str, Any]:
+    """Requests, refusals, the busiest second of each workspace's key, deliveries by state and by kind."""
+    names = {key: service.account.workspaces[workspace].name for key, workspace in service.every_key.items()}
+    found = list(service.deliveries.all.values())
+    states = Counter(pending=0, delivered=0, failed=0)
+    states.update(one.state for one in found)
+    kinds = Counter(one.kind for one in found)
+    deliveries = {
+        "by_state": dict(states),
+        "by_kind": dict(sorted(kinds.items())),
+        "attempts": sum(len(one.attempts) for one in found),
+    }
+    return {**service.guard.counts.summary(names), "deliveries": deliveries}
+
+
+@API.add("GET", "/time", errors=_ERRORS)
+async def read_time(service: Service) -> dict[str, Any]:
+    """The service's time and its speed."""
+    return _time(service)
+
+
+@API.add("POST", "/time", errors=_ERRORS)
+async def change_time(service: Service, body: TimeChange) -> dict[str, Any]:
+    """Jump ahead, or run at another speed (0 freezes); answers when everything up to then has happened.
+
+    That includes deliveries and their retries; `deliveries_due` counts those whose subscribers take longer than 5
+    seconds to answer.
+    """
+    service.clock.advance(body.advance)
+    if body.speed is not None:
+        service.clock.speed = body.speed
+    due = await service.catch_up_and_deliver()
+    return {**_time(service), "deliveries_due": due}
+
+
+def _time(service: Service) -> dict[str, Any]:
+    now = service.now()
+    return {"now": stamp(now), "epoch": now, "speed": service.clock.speed}
+
+
+@API.add("POST", "/events", status=201, errors=_ERRORS)
+async def trigger_events(service: Service, body: EventBody) -> dict[str, Any]:
+    """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
+    await service.catch_up()
+    domain = None if body.domain is None else _domain(service, body.domain)
+    made = 0
+    while made < body.count:
+        request = EventRequest(
+            kind=body.kind,
+            workspace=_workspace(service, body.workspace),
+            count=min(_EVENTS_AT_ONCE, body.count - made),
+            sequence=_number("sq", body.sequence, field="sequence"),
+            lead=_number("ld", body.lead, field="lead"),
+            domain=domain,
+            text=body.reply,
+            payload=body.payload,
+        )
+        happened = service.campaign.trigger(request)
+        made += happened
+        if happened < _EVENTS_AT_ONCE:
+            break
+        await asyncio.sleep(0)
+    return {"events": made}
+
+
+@API.add("GET", "/history", errors=_ERRORS)
+async def read_history(service: Service, query: HistoryQuery) -> dict[str, Any]:
+    """What ever happened to an address, also after its removal."""
+    workspace, email = _workspace(service, query.workspace), query.email.lower()
+    found = [
+        {
+            "kind": one.kind,
+            "at": stamp(one.at),
+            "body": json.loads(payloads.body(one, seed=service.account.seed)),
+        }
+        for one in service.account.events
+        if one.workspace == workspace and payloads.address_of(one) == email
+    ]
+    return {"data": found}
+
+
+def _workspace(service: Service, name: str) -> int:
+    found = service.account.workspace_named(name)
+    if found is None:
+        raise BadRequest(f"There is no workspace {name!r}.", field="workspace")
+    return found.number
+
+
+def _domain(service: Service, name: str) -> int:
+    for domain in service.account.domains.values():
+        if domain.name == name:
+            return domain.number
+    raise BadRequest(f"There is no domain {name!r}.", field="domain")
+
+
+def _number(prefix: str, text: str | None, *, field: str) -> int | None:
+    number = None if text is None else ids.decode(prefix, text)
+    if text is not None and number is None:
+        raise BadRequest(f"{text!r} isn't a valid identifier here.", field=field)
+    return number
+
+
+@API.add("GET", "/faults", errors=_ERRORS)
+async def list_faults(service: Service) -> dict[str, Any]:
+    """The faults that have not been used up."""
+    return {"data": service.guard.faults.listed()}
+
+
+@API.add("POST", "/faults", status=201, errors=_ERRORS)
+async def add_fault(service: Service, body: ApiFault) -> dict[str, Any]:
+    """Set a fault."""
+    service.guard.faults.add(body)
+    return {"data": service.guard.faults.listed()}
+
+
+@API.add("DELETE", "/faults", errors=_ERRORS)
+async def clear_faults(service: Service) -> dict[str, Any]:
+    """Clear all faults."""
+    service.guard.faults.clear()
+    return {"data": []}
+
+
+@API.add("PUT", "/limiter", errors=_ERRORS)
+async def change_limiter(service: Service, body: LimiterChange) -> dict[str, Any]:
+    """Another form of the limit, or none."""
+    service.guard.limiter.change(body.form)
+    return {"form": body.form}
+
+
+@API.add("POST", "/keys", status=201, errors=_ERRORS)
+async def change_keys(service: Service, body: KeyChange) -> dict[str, Any]:
+    """Issue a key for a workspace, or revoke one."""
+    workspace = _workspace(service, body.workspace)
+    if body.revoke is None:
+        return {"key": service.issue_key(workspace)}
+    if service.live_keys.get(body.revoke) != workspace:
+        raise BadRequest("This key doesn't exist in this workspace.", field="revoke")
+    del service.live_keys[body.revoke]
+    return {"revoked": True}
+
+
+@API.add("POST", "/reset", errors=_ERRORS)
+async def reset(service: Service, body: Reset = Reset()) -> dict[str, Any]:  # noqa: B008 -- frozen by its use
+    """Settings back to their defaults and counts to zero; with `everything`, the account as on its first day."""
+    service.reset(everything=body.everything)
+    return {"status": "reset"}
+
+
+@API.add("GET", "/subscriptions", errors=_ERRORS)
+async def list_subscriptions(service: Service, query: WorkspaceQuery) -> dict[str, Any]:
+    """The subscriptions, without secrets."""
+    shown = [
+        {
+            "id": ids.encode("wh", one.number),
+            "workspace": service.account.workspaces[one.workspace].name,
+            "url": one.url,
+            "events": list(one.events),
+            "created_at": stamp(one.created_at),
+        }
+        for one in service.deliveries.subscriptions.values()
+    ]
+    return {"data": [one for one in shown if query.workspace in {None, one["workspace"]}]}
+
+
+@API.add("GET", "/deliveries", errors=_ERRORS)
+async def list_deliveries(service: Service, query: DeliveryQuery) -> dict[str, Any]:
+    """The newest deliveries, with their bodies; `first_sent` is by the real clock, in Unix seconds."""
+    found = list[dict[str, Any]]()
+    for one in reversed(service.deliveries.all.values()):
+        if query.state in {None, one.state} and query.kind in {None, one.kind}:
+            found.append(_delivery(one))
+        if len(found) == query.limit:
+            break
+    return {"data": found}
+
+
+def _delivery(one: Delivery) -> dict[str, Any]:
+    return {
+        "id": ids.encode("dl", one.number),
+        "subscription": ids.encode("wh", one.subscription),
+        "event": one.kind,
+        "state": one.state,
+        "attempts": len(one.attempts),
+        "next_at": stamp(one.next_at) if one.state == "pending" else None,
+        "first_sent": one.attempts[0].real if one.attempts else None,
+        "body": one.body.decode(),
+    }
+
+
+@API.add("GET", "/deliveries/{id}/attempts", errors=_ERRORS)
+async def list_attempts(service: Service, id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
+    """Every attempt of a delivery."""
+    number = ids.decode("dl", id)
+    delivery = None if number is None else service.deliveries.all.get(number)
+    if delivery is None:
+        raise NotFound("This delivery doesn't exist.")
+    shown = [
+        {
+            "number": one.number,
+            "at": stamp(one.at),
+            "status": one.status,
+            "error": one.error,
+            "seconds": round(one.seconds, 4),
+        }
+        for one in delivery.attempts
+    ]
+    return {"data": shown}
+
+
+@API.add("POST", "/deliveries/{id}/replay", errors=_ERRORS)
+async def replay(service: Service, id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
+    """Send a delivery again, byte for byte, whatever became of it."""
+    number = ids.decode("dl", id)
+    if number is None or not service.deliveries.replay(number):
+        raise NotFound("This delivery doesn't exist.")
+    return {"id": id, "state": "pending"}
+
+
+@API.add("GET", "/dns", errors=_ERRORS)
+async def read_dns(service: Service) -> dict[str, Any]:
+    """Where the resolvers are, what is different in which zone, the faults, and how many queries there were."""
+    domains = service.zones.domains[:_SHOWN_DOMAINS]
+    return {
+        "resolvers": service.resolvers.addresses,
+        "queries": service.resolvers.queried,
+        "faults": service.resolvers.faults.listed(),
+        "domains": [{"name": name, "changes": service.zones.changes(name)} for name in domains],
+    }
+
+
+@API.add("POST", "/dns/changes", status=201, errors=_ERRORS)
+async def change_zone(service: Service, body: ZoneEdit) -> dict[str, Any]:
+    """Break something in a domain's zone."""
+    service.zones.change(body.domain, body.change)
+    return await read_dns(service)
+
+
+@API.add("DELETE", "/dns/changes", errors=_ERRORS)
+async def repair_zones(service: Service, query: DomainQuery) -> dict[str, Any]:
+    """Put a domain's zone in order, or all of them: what the scenario broke and what was changed by hand."""
+    service.zones.repair(query.domain)
+    return await read_dns(service)
+
+
+@API.add("GET", "/dns/records", errors=_ERRORS)
+async def list_records(service: Service, query: OneDomainQuery) -> dict[str, Any]:
+    """The records of a domain as they are now; bytes that are no UTF-8 are shown in hexadecimal."""
+    shown = [
+        {
+            "name": name,
+            "type": kind,
+            "ttl": service.zones.ttl,
+            "values": [value.decode("utf-8", "backslashreplace") for value in values],
+        }
+        for (name, kind), values in sorted(service.zones.records(query.domain).items())
+    ]
+    return {"data": shown}
+
+
+@API.add("PUT", "/dns/records", errors=_ERRORS)
+async def set_records(service: Service, body: RecordSet) -> dict[str, Any]:
+    """Replace the records of a name and type."""
+    from sandbox.service.dns import answers
+
+    for value in body.values or ():
+        wrong = answers.wrong_value(body.type, value)
+        if wrong is not None:
+            raise BadRequest(f"{value[:80]!r} isn't a value of {body.type}: {wrong}", field="values")
+    service.zones.set_records(body.name, body.type, body.values)
+    return body.model_dump()
+
+
+@API.add("GET", "/dns/faults", errors=_ERRORS)
+async def list_dns_faults(service: Service) -> dict[str, Any]:
+    """The faults of the resolvers that have not been used up."""
+    return {"data": service.resolvers.faults.listed()}
+
+
+@API.add("POST", "/dns/faults", status=201, errors=_ERRORS)
+async def add_dns_fault(service: Service, body: DnsFault) -> dict[str, Any]:
+    """Let resolvers fail."""
+    service.resolvers.faults.add(body)
+    return await list_dns_faults(service)
+
+
+@API.add("DELETE", "/dns/faults", errors=_ERRORS)
+async def clear_dns_faults(service: Service) -> dict[str, Any]:
+    """Clear all faults of the resolvers."""
+    service.resolvers.faults.clear()
+    return {"data": []}
+
+
+class ControlApp:
+    """Serves the control API to this machine alone: a page elsewhere must not reach it through somebody's browser."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._router = Router(routes=[*_ROUTES], redirect_slashes=False, default=nothing_here)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_local(scope):
+            scope["caller"] = self._service
+            await self._router(scope, receive, send)
+        else:
+            refused = Response("The control API answers only this machine.\n", status_code=403)
+            await refused(scope, receive, send)
+
+
+async def _describe(_: Request) -> Response:
+    return Json(API.document())
+
+
+_ROUTES = [*API.routes(), Route("/control/openapi.json", _describe)]
+
+
+def is_local(scope: Scope) -> bool:
+    """True where the names that the request gives for its host and its page are this machine's."""
+    named = [value.decode("latin-1") for name, value in scope["headers"] if name in {b"host", b"origin"}]
+    return all(_host_of(value) in _LOOPBACK for value in named)
+
+
+def _host_of(value: str) -> str | None:
+    try:
+        return urlsplit(value if "//" in value else f"//{value}").hostname
+    except ValueError:
+        return None

@@ -1,1 +1,0 @@
-"""The control API: time, faults, events on demand."""

@@ -1,0 +1,89 @@
+"""The accounts on their first day: sequences, domains and inboxes, read from `accounts.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
+
+from sandbox.service.rules import Window
+
+INBOXES_A_DOMAIN = 20
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+HostName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=200)]
+
+
+class _Plan(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SequencePlan(_Plan):
+    """A sequence and its sending hours."""
+
+    name: Name
+    steps: Annotated[int, Field(ge=1, le=20)]
+    opens: Annotated[int, Field(ge=0, le=23, description="The UTC hour at which sending begins.")] = 8
+    closes: Annotated[int, Field(ge=1, le=24, description="The UTC hour at which sending ends.")] = 17
+    weekdays: Annotated[int, Field(ge=0, le=127, description="A bit for each day, starting with Monday.")] = (
+        0b0011111
+    )
+    status: Literal["active", "paused"] = "active"
+    appeal: Annotated[float, Field(ge=0, le=20, description="A factor on the reply rate.")] = 1.0
+
+    @property
+    def window(self) -> Window:
+        return Window(opens=self.opens, closes=self.closes, weekdays=self.weekdays)
+
+    @model_validator(mode="after")
+    def _check_hours(self) -> Self:
+        if self.opens >= self.closes:
+            raise ValueError("opens must be before closes: sending hours are in UTC and can't cross midnight")
+        return self
+
+
+class DomainPlan(_Plan):
+    """A sending domain and the state of its inboxes."""
+
+    name: HostName
+    health: Annotated[float, Field(ge=10, le=100)] = 90.0
+    state: Literal["healthy", "warming"] = "healthy"
+
+
+class AccountPlan(_Plan):
+    """A workspace on its first day; `queue` leads were sent nothing yet."""
+
+    workspace: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+    sequences: tuple[SequencePlan, ...] = ()
+    domains: tuple[DomainPlan, ...] = ()
+    inboxes: Annotated[int, Field(ge=0, le=20_000)] = 0
+    queue: Annotated[int, Field(ge=0, le=20_000)] = 0
+    blocklist: tuple[Name, ...] = ("competitor.example", "legal@bigbank.example")
+
+    @model_validator(mode="after")
+    def _check_inboxes(self) -> Self:
+        if self.inboxes and not (self.sequences and self.domains):
+            raise ValueError("inboxes need at least one sequence and one domain")
+        if self.inboxes < len(self.domains):
+            raise ValueError("each domain needs an inbox")
+        return self
+
+    def sized(self, inboxes: int) -> AccountPlan:
+        """The same account with so many inboxes, and with more domains where 20 inboxes share one.
+
+        Raises `ValueError`: the account has no sequence, or more domains than that.
+        """
+        places = range(len(self.domains) + 1, inboxes // INBOXES_A_DOMAIN + 1)
+        more = [DomainPlan(name=f"{self.workspace}-{place}.example") for place in places]
+        changed = {"inboxes": inboxes, "domains": (*self.domains, *more)}
+        return AccountPlan.model_validate(self.model_dump() | changed)
+
+
+_PLANS = TypeAdapter(dict[str, AccountPlan]).validate_python(
+    tomllib.loads(resources.files(__package__).joinpath("accounts.toml").read_text("utf-8"))
+)
+ACME, GLOBEX = _PLANS["acme"], _PLANS["globex"]
+EMPTY = (AccountPlan(workspace="acme"), AccountPlan(workspace="globex"))
+BELIEVABLE = (ACME, GLOBEX)

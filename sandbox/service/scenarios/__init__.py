@@ -1,0 +1,195 @@
+"""Scenario files: an account's initial state, and its events over time."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from sandbox import SCENARIOS
+from sandbox.service.dns.zones import Change
+from sandbox.service.plans import BELIEVABLE, EMPTY, AccountPlan, HostName
+from sandbox.service.rules import NORMAL, Conditions
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def _seconds(value: object) -> float:
+    """`90m` -> 5400.0."""
+    if not isinstance(value, str) or not re.fullmatch(r"[0-9]{1,6}[smhd]", value):
+        raise ValueError("must be a number and a unit, like 90m, 2h or 3d")
+    return float(value[:-1]) * _UNITS[value[-1]]
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds)]
+DomainRef = Annotated[int, Field(ge=1)] | HostName
+"""A domain by name, or by its place among all domains of the scenario; the first is 1."""
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ScheduledEvent(_Entry):
+    """Something that happens `times` times, first so many seconds after the account was created."""
+
+    at: Seconds
+    every: Seconds = 0.0
+    times: Annotated[int, Field(ge=1, le=10_000)] = 1
+    kind: Literal["interested", "replies", "bounces", "opt_outs", "out_of_office"]
+    workspace: str | None = None
+    domain: DomainRef | None = None
+    count: Annotated[int, Field(ge=1, le=10_000)] = 1
+
+
+class Period(_Entry):
+    """A time during which the odds are others; no domains named means all of them."""
+
+    start: Seconds = Field(alias="from")
+    end: Seconds = Field(alias="to")
+    conditions: Conditions
+    domains: frozenset[DomainRef] = frozenset()
+
+
+class DnsPeriod(_Entry):
+    """A time during which a domain's zone is different; without an end, until somebody repairs it."""
+
+    start: Seconds = Field(alias="from")
+    end: Seconds | None = Field(default=None, alias="to")
+    domain: DomainRef
+    change: Change
+
+
+class Scenario(_Entry):
+    """One scenario file."""
+
+    title: Annotated[str, Field(min_length=1, max_length=100)]
+    account: Literal["believable", "empty"] | None = None
+    accounts: tuple[AccountPlan, ...] = ()
+    rates: Conditions = NORMAL
+    events: tuple[ScheduledEvent, ...] = Field(default=(), alias="event")
+    periods: tuple[Period, ...] = Field(default=(), alias="period")
+    dns: tuple[DnsPeriod, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.account is None) == (not self.accounts):
+            raise ValueError("name either an account (believable or empty) or [[accounts]] of your own")
+        workspaces = [plan.workspace for plan in self.plans]
+        if len(set(workspaces)) < len(workspaces):
+            raise ValueError("two accounts have the same workspace")
+        if len(set(self.domains)) < len(self.domains):
+            raise ValueError("two domains have the same name")
+        for name, what, known in self._references():
+            if isinstance(name, str) and name not in known:
+                raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
+        return self
+
+    def _references(self) -> Iterator[tuple[object, str, list[str]]]:
+        """The names that something refers to, what each is the name of, and the names that there are."""
+        workspaces = [plan.workspace for plan in self.plans]
+        for event in self.events:
+            yield event.workspace, "workspace", workspaces
+            yield event.domain, "domain", self.domains
+        for period in self.periods:
+            for domain in period.domains:
+                yield domain, "domain", self.domains
+        for change in self.dns:
+            yield change.domain, "domain", self.domains
+
+    @property
+    def plans(self) -> tuple[AccountPlan, ...]:
+        if self.account is None:
+            return self.accounts
+        return BELIEVABLE if self.account == "believable" else EMPTY
+
+    @property
+    def domains(self) -> list[str]:
+        return [domain.name for plan in self.plans for domain in plan.domains]
+
+    def resolved(self) -> Scenario:
+        """The scenario with an event for each time that one happens, in order, and with domains as numbers."""
+        places = {name: place for place, name in enumerate(self.domains, start=1)}
+        events = [
+            event.model_copy(
+                update={
+                    "at": event.at + turn * event.every,
+                    "domain": places.get(str(event.domain), event.domain),
+                }
+            )
+            for event in self.events
+            for turn in range(event.times)
+        ]
+        periods = [
+            period.model_copy(
+                update={"domains": frozenset(places.get(str(name), name) for name in period.domains)}
+            )
+            for period in self.periods
+        ]
+        dns = [one.model_copy(update={"domain": places.get(str(one.domain), one.domain)}) for one in self.dns]
+        events.sort(key=lambda event: event.at)
+        return self.model_copy(update={"events": tuple(events), "periods": tuple(periods), "dns": tuple(dns)})
+
+    def conditions(self, elapsed: float, *, domain: int) -> Conditions:
+        """The odds for a domain, so many seconds after the start; the first period that covers it counts."""
+        for period in self.periods:
+            if period.start <= elapsed < period.end and (not period.domains or domain in period.domains):
+                return period.conditions
+        return self.rates
+
+
+def read(scenario: str | Path) -> str:
+    """The name of a built-in scenario, or the text of a scenario file.
+
+    Raises `ValueError`: there is none, or the file is invalid; every mistake is listed.
+    """
+    if scenario in SCENARIOS:
+        return str(scenario)
+    path = Path(scenario)
+    if path.suffix != ".toml":
+        known = ", ".join(SCENARIOS)
+        raise ValueError(
+            f"There is no scenario {str(scenario)!r}: choose one of {known}, or name a .toml file."
+        )
+    try:
+        text = path.read_text("utf-8")
+        load(text)
+    except OSError as error:
+        raise ValueError(f"The scenario file {path} can't be read: {error.strerror}.") from None
+    except ValidationError as error:
+        mistakes = [f"  {_place(one['loc'])}{_words(one['msg'])}" for one in error.errors()]
+        raise ValueError("\n".join([f"The scenario file {path} is invalid:", *mistakes])) from None
+    except ValueError as error:
+        raise ValueError(f"The scenario file {path} is not TOML: {error}.") from None
+    return text
+
+
+@cache
+def load(source: str) -> Scenario:
+    """The scenario of a built-in name or of a file's text, as `read` returned it."""
+    if source in SCENARIOS:
+        source = resources.files(__package__).joinpath(f"{source}.toml").read_text("utf-8")
+    return Scenario.model_validate(tomllib.loads(source)).resolved()
+
+
+def label(source: str) -> str:
+    """What a scenario is called: its name, or a file's title."""
+    return source if source in SCENARIOS else load(source).title
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    """`("accounts", 0, "sequences", 1, "opens")` -> `accounts[0].sequences[1].opens: `."""
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return f"{path}: " if path else ""
+
+
+def _words(message: str) -> str:
+    return message.removeprefix("Value error, ")

@@ -1,1 +1,0 @@
-"""The account as it is on its first day."""

@@ -1,1 +1,0 @@
-"""The API of the document, under `/v1`."""

@@ -1,1 +1,0 @@
-"""Signed deliveries: queue, retries, sender."""

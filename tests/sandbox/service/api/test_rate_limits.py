@@ -1,0 +1,80 @@
+"""Section Limits of the document: ten requests a second per key, for all endpoints together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from sandbox.service import Service
+from tests.sandbox.service.conftest import client_of
+
+ENDPOINTS = [
+    ("GET", "/leads"),
+    ("POST", "/leads"),
+    ("DELETE", "/leads/ld_00000000"),
+    ("GET", "/sequences"),
+    ("PATCH", "/sequences/sq_00000000"),
+    ("GET", "/inboxes"),
+    ("GET", "/stats"),
+    ("POST", "/webhooks"),
+]
+
+
+@pytest.fixture
+async def strict() -> AsyncIterator[Service]:
+    """The service with its limiter on."""
+    async with Service(speed=0) as service:
+        yield service
+
+
+async def test_all_endpoints_spend_from_one_allowance_whatever_they_answer(strict: Service) -> None:
+    async with client_of(strict, "acme") as api:
+        answers = await asyncio.gather(*(api.request(*endpoint, json={}) for endpoint in ENDPOINTS * 8))
+        refused = Counter(
+            (answer.request.method, answer.request.url.path.removeprefix("/v1"))
+            for answer in answers
+            if answer.status_code == 429
+        )
+    assert set(refused) == set(ENDPOINTS)
+    assert len(answers) - refused.total() >= 10
+
+
+async def test_each_key_has_its_own_allowance(strict: Service) -> None:
+    async with client_of(strict, "acme") as api, client_of(strict, "globex") as globex:
+        issued = (await api.post(f"{strict.control_url}/keys", json={"workspace": "acme"})).json()["key"]
+        while (await api.get("/sequences")).status_code != 429:
+            pass
+        headers = {"Authorization": f"Bearer {issued}"}
+        assert (await api.get("/sequences", headers=headers)).status_code == 200
+        assert (await globex.get("/sequences")).status_code == 200
+
+
+@pytest.mark.parametrize("form", ["fixed", "sliding", "bucket"])
+async def test_a_request_after_retry_after_is_admitted(strict: Service, form: str) -> None:
+    async with client_of(strict, "acme") as api:
+        await api.put(f"{strict.control_url}/limiter", json={"form": form})
+        while (answer := await api.get("/sequences")).status_code != 429:
+            pass
+        await asyncio.sleep(int(answer.headers["Retry-After"]))
+        assert (await api.get("/sequences")).status_code == 200
+
+
+async def test_an_unknown_key_uses_no_allowance(strict: Service) -> None:
+    async with (
+        client_of(strict, "acme") as api,
+        httpx.AsyncClient(verify=False, base_url=strict.base_url) as stranger,
+    ):
+        answers = await asyncio.gather(*(stranger.get("/sequences") for _ in range(30)))
+        assert {answer.status_code for answer in answers} == {401}
+        assert (await api.get("/sequences")).status_code == 200
+
+
+async def test_keys_carry_a_live_key_prefix_and_the_base_address_the_version(strict: Service) -> None:
+    async with client_of(strict, "acme") as api:
+        issued = (await api.post(f"{strict.control_url}/keys", json={"workspace": "acme"})).json()["key"]
+    assert {key.partition("_")[0] for key in (*strict.api_keys.values(), issued)} == {"live"}
+    assert strict.base_url.endswith("/v1")
