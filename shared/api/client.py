@@ -18,7 +18,7 @@ from .decoding import decode
 from .decoding.shape_report import ShapeLog
 from .errors import OutreachError
 from .http import requests
-from .http.decode_thread import decode_in_thread
+from .http.decode_thread import LARGE_LIST, decode_in_thread
 from .http.pipeline import ATTEMPTS, Answer, Limits, Pipeline, RequestCounts
 from .http.rate_limit import BudgetState, Pacer, Priority
 from .http.rate_wait import LocalBudget
@@ -214,7 +214,7 @@ class OutreachClient:
         rows = answer.value.get("data") if isinstance(answer.value, dict) else answer.value
         count = len(rows) if isinstance(rows, list) else 0
         try:
-            return await decode_in_thread(partial(read, answer.value), rows=count)
+            return await decode_in_thread(partial(read, answer.value), is_large=count > LARGE_LIST)
         except OutreachError as error:
             shown = self._http.without_key(answer.reply)
             error.headers, error.body = shown.headers, shown.body

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import (
@@ -25,6 +26,7 @@ from ..errors import (
     Unreachable,
 )
 from . import requests, responses
+from .decode_thread import LARGE_BODY, decode_in_thread
 from .rate_limit import Pacer, Priority
 
 if TYPE_CHECKING:
@@ -168,7 +170,9 @@ class Pipeline:
         LOG.debug("%s: %d, %d bytes in %.3f s", request.endpoint, reply.status, len(reply.body), took)
         self.service_time = requests.read_date(reply.headers.get("date", "")) or self.service_time
         try:
-            value = responses.decipher(reply, request)
+            value = await decode_in_thread(
+                partial(responses.decipher, reply, request), is_large=len(reply.body) > LARGE_BODY
+            )
         except OutreachError as error:
             shown = self._http.without_key(reply)
             error.headers, error.body = shown.headers, shown.body

@@ -36,8 +36,8 @@ SLOWER = 1.25
 FASTER = 0.98
 CLEAN_ANSWERS = 50
 """The number of successful responses for one step back to the full rate."""
-LONGEST_STOP = 3600.0
-"""After a longer Retry-After, try again after an hour."""
+LONGEST_STOP = 60.0
+"""Seconds; after a longer Retry-After, which may be a mistake, the next request is tried."""
 LONGEST_LINE = 300.0
 BURST = 5
 """The number of a person's requests sent at once after a quiet time: the reads of one command."""

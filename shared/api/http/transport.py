@@ -11,6 +11,7 @@ import platform
 import socket
 import ssl
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -25,8 +26,8 @@ from ..errors import OutreachError, Uncertain, Unreachable, Unreadable
 from ..version import VERSION
 from . import requests, responses
 
-LARGEST_ANSWER = 32 * 2**20
-"""Bytes; more is refused while it comes."""
+LARGEST_ANSWER = 10 * 10**6
+"""Bytes, unpacked; more is refused while it comes."""
 LONGEST_CONNECTING = 3.0
 """Seconds; a machine that is there answers a knock within one, and once more where a packet was lost."""
 _SYSTEM_ERRORS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
@@ -36,6 +37,8 @@ _SYSTEM_ERRORS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...
     (ConnectionRefusedError, "connection refused"),
     ((ConnectionResetError, BrokenPipeError), "the connection was lost"),
 )
+_ANY_HEADER = 32 + zlib.MAX_WBITS
+"""Of gzip or of zlib, as zlib.h describes it."""
 ENCODINGS = ("gzip", "deflate")
 """One of them at most: a few kilobytes that were compressed twice would fill the memory."""
 PUNCTUAL = 0.005
@@ -182,17 +185,46 @@ async def _read(response: httpx.Response, request: requests.Request) -> bytes:
             message = f"returned the content encoding {responses.plain(encoding)!r}, which wasn't requested."
             raise Unreadable(message, endpoint=request.endpoint)
         return b""
-    message = f"returned more than {LARGEST_ANSWER // 2**20} MiB, which was not read."
+    message = f"returned more than {LARGEST_ANSWER // 10**6} MB, which was not read."
     too_large = Unreadable(message, endpoint=request.endpoint)
     length = response.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_ANSWER:
         raise too_large
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > LARGEST_ANSWER:
-            raise too_large
+    if response.is_stream_consumed:  # of a transport in place of connections: it has been unpacked
+        body = bytearray(response.content)
+    else:
+        # Not by httpx, which would unpack a whole chunk at once: 32 KB of gzip can hold 32 MB.
+        body, unpack = bytearray(), _unpacker(encoding)
+        async for chunk in response.aiter_raw():
+            body += unpack(chunk, LARGEST_ANSWER + 1 - len(body))
+            if len(body) > LARGEST_ANSWER:
+                break
+    if len(body) > LARGEST_ANSWER:
+        raise too_large
     return bytes(body)
+
+
+def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
+    """Unpacks a piece at a time, up to so many bytes; what is damaged raises httpx's own error."""
+    if encoding in {"", "identity"}:
+        return lambda chunk, most: chunk[:most]
+    unpacking = zlib.decompressobj(wbits=_ANY_HEADER)
+    has_begun = False
+
+    def unpack(chunk: bytes, most: int) -> bytes:
+        nonlocal unpacking, has_begun
+        try:
+            unpacked = unpacking.decompress(chunk, most)
+        except zlib.error as error:
+            if has_begun or encoding != "deflate":
+                raise httpx.DecodingError(str(error)) from error
+            unpacking = zlib.decompressobj(wbits=-zlib.MAX_WBITS)  # some servers leave the header out
+            has_begun = True
+            return unpack(chunk, most)
+        has_begun = True
+        return unpacked
+
+    return unpack
 
 
 def _broken_off(request: requests.Request, error: Exception, *, was_sent: bool) -> OutreachError:

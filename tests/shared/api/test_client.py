@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 import logging
+import resource
 import socket
+import threading
+import zlib
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -23,6 +27,7 @@ from shared.api import (
     Unreadable,
     __version__,
 )
+from shared.api.http import responses
 from shared.api.http.rate_limit import Priority
 from shared.api.http.transport import cause
 from tests.shared.api.conftest import KEY, RecordingPacer
@@ -169,8 +174,49 @@ async def test_an_endless_answer_is_refused_at_the_limit(
     packed = Answer(body=bomb, headers={"Content-Encoding": "gzip"})
     for answer in (announced, Answer(raw=head + chunk * 40), packed):
         server.script = [answer]
-        with pytest.raises(Unreadable, match="32 MiB"):
+        with pytest.raises(Unreadable, match="more than 10 MB"):
             await client.list_inboxes()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "deflate without a header"])
+async def test_a_packed_answer_is_unpacked_no_further_than_the_limit(
+    client: OutreachClient, server: ScriptedServer, encoding: str
+) -> None:
+    windows = {"gzip": 31, "deflate": 15, "deflate without a header": -15}
+    packing = zlib.compressobj(wbits=windows[encoding])
+    bomb = packing.compress(b"[" + b"{}," * 100_000_000 + b"{}]") + packing.flush()
+    assert len(bomb) < 400_000
+    server.play = lambda _: Answer(body=bomb, headers={"Content-Encoding": encoding.partition(" ")[0]})
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(Unreadable, match="more than 10 MB"):
+        await client.list_inboxes()
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 100_000, "kilobytes"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "deflate without a header"])
+async def test_a_packed_answer_is_read(client: OutreachClient, server: ScriptedServer, encoding: str) -> None:
+    windows = {"gzip": 31, "deflate": 15, "deflate without a header": -15}
+    packing = zlib.compressobj(wbits=windows[encoding])
+    body = packing.compress(b'[{"email": "ada@x.io"}]') + packing.flush()
+    server.play = lambda _: Answer(body=body, headers={"Content-Encoding": encoding.partition(" ")[0]})
+    assert [inbox.email for inbox in await client.list_inboxes()] == ["ada@x.io"]
+
+
+async def test_a_large_answer_is_parsed_beside_the_event_loop(
+    client: OutreachClient, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed_in: list[str] = []
+
+    def parse(body: bytes) -> Any:
+        parsed_in.append(threading.current_thread().name)
+        return json.loads(body)
+
+    monkeypatch.setattr(responses, "parse_json", parse)
+    for count in (1, 20_000):
+        server.play = lambda _, count=count: Answer(body=[{"email": f"a{n}@x.io"} for n in range(count)])
+        assert len(await client.list_inboxes()) == count
+    assert parsed_in == ["MainThread", "answers_0"]
 
 
 async def test_the_key_is_in_no_error_repr_or_log_line(
