@@ -56,9 +56,7 @@ RECORDS_READS = frozenset(
 PARTS = {
     "changes": frozenset({"revisions"}),
     "domains": frozenset({"reports", "changes", "broken", "broken_since"}),
-    "guardrails": frozenset(
-        ["rules", "switches", "incidents", "happenings", "samples", "heard_since", "sends_of_days"]
-    ),
+    "guardrails": frozenset(["rules", "switches", "incidents", "happenings", "samples", "heard_since"]),
     "turns": frozenset({"absences"}),
 }
 """The parts of the records, with the methods of each that only read."""

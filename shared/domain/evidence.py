@@ -23,8 +23,6 @@ NARROW = 0.005, 0.25
 """A margin below half a percentage point and below a quarter of the rate is not shown: it changes no decision."""
 TOO_FEW = "too few"
 NO_CHANGE = "no clear change"
-MOST_MORE = 100_000
-"""Sends beyond which two rates are as good as equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,24 +181,20 @@ class Contest:
     next_rate: Rate
     others: int
     sure: float
-    more: int | None
-    """Sends of each that it would take to tell; None: more than anybody sends."""
 
     @property
     def decided(self) -> bool:
         return self.sure >= SURE
 
     def __str__(self) -> str:
-        """`B beats A, with 97% confidence: 4.1% vs 2.8%`, or how many more sends it takes to tell."""
+        """`B beats A, with 97% confidence: 4.1% vs 2.8%`, or that it is too early to tell."""
         rates = f"{show_rate(self.best_rate.share)} vs {show_rate(self.next_rate.share)}"
         if self.decided:
             loser = self.next if self.others == 1 else f"all {self.others} others, next {self.next}"
             return (
                 f"{self.best} beats {loser}, with {min(math.floor(self.sure * 100), 99)}% confidence: {rates}"
             )
-        if self.more is None:
-            return f"no measurable difference between {self.best} and {self.next}: {rates}"
-        return f"too early to compare {self.best} and {self.next} ({rates}): about {self.more:,} more sends each are needed"
+        return f"too early to compare {self.best} and {self.next}: {rates}"
 
 
 def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
@@ -212,34 +206,8 @@ def contest(groups: Iterable[tuple[str, Rate | None]]) -> Contest | None:
     (best, rate), *others = known
     sure = max(0.0, 1 - _doubt(rate, (other for _, other in others)))
     return Contest(
-        best=best, best_rate=rate, next=others[0][0], next_rate=others[0][1], others=len(others), sure=sure,
-        more=0 if sure >= SURE else more_sends(rate, *(other for _, other in others)),
-    )  # fmt: skip
-
-
-def more_sends(one: Rate, *others: Rate) -> int | None:
-    """How many more sends of each would tell `one` from all the others if their rates stay, in round numbers.
-
-    None: more than anybody sends.
-    """
-
-    def roughly_tells(more: int) -> bool:
-        return _sum_to_doubt(_rough_doubt(one, other, more) for other in others) < 1 - SURE
-
-    def tells(more: int) -> bool:
-        return _doubt(_grown(one, more), (_grown(other, more) for other in others)) <= 1 - SURE
-
-    if not roughly_tells(MOST_MORE):
-        return None
-    low, high = 0, MOST_MORE
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if roughly_tells(middle) else (middle + 1, high)
-    # The approximation promises too few where replies are few.
-    more = _round_up(max(low, 1))
-    while more <= MOST_MORE and not tells(more):
-        more = _round_up(more + 1 + more // 20)
-    return more if more <= MOST_MORE else None
+        best=best, best_rate=rate, next=others[0][0], next_rate=others[0][1], others=len(others), sure=sure
+    )
 
 
 def _doubt(best: Rate, others: Iterable[Rate]) -> float:
@@ -255,24 +223,6 @@ def _sum_to_doubt(chances: Iterable[float]) -> float:
         if total > 1 - SURE:
             break
     return total
-
-
-def _rough_doubt(one: Rate, other: Rate, more: int) -> float:
-    """The probability that `one` isn't the higher rate after so many more sends of each; by the normal approximation."""
-    spread = sum(rate.share * (1 - rate.share) / (rate.sends + more) for rate in (one, other))
-    gap = abs(one.share - other.share)
-    return 0.5 * math.erfc(gap / math.sqrt(2 * spread)) if spread else 0.5 * (gap == 0)
-
-
-def _grown(rate: Rate, more: int) -> Rate:
-    sends = rate.sends + more
-    return Rate(part=round(rate.share * sends), sends=sends)
-
-
-def _round_up(number: int) -> int:
-    """Two digits, or tens: 130 of 123, 1,300 of 1,234."""
-    step = int(10 ** max(len(str(number)) - 2, 1))
-    return -(-number // step) * step
 
 
 def changed(now: Rate | None, before: Rate | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
@@ -118,4 +118,3 @@ class GuardRecords(Protocol):
         ...
 
     async def heard_since(self, workspace: str) -> float | None: ...
-    async def sends_of_days(self, workspace: str, days: Sequence[int]) -> Mapping[int, int]: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from shared.records.guardrails import ALL, CountSample, Happening, Incident, StoredRule, Switch
@@ -19,8 +19,6 @@ class MemoryGuardrails:
     counted: list[CountSample] = field(default_factory=list)
     heard: float | None = 0.0
     """When the first delivery came."""
-    closed: dict[int, int] = field(default_factory=dict)
-    """The sends of days that are over."""
 
     async def rules(self, workspace: str) -> Sequence[StoredRule]:
         return list(self.added.values())
@@ -58,6 +56,3 @@ class MemoryGuardrails:
         self, workspace: str, since: float, until: float = float("inf"), *, last_only: bool = False
     ) -> Sequence[CountSample]:
         return [one for one in self.counted if since <= one.at < until]
-
-    async def sends_of_days(self, workspace: str, days: Sequence[int]) -> Mapping[int, int]:
-        return {day: self.closed[day] for day in days if day in self.closed}

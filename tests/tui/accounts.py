@@ -45,7 +45,7 @@ class FakeFeed:
     """Delivers the ticks that it is given, and remembers what it was asked for."""
 
     def __init__(
-        self, *, history: HistoryAccess | None = None, sends: Mapping[str, Many[int | None]] | None = None
+        self, *, history: HistoryAccess | None = None, sends: Mapping[str, int | None] | None = None
     ) -> None:
         self.history = history
         self.thresholds = Thresholds()
@@ -66,7 +66,7 @@ class FakeFeed:
     def read_now(self, *names: str) -> None:
         self.requested.append(names)
 
-    async def inbox_sends(self) -> Mapping[str, Many[int | None]]:
+    async def sent_today(self) -> Mapping[str, int | None]:
         return self._sends
 
     async def recent_counts(self, grouping: str, keys: Many[str], *, days: int) -> Mapping[date, StatsRow]:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shared.api.models import StatsRow
-from shared.domain.card import Fact
 from shared.domain.workspace_verdict import DOMAIN_KINDS
 from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
@@ -74,10 +73,9 @@ class Navigation:
         over = screen.range
         is_hours = over is RANGES[0]
         if metric.is_daily and not is_hours:
-            ahead: tuple[Fact, ...] = ()
             plot = await self._plot_of_days(metric, ref, shown.keys, days=over.days, state=state)
         elif not metric.is_daily:
-            plot, ahead = await state.history.plot(
+            plot = await state.history.plot(
                 metric,
                 keys=shown.keys,
                 over=over,
@@ -93,7 +91,7 @@ class Navigation:
             found = await self._marks(ref, shown.keys, start=plot.start, end=until, state=state)
             last = "then" if self.replay.at and plot.last == "now" else plot.last
             plot = replace(plot, marks=found, last=last)
-        screen.show_plot(ref, plot, ahead=ahead)
+        screen.show_plot(ref, plot)
 
     def open_incident(self, *, since: datetime | None = None, domain: str = "") -> None:
         """Every domain over time; without `since`, from the beginning of the oldest alarm that is on."""
@@ -174,9 +172,9 @@ class Navigation:
         return together((mark for mark in recorded if concerns(mark, ref, names=keys)), noticed)
 
     async def _read_today(self, screen: DetailScreen, ref: PageRef, feed: Feed) -> None:
-        sends = (await feed.inbox_sends()).get(ref.key, ())
+        sent = (await feed.sent_today()).get(ref.key)
         if screen.page and screen.page.inbox:
-            screen.show_more(ref, limit_facts(sends, screen.page.inbox.inbox.daily_limit))
+            screen.show_more(ref, limit_facts(sent, screen.page.inbox.inbox.daily_limit))
 
     async def _read_dns(self, screen: DetailScreen, ref: PageRef, feed: Feed) -> None:
         facts, advice = await feed.domain_dns(ref.key)

@@ -13,11 +13,8 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from shared.api.models import Inbox, StatsRow
-from shared.domain import forecast
-from shared.domain.card import Fact, Tone
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
-from shared.text.formats import show_number
 from tui.model.lists.lines import ChangeLine, PageRef
 from tui.model.pages.page_content import Metric
 from tui.model.workspace.changes import becomes_by, together, tone_of_change
@@ -110,8 +107,8 @@ class HistoryAccess:
         points: int,
         now: datetime,
         thresholds: Thresholds,
-    ) -> tuple[Plot | None, tuple[Fact, ...]]:
-        """A metric of the first key that has it, from where it is known, and where it leads; None: nothing is known."""
+    ) -> Plot | None:
+        """A metric of the first key that has it, from where it is known; None: nothing is known."""
         points = max(8, min(points, MOST_POINTS))
         covered = await self._or(self._history.covered(self._workspace, end=now), ())
         judged = thresholds if metric.is_health else None
@@ -139,7 +136,7 @@ class HistoryAccess:
                 values = share_of(values, await values_of(metric.of, key, start))
             if known := [value for value in values if value is not None]:
                 low, high = axis(known, judged=judged)
-                plot = Plot(
+                return Plot(
                     title=metric.title,
                     values=values,
                     start=start,
@@ -150,8 +147,7 @@ class HistoryAccess:
                     share=bool(metric.of),
                     judged=judged,
                 )
-                return plot, _ahead(samples, judged) if judged else ()
-        return None, ()
+        return None
 
     async def days_of_sequence(self, keys: Sequence[str], *, start: date) -> Mapping[date, StatsRow]:
         return await self._or(self._history.days_of_sequence(self._workspace, keys=keys, start=start), {})
@@ -251,24 +247,6 @@ def _about(ref: PageRef) -> About | None:
     if ref.kind == "incident":
         return About(field="status")
     return About(kind=ref.kind, key=ref.key) if ref.kind in {"inbox", "sequence"} else None
-
-
-def _ahead(samples: Sequence[Sample], thresholds: Thresholds) -> tuple[Fact, ...]:
-    """`Below 70 in 2 days`: the next threshold that a falling health is going to pass."""
-    known = [(sample.at, sample.value) for sample in samples if sample.value is not None]
-    for threshold in (thresholds.healthy, thresholds.bad):
-        if known and (falls := forecast.below(known, threshold=threshold)):
-            return (Fact(label=f"Below {threshold:g}", value=_when(falls), tone=Tone.WARN),)
-    return ()
-
-
-def _when(falls: forecast.Crossing) -> str:
-    """`in 2 to 5 days`; `in 2 days or later` where it may never."""
-    first = falls.earliest.days
-    if falls.latest is None:
-        return f"in {show_number(first, 'day')} or later, if ever"
-    last = falls.latest.days
-    return f"in {show_number(first, 'day')}" if first == last else f"in {first} to {show_number(last, 'day')}"
 
 
 def as_recalled(snapshot: Snapshot) -> Snapshot:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from shared.api.models import Grouping, StatsRow
 from shared.commands import Invocation
 from shared.commands.result import Result
-from shared.domain import forecast
 from shared.domain.card import Fact, Tone
 from shared.domain.local_zone import local_zone
 from shared.domain.snapshot import Snapshot, service_day
@@ -89,8 +88,7 @@ class ServiceFeed:
         self._equipped = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._today = asyncio.Lock()
-        self._sent: dict[date, Mapping[str, int | None]] = {}
-        self._sends: Mapping[str, Sequence[int | None]] = {}
+        self._sent: Mapping[str, int | None] = {}
         self._sent_at: datetime | None = None
         self._counts: RecentCounts | None = None
         self.history: HistoryAccess | None = None
@@ -114,27 +112,14 @@ class ServiceFeed:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]:
-        """Today's counts at most once a minute, for all callers; those of earlier weekdays once a day."""
+    async def sent_today(self) -> Mapping[str, int | None]:
+        """Read at most once a minute, for all callers."""
         async with self._today:
             now = self._now()
             if self._client and (self._sent_at is None or now - self._sent_at > KEPT_TODAY):
-                day = service_day(self._client, now=now)
-                days = [day - timedelta(weeks=back) for back in range(forecast.WEEKS + 1)]
-                self._sent = {one: self._sent[one] for one in days[1:] if one in self._sent}
-                missing = [one for one in days if one not in self._sent]
-                read = await asyncio.gather(*(self._read_sends(self._client, one) for one in missing))
-                self._sent |= {
-                    one: sends for one, sends in zip(missing, read, strict=True) if sends is not None
-                }
-                self._sent_at = now
-                inboxes = {inbox for sends in self._sent.values() for inbox in sends}
-                self._sends = {inbox: [self._sent_on(one, inbox) for one in days] for inbox in inboxes}
-            return self._sends
-
-    def _sent_on(self, day: date, inbox: str) -> int | None:
-        """An inbox that is left out of a day's stats has sent nothing then."""
-        return self._sent[day].get(inbox, 0) if day in self._sent else None
+                read = await self._read_sends(self._client, service_day(self._client, now=now))
+                self._sent, self._sent_at = self._sent if read is None else read, now
+            return self._sent
 
     async def recent_counts(
         self, grouping: Grouping, keys: Sequence[str], *, days: int

@@ -50,8 +50,8 @@ class Feed(Protocol):
     def read_now(self, *names: str) -> None:
         """Read these sources now, or all."""
 
-    async def inbox_sends(self) -> Mapping[str, Sequence[int | None]]:
-        """What each inbox has sent today and on the same weekdays before, the last first, as far as it can be told."""
+    async def sent_today(self) -> Mapping[str, int | None]:
+        """What each inbox has sent today, as far as it can be told."""
 
     async def recent_counts(
         self, grouping: Grouping, keys: Sequence[str], *, days: int

@@ -83,7 +83,6 @@ class DetailScreen(HeadedScreen[None]):
         """How old the facts are, where they are stale."""
         self._facts: tuple[Fact, ...] = ()
         self._text: tuple[str, ...] = ()
-        self._ahead: tuple[Fact, ...] = ()
         self._status: PageStatus | None = None
         self._metric = 0
         self._looked_at: datetime | None = None
@@ -170,16 +169,12 @@ class DetailScreen(HeadedScreen[None]):
             panel.tick(status.now)
         self._show_summary()
 
-    def show_plot(
-        self, ref: PageRef, plot: Plot | None, *, ahead: tuple[Fact, ...] = (), empty: str = ""
-    ) -> None:
+    def show_plot(self, ref: PageRef, plot: Plot | None, *, empty: str = "") -> None:
         """The plot of what is shown; that of another page came too late."""
         if ref != self.ref:
             return
-        self._ahead = ahead
         self.plot.show(plot, empty=empty or f"No history for the last {self.range.name}.")
         self._show_plot_head()
-        self._show_summary()
 
     @on(PlotArea.CursorMoved)
     def _show_plot_head(self) -> None:
@@ -221,7 +216,7 @@ class DetailScreen(HeadedScreen[None]):
         self._arrive()
 
     def _arrive(self) -> None:
-        self._facts, self._text, self._ahead, self._metric = (), (), (), 0
+        self._facts, self._text, self._metric = (), (), 0
         self.plot.leave()
         self.plot.show(None, empty="Loading…")
         self._rearrange()
@@ -260,7 +255,7 @@ class DetailScreen(HeadedScreen[None]):
 
     def _show_summary(self) -> None:
         card = self.page.card if self.page else GONE
-        facts = (*card.facts, *self._facts, *self._ahead)
+        facts = (*card.facts, *self._facts)
         stamp = self._board.stamps.get(self.page.source) if self._board and self.page else None
         is_stale = stamp is not None and stamp.freshness(self._moment) >= Freshness.LATE
         age = f"{self._glyphs.warn} {stamp.words(self._moment)}" if stamp and is_stale else ""

@@ -21,7 +21,6 @@ from shared.records.guardrails import ALL, CLOSED, POLL, CountSample, Happening,
 
 SLOT = 900.0
 """Seconds: a day's counts are kept once in each, and each hour once when they are older than `THINNED`."""
-LAST_SLOT = int(86_399 // SLOT)
 THINNED, KEPT = 3 * DAY, 40 * DAY
 SAMPLES_AT_ONCE = 250
 """Rows that one transaction writes or deletes, so that the intake never waits long."""
@@ -164,17 +163,6 @@ class Guardrails(Repository):
         """The days whose whole counts are kept."""
         closed = (samples.c.workspace == workspace) & (samples.c.scope == CLOSED)
         return frozenset(tx.scalars(sa.select(samples.c.day).where(closed)))
-
-    @reads
-    def sends_of_days(self, tx: Transaction, workspace: str, days: Sequence[int]) -> dict[int, int]:
-        """The sends of these days, as far as their whole counts are kept: in the last slot of each."""
-        c = samples.c
-        whole = (c.workspace == workspace) & c.day.in_(days) & (c.slot == LAST_SLOT)
-        sends = sa.func.sum(sa.case((c.scope == "sequence", c.sends), else_=0))
-        closed = sa.func.max(sa.case((c.scope == CLOSED, 1), else_=0)) == 1
-        query = sa.select(c.day, sends).where(whole, c.scope.in_(["sequence", CLOSED]))
-        complete = closed & (sa.func.min(c.sends) > LEFT_OUT)
-        return {day: int(count) for day, count in tx.execute(query.group_by(c.day).having(complete))}
 
     async def keep(self, workspace: str, new: Sequence[CountSample]) -> None:
         """Keep counts: the newest of each slot. What comes last is written last."""

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 
 from shared.api.errors import OutreachError
@@ -18,7 +18,6 @@ from shared.commands.periods import Replies, Stats
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns, number
 from shared.domain.dns_facts import broken_checks, dns_overview, in_dns
-from shared.domain.forecast import WEEKS, Span, day_total
 from shared.domain.health import DomainHealth, count_by_kind, worst
 from shared.domain.snapshot import service_day
 from shared.domain.totals import totals
@@ -28,7 +27,6 @@ from shared.operations.absences import away_facts
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.records.audit import Absence
-from shared.records.guardrails import number_of
 from shared.records.records import AlertsSummary, RecordsUnavailable
 from shared.settings import DEFAULT
 from shared.text.formats import show_count, show_number, show_span, show_time
@@ -80,7 +78,6 @@ class Overview(NamedTuple):
     sequences: Part[tuple[Campaign, ...]]
     inboxes: Part[tuple[Inbox, ...]]
     today: Part[StatsRow]
-    weekdays: Part[tuple[int, ...]]
     alerts: Part[AlertsSummary]
     bot: Part[bool]
     dns: Part[Mapping[str, DomainReport]]
@@ -97,7 +94,6 @@ async def status(_: Status, context: CommandContext) -> Result:
             read_part(context.client.list_sequences(priority=Priority.INTERACTIVE)),
             read_part(context.client.list_inboxes(priority=Priority.INTERACTIVE)),
             read_part(_total_today(context)),
-            read_part(_same_weekdays(context)),
             read_part(_alerts_summary(context)),
             read_part(_bot_is_running(context)),
         ),
@@ -113,7 +109,7 @@ async def status(_: Status, context: CommandContext) -> Result:
         _sequences(seen.sequences),
         _inboxes(seen.inboxes, verdict),
         *dns_facts,
-        *_today(seen.today, by_midnight(seen)),
+        _today(seen.today),
         *_unclaimed(seen, context),
         *_alerts(seen.alerts, context),
         *away_facts(absences.value or (), context),
@@ -150,36 +146,6 @@ async def _total_today(context: CommandContext) -> StatsRow:
 
 async def _absences(context: CommandContext) -> Sequence[Absence]:
     return await need_records(context).turns.absences()
-
-
-async def _same_weekdays(context: CommandContext) -> tuple[int, ...]:
-    """The sends of the same weekday of the last weeks, as far as they are known."""
-    day = service_day(context.client, now=context.now())
-    days = [day - timedelta(weeks=back) for back in range(1, WEEKS + 1)]
-    known = await _recorded_sends(days, context)
-    asked = [one for one in days if one not in known]
-    read = (context.client.stats(start=one, end=one, priority=Priority.INTERACTIVE) for one in asked)
-    counts = [totals(rows).sends if rows else 0 for rows in await asyncio.gather(*read)]
-    return (*known.values(), *(count for count in counts if count is not None))
-
-
-async def _recorded_sends(days: Sequence[date], context: CommandContext) -> Mapping[date, int]:
-    """Of days that are over, as far as the bot has recorded them: they change no more, and need no request."""
-    if context.records is None:
-        return {}
-    numbers = {number_of(day): day for day in days}
-    try:
-        found = await context.records.guardrails.sends_of_days(context.workspace.name, list(numbers))
-    except RecordsUnavailable:
-        return {}
-    return {numbers[number]: sends for number, sends in found.items()}
-
-
-def by_midnight(seen: Overview) -> Span | None:
-    """The range of today's sends at the end of the day; None while today or too much of the past is unknown."""
-    sent = seen.today.value.sends if seen.today.value else None
-    past = seen.weekdays.value
-    return None if sent is None or past is None else day_total(past, sent=sent, limit=None)
 
 
 async def _bot_is_running(context: CommandContext) -> bool:
@@ -227,9 +193,9 @@ def _dns(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> 
     return (fact,) if fact else ()
 
 
-def _today(part: Part[StatsRow], expected: Span | None) -> tuple[Fact, ...]:
+def _today(part: Part[StatsRow]) -> Fact:
     if part.value is None:
-        return (part.unknown("Today"),)
+        return part.unknown("Today")
     # Without rates: a day's replies answer the sends of days before.
     now = part.value
     counts = (
@@ -239,11 +205,7 @@ def _today(part: Part[StatsRow], expected: Span | None) -> tuple[Fact, ...]:
         (now.meetings, "meeting", "meetings"),
     )
     counted = (f"{show_count(count)} {one if count == 1 else many}" for count, one, many in counts)
-    facts = (Fact(label="Today", value=", ".join(counted)),)
-    if expected is None:
-        return facts
-    likely = f"{expected.low:,.0f} to {expected.high:,.0f} sends, based on the same weekday in the last {WEEKS} weeks"
-    return (*facts, Fact(label="By midnight UTC", value=likely))
+    return Fact(label="Today", value=", ".join(counted))
 
 
 def _unclaimed(seen: Overview, context: CommandContext) -> tuple[Fact, ...]:
@@ -323,7 +285,6 @@ def _troubled(domains: Sequence[DomainHealth]) -> Table | None:
 
 def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) -> dict[str, object]:
     sequences, today, alerts = seen.sequences.value, seen.today.value, seen.alerts.value
-    expected = by_midnight(seen)
     budget = context.client.budget
     last = alerts.last_delivery_at if alerts else None
     return {
@@ -334,8 +295,6 @@ def _data(seen: Overview, verdict: WorkspaceVerdict, context: CommandContext) ->
         "inboxes": None if seen.inboxes.value is None else count_by_kind(verdict.domains),
         "verdict": None if seen.inboxes.value is None else verdict.as_data(),
         **{name: today and getattr(today, name) for name in COUNTS},
-        "sends_by_midnight_low": expected and expected.low,
-        "sends_by_midnight_high": expected and expected.high,
         "dns_problems": None if seen.dns.value is None else broken_checks(seen.dns.value, now=context.now()),
         "unclaimed_replies": alerts and alerts.unclaimed,
         "alerts_waiting": alerts and alerts.waiting,

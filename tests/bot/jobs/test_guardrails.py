@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -11,14 +11,13 @@ import pytest
 from bot.commands.bulk_pause import BulkPause
 from bot.jobs import guardrail_acts, guardrail_samples
 from bot.jobs.guardrails import GuardrailWatch
-from bot.store import Store
 from bot.store.alerts.confirmations import Verdict
 from bot.store.records.domains import Checked
 from shared.commands import parse
 from shared.commands.arguments import OnSequences
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.guardrails.activity import Activity
-from shared.records.guardrails import CLOSED, CountSample, Switch, number_of
+from shared.records.guardrails import Switch
 from shared.records.records import RecordsUnavailable
 from tests.bot.jobs.guarded_workspace import ACTS, GuardedWorkspace
 from tests.bot.manual_clock import ANN, HOUR, MINUTE
@@ -291,9 +290,6 @@ async def test_days_that_are_over_are_read_once_and_known_to_backtests(
     assert len(await guarded.store.guardrails.closed_days("default")) == 30
     samples = await guarded.store.guardrails.samples("default", 0.0)
     assert [(one.key, one.sends) for one in samples if one.sends] == [("Q3 founders", 120)]
-    last = number_of(date.fromisoformat(yesterday))
-    found = await guarded.store.guardrails.sends_of_days("default", [last, last - 1, last - 40])
-    assert found == {last: 120, last - 1: 0}
 
 
 async def test_no_rule_misses_replies_that_the_service_left_out(guarded: GuardedWorkspace) -> None:
@@ -308,18 +304,6 @@ async def test_no_rule_misses_replies_that_the_service_left_out(guarded: Guarded
     assert {(one.sends, one.replies) for one in known} == {(105, None)}
     rows[0]["replies"] = 0
     assert len(await guarded.advance(10 * 60)) == 1
-
-
-async def test_the_sends_of_a_day_are_unknown_where_those_of_a_sequence_are(store: Store) -> None:
-    whole = [
-        CountSample(scope="sequence", key=f"Q{number}", day=day, at=day * 86_400.0 + 86_000, sends=sends)
-        for number, (day, sends) in enumerate([(20_000, 7), (20_000, 8), (20_001, 7), (20_001, None)])
-    ]
-    whole += [
-        CountSample(scope=CLOSED, key="", day=day, at=day * 86_400.0 + 86_000) for day in (20_000, 20_001)
-    ]
-    await store.guardrails.keep("default", whole)
-    assert await store.guardrails.sends_of_days("default", [20_000, 20_001]) == {20_000: 15}
 
 
 async def test_old_counts_are_thinned_to_one_an_hour(guarded: GuardedWorkspace) -> None:

@@ -300,9 +300,6 @@ GUARDRAILS: Mapping[str, Case] = {
     "Guardrails.closed_days": lists(
         "it looks through the counts of the workspace", lambda one: one.store.guardrails.closed_days(one.workspace)
     ),
-    "Guardrails.sends_of_days": lists(
-        "it adds up a day", lambda one: one.store.guardrails.sends_of_days(one.workspace, [int(one.now // DAY) - 1])
-    ),
     "Guardrails.keep": flat(
         lambda one: one.store.guardrails.keep(
             one.workspace, [CountSample(scope="inbox", key="sam0@d0.example", day=int(one.now // DAY), at=one.now)]

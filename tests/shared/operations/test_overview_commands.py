@@ -19,7 +19,6 @@ from shared.domain.health import DEFAULT, roll_up
 from shared.domain_health.report import Check, CheckReport, Code, DomainReport, Value
 from shared.operations import inboxes, run
 from shared.operations.outcome import NO_RECORDS
-from shared.records.guardrails import number_of
 from shared.records.records import AlertsSummary
 from shared.settings import load
 from tests.growth import LINEAR, lines_run
@@ -44,7 +43,6 @@ async def test_status_shows_everything(harness: CommandHarness) -> None:
     assert answer["Sequences"] == "2 active, 1 paused"
     assert answer["Inboxes"] == "1 of 4 inboxes bad · 1 of unknown health"
     assert answer["Today"] == "4,000 sends, 100 replies, 22 positive, 4 meetings"
-    assert answer["By midnight UTC"] == "4,000 to 4,167 sends, based on the same weekday in the last 4 weeks"
     assert answer["Alerts"] == "2 waiting, the oldest for 40 s"
     assert answer["Last delivery"] == "3 min ago"
     assert (
@@ -67,19 +65,6 @@ async def test_status_tells_the_dns_of_its_domains_and_what_is_unknown(harness: 
     assert result.rows[0]["dns_problems"] == {"poor.com": ["spf"]}
     harness.records.domains.is_down = True
     assert facts(await harness.say("status"))["DNS"] == "unknown: the database is gone"
-
-
-async def test_status_asks_the_service_for_no_day_that_the_bot_has_recorded(harness: CommandHarness) -> None:
-    assert harness.records is not None
-    days = [number_of(NOW.date() - timedelta(weeks=back)) for back in range(1, 5)]
-    harness.records.guardrails.closed = dict.fromkeys(days, 5_000)
-    answer = facts(await harness.say("status"))
-    assert answer["By midnight UTC"].startswith("4,814 to 5,186 sends")
-    stats = [query for _, path, query in harness.service.requests if path == "/stats"]
-    assert [query["from"] for query in stats] == [f"{NOW.date()}"]
-    del harness.records.guardrails.closed[days[0]]
-    await harness.say("status")
-    assert len([1 for _, path, _ in harness.service.requests if path == "/stats"]) == 3
 
 
 async def test_status_without_the_service_says_nothing_of_changes(harness: CommandHarness) -> None:
@@ -291,8 +276,8 @@ async def test_groups_that_chance_may_explain_are_not_ranked(harness: CommandHar
         {"group": "C", "sends": 9, "replies": 9, "positive_replies": 9, "meetings": 0},
     ]
     card = await harness.say("stats by variant")
-    assert "too early to compare Variant A and Variant B (4.0% vs 2.8%): about" in card.text[0]
-    assert "no measurable difference" in card.text[1]
+    assert "too early to compare Variant A and Variant B: 4.0% vs 2.8%" in card.text[0]
+    assert "too early to compare" in card.text[1]
     assert card.table is not None
     assert card.table.rows[2].cells[3] == "too few"
 

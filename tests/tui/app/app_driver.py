@@ -37,7 +37,7 @@ def state(
 ) -> WorkspaceState:
     lines = RecordedLines()
     pending_changes = PendingChanges(lines, now=clock, read_only=read_only)
-    sends = {"person00@useacme.example": [26, 28, 27, 29, 28], "person08@useacme.example": [38]}
+    sends = {"person00@useacme.example": 26, "person08@useacme.example": 38}
     feed = FakeFeed(history=history, sends=sends)
     return WorkspaceState(workspace=name, feed=feed, pending_changes=pending_changes)
 

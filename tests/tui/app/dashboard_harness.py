@@ -70,7 +70,7 @@ class DashboardHarness:
 
 @asynccontextmanager
 async def staged(clock: Clock, *, size: tuple[int, int] = (160, 50)) -> AsyncIterator[DashboardHarness]:
-    feed, service = FakeFeed(sends={"person08@useacme.example": [19, 26, 28, 25, 27]}), FakeService()
+    feed, service = FakeFeed(sends={"person08@useacme.example": 19}), FakeService()
     app = DashboardApp(
         [WorkspaceState(workspace="acme", feed=feed, pending_changes=PendingChanges(service.run, now=clock))],
         now=clock,

@@ -11,7 +11,6 @@ from sandbox.service import Service
 from shared import settings as shared_settings
 from shared.commands import invocation
 from shared.commands.guard_arguments import Guard
-from shared.domain import forecast
 from shared.records.guardrails import Incident
 from shared.records.records import Records
 from shared.settings import Settings
@@ -69,7 +68,7 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
         try:
             async with asyncio.timeout(60):
                 card = await feed.run(invocation(Guard()))
-                sends = await feed.inbox_sends()
+                sends = await feed.sent_today()
                 rules: list[str] = []
                 while not rules:
                     tick = await heard.get()
@@ -77,9 +76,8 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
                     rules = [one.rule for one in tick.board.conditions if one.rule]
         finally:
             await feed.aclose()
-    assert {len(counts) for counts in sends.values()} == {forecast.WEEKS + 1}
-    assert all(isinstance(count, int) for counts in sends.values() for count in counts)
-    assert any(count for counts in sends.values() for count in counts)
+    assert all(isinstance(count, int) for count in sends.values())
+    assert any(sends.values())
     assert rules == ["quiet"]
     assert card.rows
     assert "quiet" in {row["name"] for row in card.rows}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.api.models import StatsRow
-from shared.domain import evidence, forecast, health, totals
+from shared.domain import evidence, health, totals
 from shared.domain.card import Card, Fact, Tone
 from shared.domain.local_zone import local
 from shared.domain.wall_clock import moment
@@ -328,24 +328,11 @@ def _lately(subject: str, changes: Sequence[ChangeLine]) -> str:
     return "\n".join(f"{local(change.at):%d %b %H:%M}  {change.text}" for change in seen)
 
 
-def limit_facts(sends: Sequence[int | None], limit: int | None) -> tuple[Fact, ...]:
-    """Today's sends against the limit, and where the day will end by the same weekdays before, which follow in `sends`."""
-    sent = sends[0] if sends else None
+def limit_facts(sent: int | None, limit: int | None) -> tuple[Fact, ...]:
+    """Today's sends against the limit."""
     if sent is None:
         return ()
     of = f" of {limit:,}" if limit is not None else ""
-    facts: tuple[Fact, ...] = (Fact(label="Sent today", value=f"{sent:,}{of}"),)
-    if limit is not None and sent >= limit:
-        return (*facts, Fact(label="Limit", value="reached", tone=Tone.WARN))
-    likely = forecast.day_total([count for count in sends[1:] if count is not None], sent=sent, limit=limit)
-    if likely is None:
-        return facts
-    low, high = f"{likely.low:,.0f}", f"{likely.high:,.0f}"
-    facts = (
-        *facts,
-        Fact(label="By midnight UTC", value=f"{low if low == high else f'{low} to {high}'} sends"),
-    )
-    if limit is None:
-        return facts
-    chance = "will probably" if likely.low >= limit else "may" if likely.high >= limit else "probably won't"
-    return (*facts, Fact(label="Limit", value=f"{chance} be reached today"))
+    facts = (Fact(label="Sent today", value=f"{sent:,}{of}"),)
+    is_reached = limit is not None and sent >= limit
+    return (*facts, Fact(label="Limit", value="reached", tone=Tone.WARN)) if is_reached else facts
