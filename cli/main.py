@@ -33,7 +33,7 @@ def _run(line: Line) -> int:
         return _run_program(program, line)
     command = find_command(line.word)
     if command is None or not offered(command):
-        raise exit_codes.WrongUsage(_unknown(line.word))
+        raise exit_codes.WrongUsage(_unknown(line.word, line))
     return _run_command(command, line)
 
 
@@ -68,7 +68,7 @@ def _help(words: Sequence[str]) -> int:
     elif (command := find_command(words[0])) and offered(command):
         arguments.command_parser(command).print_help()
     else:
-        raise exit_codes.WrongUsage(_unknown(words[0]))
+        raise exit_codes.WrongUsage(_unknown(words[0], Line(before=("help",))))
     return exit_codes.DONE
 
 
@@ -84,16 +84,20 @@ def _without_word(line: Line) -> int:
     return exit_codes.WRONG_USAGE
 
 
-def _unknown(word: str) -> str:
+def _unknown(word: str, line: Line) -> str:
+    """The refusal of a word, with the command line that was probably meant."""
     from difflib import get_close_matches
+    from shlex import join
 
     from shared.commands import COMMANDS
+    from shared.commands.table import ALIASES
     from shared.text.sanitize import visible
 
     if word in COMMANDS:
         return f"“{word}” is a command for Slack: type “/outreach {word}” there."
-    near = get_close_matches(word.lower(), words(), n=1, cutoff=0.5)
-    hint = f" Did you mean “{near[0]}”?" if near else ""
+    near = get_close_matches(word.lower(), (*words(), *ALIASES), n=1, cutoff=0.5)
+    meant = join(("outreach", *line.before, near[0], *line.after)) if near else ""
+    hint = f" Did you mean “{visible(meant)}”?" if near else ""
     return f"unknown command “{visible(word)[:60]}”.{hint} `outreach --help` lists them all."
 
 

@@ -43,7 +43,7 @@ _STYLES = {Tone.GOOD: "primary", Tone.BAD: "danger"}
 
 
 # Sentences may hold words from outside, which are never styled: only our own commands count as code.
-_VERBS = "|".join((*COMMANDS, *ALIASES))
+_VERBS = "|".join(map(re.escape, (*COMMANDS, *ALIASES)))
 _PROGRAMS = "bot|dashboard|sandbox|doctor|webhooks|import|export|init|database"
 _KEYWORDS = "|".join(
     (

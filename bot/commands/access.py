@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -92,10 +91,6 @@ class Access:
             return None
         card = Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN)
         return Answer(card=card, problem=Problem(text=place.refusal, argument="channel"))
-
-    def workspaces_for(self, person: Person) -> Collection[str]:
-        """The names that this person may know; none where only a channel's workspace is shown."""
-        return self._contexts.settings.workspaces if permissions.reach_of(person) is Reach.EVERYTHING else ()
 
     async def is_shown(self, alert: str) -> bool:
         """Whether an alert belongs to a workspace that this team may see."""

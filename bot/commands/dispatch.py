@@ -6,6 +6,7 @@ Makes no calls to Slack: the listeners pass in who, where and what, and post the
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -26,22 +27,22 @@ from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
 from bot.commands.own_preferences import OwnPreferences
-from bot.commands.plain_words import ask, is_another, name_command, offer_nearest
 from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
 from shared import commands, operations
-from shared.commands import COMMANDS, Invocation, Role, UsageError, find_command, invocation
+from shared.api.errors import OutreachError
+from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
 from shared.commands.arguments import Doctor
 from shared.commands.periods import Replies
 from shared.commands.preferences import Preferences
-from shared.commands.requests import understand
 from shared.commands.table import Help
-from shared.domain.card import Action, Card
+from shared.domain.card import Action, Card, Typed
 from shared.domain.wall_clock import find_zone
 from shared.operations.context import CommandContext
+from shared.operations.near_miss import resolve_near_miss
 from shared.operations.replies import own_replies, read_unclaimed
-from shared.settings import CLAIM
+from shared.settings import CLAIM, UnknownWorkspace
 
 KNOWN_WITHIN = 1.5
 """Seconds for Slack to say who someone is before a form is opened: its trigger lives for three."""
@@ -123,38 +124,25 @@ class CommandDispatcher:
             return await self._perform(asked, person, channel=channel, progress=progress)
         if named := read_named(asked):
             return await self._on_named(named, person, channel=channel)
-        action: Action | None = None
         try:
             action = read_line(asked)
         except UsageError as error:
-            answer = Answer(card=with_form(error.card, asked))
-        else:
-            answer = await self._perform(action, person, channel=channel, progress=progress)
-            if answer.problem is None or answer.problem.argument != "target":
-                return answer
-        return await self._in_plain_words(asked, answer, action, person, channel=channel)
+            return await self._near_miss(asked, error, person, channel=channel)
+        return await self._perform(action, person, channel=channel, progress=progress)
 
-    async def _in_plain_words(
-        self, line: str, refusal: Answer, asked: Action | None, person: Person, *, channel: str
-    ) -> Answer:
-        """What the line means as a request in plain words: answered if it only reads, else offered; or its refusal."""
-        request = understand(line, workspaces=self._access.workspaces_for(person))
-        if request is None:
-            return refusal
-        meant = request.nearest[0]
-        if isinstance(asked, Invocation) and not is_another(meant, asked):
-            return refusal
-        if not request.is_clear:
-            knows_better = find_command(line.split(maxsplit=1)[0]) is not None  # which of its words is wrong
-            return (
-                refusal
-                if knows_better
-                else replace(refusal, card=offer_nearest(refusal.card, request.nearest))
-            )
-        if meant.changes:
-            return Answer(card=ask(meant))
-        answer = await self._command(meant, person, channel=channel)
-        return replace(answer, card=name_command(answer.card, meant, dropped=request.dropped))
+    async def _near_miss(self, line: str, error: UsageError, person: Person, *, channel: str) -> Answer:
+        """The refusal of a line that is no command, with a button that runs what was probably meant."""
+        if nearest := named_replies.nearest(line):
+            return Answer(card=named_replies.near_miss(error.card, nearest))
+        card, meant = with_form(error.card, line), error.meant
+        # Who may not run it here learns no name of a sequence; an outsider reads the channel's workspace alone.
+        meant = meant and await self._access.readable(meant, person, channel=channel)
+        if meant is None:
+            return Answer(card=card)
+        with contextlib.suppress(OutreachError, UnknownWorkspace):
+            context = self._access.context(meant.workspace, person, channel=channel)
+            card = await resolve_near_miss(card, meant, context)
+        return Answer(card=card)
 
     async def _with_channel_names(
         self, answer: Answer, names: Mapping[str, str], *, viewer: Viewer
@@ -195,6 +183,8 @@ class CommandDispatcher:
                 return await self._runner.confirm(asked.nonce, person, channel=channel)
             case Cancel():
                 return Answer(card=_CANCELLED, settles=True)
+            case Typed():
+                return await self._answer(asked.line, person, channel=channel, progress=progress)
         return await self._command(commands.parse(asked.line), person, channel=channel)
 
     async def _on_alert(

@@ -19,6 +19,7 @@ from bot.interactions.responders import Thread, run_and_reply
 from bot.runtime.supervisor import ActiveTasks
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import WebApi
+from shared.commands import COMMANDS, find_command
 from shared.text.tokenize import from_slack
 
 _CALLED = re.compile(r"^\s*<@[^>]+>\s*")
@@ -80,7 +81,7 @@ class EventListeners:
         alert = await self._modals.alert_of_thread(channel, str(event.get("thread_ts") or ""))
         if alert is None and thread_lines.needs_alert(line):
             return Answer(card=WHICH_ALERT)
-        if alert and line.strip().casefold() == "help":
+        if alert and find_command(line.strip()) is COMMANDS["help"]:
             return Answer(card=thread_lines.help_card(alert))
         line = thread_lines.line_about(line, alert, several=self._modals.several)
         answer = await self._dispatcher.perform(line, user, is_bot=bool(event.get("bot_id")), channel=channel)

@@ -8,7 +8,7 @@ from bot.blockkit.actions import ALERT, CLAIMING, LOOKS
 from bot.commands.alerts.named_replies import split_line
 from bot.store.queue.alert_row import AlertRow
 from shared.api.event_kinds import kind_of
-from shared.commands.table import Help
+from shared.commands.table import ALIASES, Help
 from shared.domain.card import Button, Card
 from shared.text.tokenize import join
 
@@ -61,6 +61,7 @@ def line_about(line: str, alert: AlertRow | None, *, several: bool) -> str:
         return join("remove", event.lead.email) + named
     if needs_alert(line):
         return f"{verb} {alert.id} {rest}".strip()
+    verb = ALIASES.get(verb, verb)
     if verb in {"pause", "resume"} and _WITHOUT_TARGET.fullmatch(rest):
         target = join(verb, event.sequence) if event.sequence else f"{verb} domain:{event.domain}"
         return f"{target} {rest}".strip() + named if event.sequence or event.domain else line

@@ -27,11 +27,14 @@ __all__ = [
     "help_card",
     "invocation",
     "join",
+    "near_miss",
     "parse",
     "render",
 ]
 
 LONGEST_LINE = 4000
+LABEL_LENGTH = 70
+"""Characters of a button's label; Slack allows 75."""
 PROGRAM = ("outreach", "/outreach")
 
 
@@ -55,8 +58,9 @@ class Invocation:
 class UsageError(Exception):
     """The line isn't a valid command; the card says what would have been right."""
 
-    def __init__(self, card: Card) -> None:
-        self.card = card
+    def __init__(self, card: Card, *, meant: Invocation | None = None) -> None:
+        """`meant`: the same line with the nearest command, where that fits its other words."""
+        self.card, self.meant = card, meant
         title = card.title if card.title.endswith("?") else f"{card.title}."
         super().__init__(" ".join((title, *card.text)))
 
@@ -70,7 +74,9 @@ def parse(line: str) -> Invocation:
     words, workspace = _without_workspace(split(line))
     if words and words[0].is_one_of(*PROGRAM):
         words = words[1:]
-    command = _command(words[0]) if words else COMMANDS["help"]
+    command = find_command(words[0].text) if words else COMMANDS["help"]
+    if command is None:
+        raise _unknown(words, workspace)
     try:
         arguments = _read(command.arguments, words[1:])
     except ArgumentError as error:
@@ -106,26 +112,56 @@ def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str |
 
 
 _SYNONYMS = {
-    **dict.fromkeys(("unpause", "continue", "restart", "reactivate", "start"), "resume"),
-    **dict.fromkeys(("stop", "halt", "hold"), "pause"),
+    **dict.fromkeys(("continue", "restart", "reactivate", "start"), "resume"),
+    **dict.fromkeys(("halt", "hold"), "pause"),
 }
 """Words whose nearest spelling means the opposite, or nothing."""
+MOST_NEAR = 2
 
 
-def _command(word: Word) -> Command:
-    if found := find_command(word.text):
-        return found
+def _unknown(words: tuple[Word, ...], workspace: str | None) -> UsageError:
+    """The refusal of an unknown command, with a button that runs what was probably meant."""
+    title, near = f"Unknown command “{clip(words[0].text)}”.", _nearest(words[0].text)
+    for command in near:
+        try:
+            arguments = _read(command.arguments, words[1:])
+        except ArgumentError:
+            continue
+        if isinstance(arguments, Confirmable):  # what was misspelled is confirmed by nothing that was typed
+            arguments = replace(arguments, confirmed=False)
+        meant = invocation(arguments, workspace=workspace)
+        return UsageError(near_miss(title, meant), meant=meant)
+    hint = f"Did you mean {' or '.join(one.name for one in near)}?" if near else "`help` lists all commands."
+    buttons = tuple(map(_try, near)) or (Button(label="Help", action=Help()),)
+    return _refused(title, hint, buttons=buttons)
+
+
+def _nearest(word: str) -> list[Command]:
+    """The commands whose names or aliases are spelled nearly so, the nearest first."""
     import difflib  # late: only a mistake pays for its import
 
-    text = word.text.lower()[:40]
+    text = word.lower()[:40]
     if text in _SYNONYMS:
-        near = [_SYNONYMS[text]]
-    else:
-        names = difflib.get_close_matches(text, (*COMMANDS, *ALIASES), n=3, cutoff=0.55)
-        near = list(dict.fromkeys(ALIASES.get(name, name) for name in names))[:2]
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
-    buttons = tuple(_try(COMMANDS[name]) for name in near) or (Button(label="Help", action=Help()),)
-    raise _refused(f"Unknown command “{clip(word.text)}”.", hint, buttons=buttons)
+        return [COMMANDS[_SYNONYMS[text]]]
+    names = difflib.get_close_matches(text, (*COMMANDS, *ALIASES), n=3, cutoff=0.55)
+    near = dict.fromkeys(ALIASES.get(name, name) for name in names)
+    return [COMMANDS[name] for name in near][:MOST_NEAR]
+
+
+def near_miss(title: str, meant: Invocation, *, shown: str = "") -> Card:
+    """The answer to a misspelled command; its button runs exactly the line that it shows.
+
+    `shown` replaces that line, for a sequence that is meant by its id and shown by its name.
+    """
+    line = shown or meant.arguments.line
+    label = clip(f"{line[0].upper()}{line[1:]}", length=LABEL_LENGTH)
+    button = Button(label=label, action=meant.arguments, workspace=meant.workspace or "")
+    return Card(
+        title=title.rstrip("."),
+        tone=Tone.WARN,
+        text=(f"Did you mean “{line}”?",),
+        buttons=(button,),
+    )
 
 
 def _try(command: Command) -> Button:

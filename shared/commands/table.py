@@ -104,6 +104,7 @@ class Help(Arguments):
 _TABLE = (
     Command(
         arguments=Help,
+        aliases=("hi", "?"),
         usage="[COMMAND]",
         summary="Show all commands, or how to use one",
         examples=("help", "help pause"),
@@ -123,6 +124,7 @@ _TABLE = (
     ),
     Command(
         arguments=Pause,
+        aliases=("stop",),
         usage="SEQUENCE [for 2h] [reason …]",
         summary="Pause a sequence, or all of them, until you resume it or for a set time",
         own_fields=frozenset({"id", "status"}),
@@ -138,6 +140,7 @@ _TABLE = (
     ),
     Command(
         arguments=arguments.Resume,
+        aliases=("unpause",),
         usage="SEQUENCE",
         summary="Resume a paused sequence",
         own_fields=frozenset({"id", "status"}),
@@ -308,6 +311,7 @@ _TABLE = (
     ),
     Command(
         arguments=arguments.Audit,
+        aliases=("log",),
         summary="List recent changes: who, what, when and where",
         own_fields=frozenset({"at", "workspace", "via"}),
         newest_only=True,

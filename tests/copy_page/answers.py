@@ -301,7 +301,7 @@ SCENES = (
     Scene("audit", "bot's database gone", _broken_records),
     Scene("whoami"),
     Scene("whoami", "a reader", _reader),
-    Scene("paus sq_1", "unknown command"),
+    Scene("paus west coast", "unknown command"),
     Scene("frobnicate", "unknown command"),
     Scene("status now", "too many words"),
     Scene("status @globex", "unknown workspace"),

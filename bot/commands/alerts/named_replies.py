@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.blockkit.actions import ALERT, ASSIGN, OnAlert, read_person
 from shared.commands.arguments import clip
 from shared.commands.periods import Replies
-from shared.domain.card import Button, Card, Tone
+from shared.domain.card import Button, Card, Tone, Typed
 from shared.records.replies import OpenReply
 from shared.text.slack_ids import TEAM
 
@@ -23,6 +23,8 @@ PHRASES = {
 }
 """What people write in several words."""
 _OF_UNCLAIMED, _OF_OWN = {"claim", ASSIGN}, {"done", "release"}
+NEARLY = 0.75
+"""The share of its letters that a misspelled verb has at least in their places."""
 SHOWN = 5
 """Replies that are offered where several fit."""
 _LABELS = {"claim": "Claim", ASSIGN: "Assign", "done": "Mark done", "release": "Release"}
@@ -68,6 +70,21 @@ def read_named(line: str) -> NamedReply | None:
             return None
     name, _, workspace = rest.rpartition(" @") if " @" in rest else (rest, "", "")
     return NamedReply(verb=verb, name=name.strip("“”\"' "), workspace=workspace or None, person=person)
+
+
+def nearest(line: str) -> str:
+    """The line with the verb of a reply that its first word nearly is: `cliam ada` is `claim ada`; else empty."""
+    word, _, rest = line.strip().partition(" ")
+    verbs = sorted(_OF_UNCLAIMED | _OF_OWN)
+    near = difflib.get_close_matches(word.lower()[:40], verbs, n=1, cutoff=NEARLY) if rest else []
+    meant = f"{near[0]} {rest.strip()}" if near else ""
+    return meant if meant and read_named(meant) else ""
+
+
+def near_miss(card: Card, meant: str) -> Card:
+    """The refusal of an unknown command, with a button that runs this line."""
+    button = Button(label=clip(f"{meant[0].upper()}{meant[1:]}", length=70), action=Typed(meant))
+    return replace(card, text=(f"Did you mean “{meant}”?",), buttons=(button,))
 
 
 def fitting(replies: Sequence[OpenReply], name: str) -> Sequence[OpenReply]:

@@ -74,8 +74,11 @@ def test_an_empty_list_is_an_empty_csv(shell: Shell) -> None:
 
 
 def test_a_misspelled_command_is_answered_with_the_nearest(shell: Shell) -> None:
-    result = shell.run("pasue", "sq_1")
-    assert (result.code, "Did you mean “pause”? `outreach --help`" in result.err) == (2, True)
+    result = shell.run("pasue", "Q3 founders", "for", "2h")
+    assert result.code == 2
+    assert "Did you mean “outreach pause 'Q3 founders' for 2h”?" in result.err
+    assert "Did you mean “outreach unpause sq_1”?" in shell.run("unpasue", "sq_1").err
+    assert "Did you mean “outreach help pause”?" in shell.run("help", "pasue").err
 
 
 @pytest.mark.parametrize(
@@ -260,7 +263,7 @@ def test_an_unknown_word_is_quoted_with_the_nearest(offline: Shell) -> None:
     result = offline.run("seqences")
     assert (result.code, result.out) == (2, "")
     assert "“seqences”" in result.err
-    assert "“sequences”" in result.err
+    assert "“outreach sequences”" in result.err
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def test_stats(line: str, expected: Stats) -> None:
         ("digest tomorrow", "now, today (the day so far), at 09:00"),
         ("subscriptions sales", "#channel"),
         ("help paus", "Did you mean pause?"),
-        ("paus sq_1", "Did you mean pause or"),
+        ("paus sq_1", "Did you mean “pause sq_1”?"),
         ("xyzzy", "`help` lists"),
     ],
 )
@@ -376,8 +376,8 @@ def test_the_help_of_a_command_shows_examples() -> None:
     assert [fact.value for fact in card.facts if fact.label == "Example"] == list(COMMANDS["pause"].examples)
 
 
-@pytest.mark.parametrize(("word", "meant"), [("unpause", "resume"), ("stop", "pause"), ("halt", "pause")])
+@pytest.mark.parametrize(("word", "meant"), [("start", "resume"), ("hold", "pause"), ("halt", "pause")])
 def test_an_unknown_command_suggests_what_it_means(word: str, meant: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(f"{word} q3")
-    assert f"Did you mean {meant}?" in str(caught.value)
+    assert f"Did you mean “{meant} q3”?" in str(caught.value)

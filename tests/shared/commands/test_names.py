@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.api.event_kinds import EVENTS, NAME_OF, word_of
-from shared.commands import COMMANDS, Face, UsageError, find_command, help_card, parse
+from shared.commands import COMMANDS, Face, UsageError, find_command, help_card, invocation, parse
 from shared.commands.channels import Subscribe
 from shared.commands.guard_arguments import ACTS
 from shared.commands.table import ALIASES
@@ -22,6 +22,12 @@ from shared.commands.tasks import TASKS, command_of
         ("guard off bounces-5", "guardrails off bounces-5"),
         ("guard add tell when health < 40 as low", "guardrails add tell when health < 40 as low"),
         ("help open", "help replies"),
+        ("hi", "help"),
+        ("?", "help"),
+        ("stop Q3 for 2h", "pause Q3 for 2h"),
+        ("unpause Q3", "resume Q3"),
+        ("log", "audit"),
+        ("help stop", "help pause"),
         ("help guard", "help guardrails"),
     ],
 )
@@ -51,7 +57,7 @@ def test_every_form_in_the_usage_of_guardrails_is_understood() -> None:
 def test_a_misspelled_alias_is_answered_with_the_name() -> None:
     with pytest.raises(UsageError) as refused:
         parse("gaurd list")
-    assert refused.value.card.text == ("Did you mean guardrails or audit?",)
+    assert refused.value.card.text == ("Did you mean “guardrails list”?",)
 
 
 @pytest.mark.parametrize(
@@ -116,3 +122,31 @@ def test_each_task_of_help_names_commands_of_every_face() -> None:
     for syntaxes in TASKS.values():
         for syntax in syntaxes:
             assert COMMANDS[command_of(syntax)].faces == frozenset(Face)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("pasue west coast for 2h", "pause west coast for 2h"),
+        ("unpuase west coast", "resume west coast"),
+        ("repleis today", "replies today"),
+        ("statuss @acme", "status @acme"),
+        ("udno", "undo"),
+        ("pasue all --yes", "pause all"),
+    ],
+)
+def test_a_misspelled_command_comes_with_the_line_that_was_meant(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(typed)
+    (button,) = refused.value.card.buttons
+    assert refused.value.meant == invocation(button.action, workspace=button.workspace or None)  # type: ignore[arg-type]
+    assert refused.value.meant.line == meant
+    assert button.label.lower() == meant.partition(" @")[0].lower()
+
+
+@pytest.mark.parametrize("typed", ["pasue", "stats7d please now", "xyzzy west coast"])
+def test_nothing_is_offered_where_the_other_words_do_not_fit(typed: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(typed)
+    assert refused.value.meant is None
+    assert refused.value.card.buttons
