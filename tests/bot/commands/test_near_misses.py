@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sandbox.slack.state import seed
+from sandbox.slack import seed
 from tests.bot.commands.test_slash_commands import BotWithService, served
 from tests.bot.harness import interested
 from tests.waiting import until
