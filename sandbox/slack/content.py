@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypedDict
 
-from sandbox.slack.blockkit.blocks import MAX_CHARACTERS, total_size
+from sandbox.slack.blockkit import MAX_CHARACTERS, total_size
 from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.model import Json
 
@@ -32,7 +32,7 @@ def checked_content(args: Json, check: Check) -> Content:
     text = args.get("text")
     if text is not None and not isinstance(text, str):
         raise SlackError("invalid_arguments", messages=["text must be a string [json-pointer:/text]"])
-    blocks = checked_blocks(args.get("blocks"), check) or _markdown(args, check)
+    blocks = checked_blocks(args.get("blocks"), check)
     attachments = checked_attachments(args.get("attachments"), check)
     refuse_if(not text and not blocks and not attachments, "no_text")
     return Content(
@@ -42,15 +42,6 @@ def checked_content(args: Json, check: Check) -> Content:
         attachments=attachments,
         metadata=checked_metadata(args.get("metadata")),
     )
-
-
-def _markdown(args: Json, check: Check) -> list[Json]:
-    """Make one block of `markdown_text`, which stands for the text."""
-    source = args.get("markdown_text")
-    if not source:
-        return []
-    refuse_if(args.get("text"), "markdown_text_conflict")
-    return checked_blocks([{"type": "markdown", "text": source}], check)
 
 
 def checked_blocks(blocks: Any, check: Check) -> list[Json]:

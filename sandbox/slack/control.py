@@ -17,19 +17,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sandbox.slack import inputs, seed
-from sandbox.slack.blockkit.plain_text import buttons, notification, plain_text
 from sandbox.slack.delivery import FORM_TYPE, Delivery
 from sandbox.slack.errors import InvalidActionError, SlackError
-from sandbox.slack.events import Events
 from sandbox.slack.faults import RESPONSE_URL, SlackFault
 from sandbox.slack.model import Channel, Json, Message, User
 from sandbox.slack.people import People
 from sandbox.slack.requests import json_of
 from sandbox.slack.settings import Amount, LocalUrl, Manifest, Settings, Word
-from sandbox.slack.sockets import NoConnectionError, Sockets
+from sandbox.slack.sockets import NoConnectionError
 from sandbox.slack.views import home_view, top_view
 from sandbox.slack.web_api.methods import METHODS
-from sandbox.slack.workspace import Workspace
+from sandbox.slack.workspace import Workspace, shown
 
 MAX_WAIT_SECONDS = 30.0
 ABOUT = (
@@ -53,8 +51,6 @@ class Body(BaseModel):
     team: str = ""
     text: str | None = None
     thread_ts: str | None = None
-    typed: bool = False
-    element: str = ""
     ts: str | None = None
     action_id: str = ""
     block_id: str = ""
@@ -105,19 +101,10 @@ _USER_FIELDS = {one.name for one in fields(User)} - {"id"}
 class Control:
     """The acts and queries, by their names."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        people: People,
-        delivery: Delivery,
-        events: Events,
-        sockets: Sockets,
-    ) -> None:
+    def __init__(self, workspace: Workspace, people: People, delivery: Delivery) -> None:
         self._workspace = workspace
         self._people = people
         self._delivery = delivery
-        self._events = events
-        self._sockets = sockets
         self.acts: dict[str, Handler] = {
             "command": self._command,
             "message": self._message,
@@ -127,7 +114,6 @@ class Control:
             "view/submit": self._submit,
             "view/close": self._close,
             "home/open": self._open_home,
-            "reaction": self._react,
             "read": self._mark_read,
             "reset": self._reset,
             "request_url": self._set_request_url,
@@ -137,7 +123,6 @@ class Control:
             "clock": self._advance_clock,
             "sockets": self._change_sockets,
             "token": self._change_token,
-            "uninstall": self._uninstall,
             "scopes": self._change_scopes,
             "channel": self._change_channel,
             "members": self._change_members,
@@ -148,7 +133,6 @@ class Control:
         self.queries: dict[str, Handler] = {
             "state": self._state,
             "messages": self._messages,
-            "view": self._view,
             "traffic": self._traffic,
             "summary": self._summary,
         }
@@ -157,7 +141,7 @@ class Control:
 
     async def document(self, _request: Request) -> Response:
         """Return what each act and query does, and the types of their fields."""
-        shown = {
+        document = {
             "about": ABOUT,
             "acts": {name: inspect.getdoc(act) for name, act in self.acts.items()},
             "queries": {name: inspect.getdoc(query) for name, query in self.queries.items()},
@@ -166,7 +150,7 @@ class Control:
             "fault": SlackFault.model_json_schema(),
             "settings": Settings.model_json_schema(),
         }
-        return JSONResponse(shown)
+        return JSONResponse(document)
 
     async def read(self, request: Request) -> Response:
         return await self._answer(request, self.queries, self.acts, dict(request.query_params))
@@ -223,38 +207,16 @@ class Control:
 
     def _find_element(self, body: Body) -> tuple[Message | Json, Json, Json]:
         """Return the message or view, the block and the element that an act is about."""
-        source = self._named_source(body) if body.element else None
-        if source is None:
-            source = self._find_view(body) if body.view or body.home else self._find_message(body)
+        in_view = body.view or body.home
+        source = self._find_view(body) if in_view else self._find_message(body)
         blocks = source.blocks if isinstance(source, Message) else source["blocks"]
         block, element = inputs.find(
             blocks,
-            name=body.element,
             action_id=body.action_id,
             text=body.text or "",
             block_id=body.block_id,
         )
         return source, block, element
-
-    def _named_source(self, body: Body) -> Message | Json | None:
-        """Return where an element of this name is.
-
-        That is the open modal if there is one, else the newest message that has it, else Home.
-        """
-        if body.ts or body.view or body.home:
-            return None
-        workspace, user = self._workspace, self._people.person(body.user)
-        modal = top_view(workspace, user.id)
-        if modal is not None:
-            return modal
-        channels = [one for one in workspace.channels.values() if user.id in one.members]
-        if body.channel:
-            channels = [self._people.channel(body.channel, user)]
-        every = [message for channel in channels for message in channel.everything()]
-        for message in sorted(every, key=lambda one: one.ts, reverse=True):
-            if message.seen_by in (None, user.id) and body.element in inputs.names(message.blocks):
-                return message
-        return home_view(workspace, user.id)
 
     async def _answers(self, body: Body, user: User, channel: Channel, since: int) -> Json:
         """Return what the bot did since: messages in the channel, and the view in front."""
@@ -301,27 +263,25 @@ class Control:
     async def _message(self, body: Body) -> Json:
         """Post a message: text, thread_ts; the user may be another app's bot.
 
-        With typed, names in it become mentions. Answers message and answers.
+        Answers message and answers.
         """
         since = self._workspace.feed.number
         user = self._people.person(body.user, or_bot=True)
         channel = self._people.channel(body.channel or seed.ALERTS, user)
-        text = body.need("text")
         posted = self._people.post(
-            self._people.with_mentions(text) if body.typed else text,
+            body.need("text"),
             user=user,
             channel=channel,
             thread_ts=body.thread_ts,
             team=body.team,
         )
         answers = await self._answers(body, user, channel, since)
-        return {"message": self._described(posted), **answers}
+        return {"message": shown(posted), **answers}
 
     async def _click(self, body: Body) -> Json:
-        """Act on an element: element, its text or action id, wherever it is seen.
+        """Act on an element of the message ts, of the open modal (view) or of Home (home).
 
-        That is in the open modal, on the newest message that has it, or in Home. Or ts, view or
-        home, with action_id or a button's text, and block_id. value is the choice (an option's
+        It is named by action_id or a button's text, and block_id. value is the choice (an option's
         value, an id, a date, a list), values are those of inputs beside it. Answers as command does.
         """
         since = self._workspace.feed.number
@@ -377,17 +337,11 @@ class Control:
         since = self._workspace.feed.number
         user = self._people.person(body.user)
         view = home_view(self._workspace, user.id)
-        self._events.home_opened(user, tab=body.tab, view=view)
+        shown_view: Json = {"view": view} if view else {}
+        channel = self._workspace.direct(user.id).id
+        self._delivery.fire("app_home_opened", user=user.id, channel=channel, tab=body.tab, **shown_view)
         await self._wait(body, lambda: self._opened(since, user))
         return {"view": home_view(self._workspace, user.id)}
-
-    async def _react(self, body: Body) -> Json:
-        """React to ts with name, or take the reaction back. Answers added."""
-        message, user = self._find_message(body), self._people.person(body.user).id
-        name = body.need("name").strip(":")
-        added = self._workspace.react(message, name, user=user)
-        self._events.reaction_changed(message, name, by=user, added=added)
-        return {"added": added}
 
     async def _mark_read(self, body: Body) -> Json:
         """Mark everything in channel as read."""
@@ -405,8 +359,8 @@ class Control:
         """
         self._delivery.forget()
         if body.everything:
-            self._sockets.silence(silent=False)
-            self._sockets.disabled = False
+            self._workspace.sockets.silence(silent=False)
+            self._workspace.sockets.disabled = False
         self._workspace.reset(everything=body.everything)
         return {}
 
@@ -460,7 +414,7 @@ class Control:
         Silent is a Slack that sends nothing, hears nothing and answers no ping. disable and enable
         turn Socket Mode off and on. Answers connections.
         """
-        sockets = self._sockets
+        sockets = self._workspace.sockets
         match body.act:
             case "cut":
                 return {"connections": sockets.cut()}
@@ -483,16 +437,9 @@ class Control:
     async def _change_token(self, body: Body) -> Json:
         """Take the token back, with uninstalled the whole app; revoked: false gives it again."""
         if body.revoked and not self._workspace.revoked:
-            self._events.revoked(body.order if body.uninstalled else ("tokens_revoked",))
+            self._delivery.revoked(body.order if body.uninstalled else ("tokens_revoked",))
         self._workspace.revoked = body.revoked
         return {"revoked": body.revoked}
-
-    async def _uninstall(self, body: Body) -> Json:
-        """Remove the app, as an admin does; order names its two events, which have no fixed one."""
-        self._events.revoked(body.order)
-        self._workspace.installed = False
-        self._workspace.feed.publish("settings", {})
-        return {"installed": False}
 
     async def _change_scopes(self, body: Body) -> Json:
         """Change what the app may do: set, add, remove. Answers scopes."""
@@ -505,20 +452,20 @@ class Control:
 
     async def _change_channel(self, body: Body) -> Json:
         """Archive, unarchive or rename channel, or change its id: archived, name or id."""
-        workspace, events = self._workspace, self._events
+        workspace, fire = self._workspace, self._delivery.fire
         channel = workspace.channel(body.need("channel"))
         family = "group" if channel.is_private else "channel"
         if body.name is not None:
             channel.name = body.name
-            shown = {"id": channel.id, "name": channel.name, "created": 1_735_689_600}
-            events.fire(f"{family}_rename", channel=shown)
+            renamed = {"id": channel.id, "name": channel.name, "created": 1_735_689_600}
+            fire(f"{family}_rename", channel=renamed)
         elif body.id is not None:
             old = workspace.change_id(channel, body.id)
-            events.fire("channel_id_changed", old_channel_id=old, new_channel_id=channel.id)
+            fire("channel_id_changed", old_channel_id=old, new_channel_id=channel.id)
         elif channel.is_archived != body.archived:
             channel.is_archived = body.archived
             verb = "archive" if body.archived else "unarchive"
-            events.fire(f"{family}_{verb}", channel=channel.id, user=body.by)
+            fire(f"{family}_{verb}", channel=channel.id, user=body.by)
         workspace.feed.publish("channels", {})
         return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 
@@ -530,17 +477,19 @@ class Control:
             user = workspace.user(body.invite).id
             if user not in channel.members:
                 channel.members.append(user)
-                self._events.member_joined(user, channel, inviter=body.by)
+                self._delivery.member_joined(user, channel, inviter=body.by)
         else:
             user = workspace.user(str(body.remove)).id
             if user in channel.members:
                 channel.members.remove(user)
-                self._events.member_left(user, channel)
+                if user == seed.BOT.id:
+                    kind = "group_left" if channel.is_private else "channel_left"
+                    self._delivery.fire(kind, channel=channel.id)
         workspace.feed.publish("channels", {})
         return {"members": list(channel.members)}
 
     async def _change_user(self, given: Json) -> Json:
-        """Change user, an id or the name of someone there is, or add them. Sends user_change.
+        """Change user, an id or the name of someone there is, or add them.
 
         With name, real_name, title, team_id, enterprise_id, is_admin, is_bot, is_restricted,
         is_stranger, deleted (deactivated) and tz.
@@ -554,8 +503,6 @@ class Control:
             found = User(id=name, name=name.lower(), real_name=name)
         changed = _USER.validate_python({**asdict(found), **given})
         self._workspace.users[found.id] = changed
-        now = int(self._workspace.clock.now())
-        self._events.fire("user_change", user=changed.to_slack(), cache_ts=now)
         self._workspace.feed.publish("settings", {})
         return {"user": changed.to_slack()}
 
@@ -566,7 +513,7 @@ class Control:
         """
         event = dict(body.need("event"))
         kind = str(event.pop("type", ""))
-        self._events.send(kind, event, event_id=body.event_id, from_team=body.team)
+        self._delivery.send_event(kind, event, event_id=body.event_id, from_team=body.team)
         return {}
 
     async def _send_request(self, body: Body) -> Json:
@@ -586,13 +533,12 @@ class Control:
         stacks = workspace.stacks.items()
         return {
             "team": asdict(seed.TEAM),
-            "app": asdict(seed.APP) | {"installed": workspace.installed},
             "settings": workspace.settings.to_json(),
             "users": [user.to_slack() for user in workspace.users.values()],
             "channels": [one.to_slack(viewer=bot) | {"members": one.members} for one in channels],
             "views": {user: [workspace.views[one] for one in ids] for user, ids in stacks},
             "homes": {user: home_view(workspace, user) for user in workspace.homes},
-            "sockets": self._sockets.state(),
+            "sockets": self._workspace.sockets.state(),
             "faults": workspace.faults.listed(),
             "now": workspace.clock.now(),
         }
@@ -601,9 +547,8 @@ class Control:
         """Return the messages of channel, or of thread_ts in it, oldest first; at most limit.
 
         With user, those that only others see are left out. They are Slack's message objects, with
-        metadata, and beside them plain (all text, with [Buttons]), buttons, user_name, notification
-        (on a desktop from the blocks, on a phone from the text), posted_at, ephemeral, seen_by,
-        revisions and channel.
+        metadata, and beside them notification (on a desktop from the blocks, on a phone from the
+        text), posted_at, ephemeral, seen_by, revisions and channel.
         """
         user = ""
         if "user" in body.model_fields_set:
@@ -619,23 +564,7 @@ class Control:
         if body.thread_ts:
             found = [one for one in found if body.thread_ts in (one.ts, one.thread_ts)]
         kept = found[-body.limit :] if body.limit else found
-        return {"messages": [self._described(message) for message in kept]}
-
-    def _described(self, message: Message) -> Json:
-        users = self._workspace.users
-        text = plain_text(message.text, message.blocks, message.attachments)
-        return {
-            **message.to_json(),
-            "user_name": users[message.user].name,
-            "seen_by_name": users[message.seen_by].name if message.seen_by else None,
-            "plain": self._people.readable(text),
-            "buttons": buttons(message.blocks),
-            "notification": notification(message.text, message.blocks),
-        }
-
-    async def _view(self, body: Body) -> Json:
-        """Return the modal in front of user."""
-        return {"view": top_view(self._workspace, self._people.person(body.user).id)}
+        return {"messages": [shown(message) for message in kept]}
 
     async def _traffic(self, body: Body) -> Json:
         """Return the last requests in both directions, without tokens; those after the number after."""
@@ -654,7 +583,7 @@ class Control:
             **workspace.traffic.summary(),
             "messages": posted,
             "alerts": dict(workspace.alerts),
-            "sockets": self._sockets.state(),
+            "sockets": self._workspace.sockets.state(),
         }
 
 

@@ -1,4 +1,4 @@
-"""From Slack to the bot: signed requests or envelopes, three seconds, events sent again."""
+"""From Slack to the bot: signed requests or envelopes, three seconds, and events."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from urllib.parse import urlencode
 
 import aiohttp
 
-from sandbox.slack.model import Json
-from sandbox.slack.sockets import NoConnectionError, Sockets
+from sandbox.slack import payloads, seed
+from sandbox.slack.model import Channel, Json, Message
+from sandbox.slack.sockets import NoConnectionError
 from sandbox.slack.workspace import Workspace
 
 Kind = Literal["events_api", "slash_commands", "interactive"]
@@ -22,12 +23,12 @@ JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Ack:
     """The body of an acknowledgement, or Slack's error where there was none."""
 
-    body: Any
-    ms: float
+    body: Any = None
+    ms: float = 0.0
     status: int | None = None
     error: str | None = None
     reason: str | None = None
@@ -38,27 +39,17 @@ class Ack:
         return self.error is None
 
     def to_json(self) -> Json:
-        return {
-            "ok": self.ok,
-            "ms": round(self.ms, 2),
-            "status": self.status,
-            "error": self.error,
-            "body": self.body,
-        }
+        known = {name: getattr(self, name) for name in ("ok", "status", "error", "body")}
+        return known | {"ms": round(self.ms, 2)}
 
 
 class Delivery:
     """Sends to the bot over the transport that it uses, and records how that went."""
 
-    def __init__(self, workspace: Workspace, sockets: Sockets) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._sockets = sockets
         self._session: aiohttp.ClientSession | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-
-    @property
-    def open_connections(self) -> int:
-        return len(self._sockets.ready)
 
     def forget(self) -> None:
         """Give up the events that are still to be delivered."""
@@ -71,42 +62,30 @@ class Delivery:
         if self._session is not None:
             await self._session.close()
 
-    async def send(
-        self,
-        kind: Kind,
-        payload: Json,
-        *,
-        name: str,
-        attempt: int = 0,
-        reason: str | None = None,
-    ) -> Ack:
+    async def send(self, kind: Kind, payload: Json, *, name: str, attempt: int = 0, reason: str = "") -> Ack:
         """Deliver once, and wait for the acknowledgement as long as Slack waits."""
+        workspace = self._workspace
         started = time.perf_counter()
-        by_socket = self.open_connections > 0
+        by_socket = bool(workspace.sockets.ready)
         try:
             if by_socket:
-                seconds = self._workspace.settings.ack_seconds
-                body = await self._sockets.deliver(
-                    kind, payload, seconds=seconds, attempt=attempt, reason=reason
-                )
-                ack = Ack(body=body, ms=_ms_since(started))
+                seconds = workspace.settings.ack_seconds
+                extra = {"retry_attempt": attempt, "retry_reason": reason}
+                body = await workspace.sockets.deliver(kind, payload, extra, seconds=seconds)
+                ack = Ack(body)
             else:
-                headers = _retry_headers(attempt, reason)
-                ack = await self.post(*_encoded(kind, payload), headers=headers)
+                again = {"X-Slack-Retry-Num": str(attempt), "X-Slack-Retry-Reason": reason}
+                body, content_type = _encoded(kind, payload)
+                ack = await self.post(body, content_type, headers=again if attempt else None)
         except TimeoutError:
             reason = "timeout" if by_socket else "http_timeout"
-            ack = Ack(body=None, ms=_ms_since(started), error="operation_timeout", reason=reason)
+            ack = Ack(error="operation_timeout", reason=reason)
         except (NoConnectionError, aiohttp.ClientError, OSError, ValueError):
-            ack = Ack(
-                body=None,
-                ms=_ms_since(started),
-                error="dispatch_failed",
-                reason="connection_failed",
-            )
-        self._workspace.traffic.record(
+            ack = Ack(error="dispatch_failed", reason="connection_failed")
+        ack.ms = (time.perf_counter() - started) * 1000
+        workspace.traffic.record(
             "to_bot",
             name[:120],
-            at=self._workspace.clock.now(),
             ms=ack.ms,
             ok=ack.ok,
             status=ack.status,
@@ -119,39 +98,30 @@ class Delivery:
         return ack
 
     async def post(
-        self,
-        body: bytes,
-        content_type: str,
-        *,
-        url: str | None = None,
-        headers: dict[str, str] | None = None,
+        self, body: bytes, content_type: str, *, url: str | None = None, headers: Json | None = None
     ) -> Ack:
         """Send a signed request to the bot.
 
         Raises `NoConnectionError`, `TimeoutError`, `aiohttp.ClientError` or `OSError`.
         """
-        url = url or self._workspace.settings.request_url
+        settings = self._workspace.settings
+        url = url or settings.request_url
         if url is None:
             raise NoConnectionError
         if self._session is None:
             self._session = aiohttp.ClientSession(trust_env=False)
-        started = time.perf_counter()
         sent = {"Content-Type": content_type, "User-Agent": "Slackbot 1.0", **(headers or {})}
         sent |= self._signature(body)
         async with (
-            asyncio.timeout(self._workspace.settings.ack_seconds),
+            asyncio.timeout(settings.ack_seconds),
             self._session.post(url, data=body, headers=sent, allow_redirects=False) as response,
         ):
             text = await response.text(errors="replace")
-            good = 200 <= response.status < 300
-            return Ack(
-                body=_parsed(text),
-                ms=_ms_since(started),
-                status=response.status,
-                error=None if good else "dispatch_failed",
-                reason=None if good else "http_error",
-                no_retry=response.headers.get("X-Slack-No-Retry") == "1",
-            )
+        ack = Ack(_parsed(text), status=response.status)
+        ack.no_retry = response.headers.get("X-Slack-No-Retry") == "1"
+        if not response.ok or response.status >= 300:
+            ack.error, ack.reason = "dispatch_failed", "http_error"
+        return ack
 
     def _signature(self, body: bytes) -> dict[str, str]:
         """https://docs.slack.dev/authentication/verifying-requests-from-slack."""
@@ -160,22 +130,6 @@ class Delivery:
         secret = self._workspace.credentials.signing_secret.encode()
         digest = hmac.new(secret, f"v0:{at}:".encode() + body, hashlib.sha256).hexdigest()
         return {"X-Slack-Request-Timestamp": at, "X-Slack-Signature": f"v0={digest}"}
-
-    def event(self, payload: Json) -> None:
-        """Deliver an event in the background, again and again until it is acknowledged."""
-        name = f"event {payload['event']['type']}"
-        task = asyncio.create_task(self._deliver_event(payload, name), name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _deliver_event(self, payload: Json, name: str) -> None:
-        ack = await self.send("events_api", payload, name=name)
-        pauses = self._workspace.settings.retry_seconds
-        for attempt, pause in enumerate(pauses, start=1):
-            if ack.ok or ack.no_retry:
-                return
-            await asyncio.sleep(pause)
-            ack = await self.send("events_api", payload, name=name, attempt=attempt, reason=ack.reason)
 
     async def challenge(self, url: str) -> bool:
         """Ask an address Slack's url_verification; true if it answers right."""
@@ -188,14 +142,87 @@ class Delivery:
         answer = ack.body.get("challenge") if isinstance(ack.body, dict) else ack.body
         return ack.ok and answer == "sandbox"
 
+    # Events (https://docs.slack.dev/reference/events)
 
-def _retry_headers(attempt: int, reason: str | None) -> dict[str, str]:
-    if not attempt:
-        return {}
-    return {
-        "X-Slack-Retry-Num": str(attempt),
-        "X-Slack-Retry-Reason": reason or "unknown_error",
-    }
+    def fire(self, kind: str, /, *, subscription: str = "", from_team: str = "", **fields: Any) -> None:
+        """Send an event if the app subscribed to it."""
+        if (subscription or kind) in self._workspace.settings.events:
+            self.send_event(kind, fields, from_team=from_team)
+
+    def send_event(self, kind: str, fields: Json, *, event_id: str = "", from_team: str = "") -> None:
+        """Send an event in the background, again and again until it is acknowledged.
+
+        With an earlier `event_id` it is that event again; `from_team` makes it another team's.
+        """
+        event = {"event_ts": self._workspace.stamp(), **fields, "type": kind}
+        payload = payloads.event_callback(event, self._workspace, event_id=event_id)
+        if from_team:
+            payload = payloads.from_team(payload, from_team)
+        task = asyncio.create_task(self._deliver_event(payload, f"event {kind}"))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _deliver_event(self, payload: Json, name: str) -> None:
+        ack = await self.send("events_api", payload, name=name)
+        for attempt, pause in enumerate(self._workspace.settings.retry_seconds, start=1):
+            if ack.ok or ack.no_retry:
+                return
+            await asyncio.sleep(pause)
+            reason = ack.reason or ""
+            ack = await self.send("events_api", payload, name=name, attempt=attempt, reason=reason)
+
+    def message_posted(self, message: Message, channel: Channel, *, team: str = "") -> None:
+        """Tell of a message: a mention of the bot, or a direct message.
+
+        A bot's own messages are sent to it too, under its `bot_id`
+        (https://docs.slack.dev/reference/events/message#bot_messages).
+        """
+        if seed.BOT.id not in channel.members:
+            return
+        speaker = self._workspace.users[message.user]
+        fields: Json = {
+            "user": message.user,
+            "text": message.text,
+            "ts": message.ts,
+            "channel": channel.id,
+            "team": speaker.team_id if speaker.is_bot else seed.TEAM.id,
+            "event_ts": message.ts,
+        }
+        if message.app is not None:
+            fields |= {"bot_id": message.app.bot_id, "app_id": message.app.id}
+        elif speaker.is_bot:
+            fields["bot_id"] = f"B{message.user[1:]}"
+        if message.is_reply:
+            fields["thread_ts"] = message.thread_ts
+        if channel.direct is not None:
+            fields["channel_type"] = "im"
+            self.fire("message", subscription="message.im", from_team=team, **fields)
+        elif f"<@{seed.BOT.id}>" in message.text and message.user != seed.BOT.id:
+            self.fire("app_mention", from_team=team, **fields)
+
+    def member_joined(self, user: str, channel: Channel, *, inviter: str = "") -> None:
+        """Tell that someone, or the bot, joined a channel."""
+        invited = {"inviter": inviter} if inviter else {}
+        self.fire(
+            "member_joined_channel",
+            user=user,
+            channel=channel.id,
+            channel_type="G" if channel.is_private else "C",
+            team=seed.TEAM.id,
+            **invited,
+        )
+
+    def revoked(self, kinds: tuple[str, ...]) -> None:
+        """Tell that the token was taken back, perhaps with the app; `kinds` are in their order.
+
+        https://docs.slack.dev/reference/events/app_uninstalled,
+        https://docs.slack.dev/reference/events/tokens_revoked
+        """
+        for kind in kinds:
+            fields: Json = {}
+            if kind == "tokens_revoked":
+                fields["tokens"] = {"oauth": [], "bot": [seed.BOT.id]}
+            self.fire(kind, **fields)
 
 
 def _encoded(kind: Kind, payload: Json) -> tuple[bytes, str]:
@@ -211,7 +238,3 @@ def _parsed(body: str) -> Any:
         return json.loads(body)
     except ValueError:
         return body
-
-
-def _ms_since(started: float) -> float:
-    return (time.perf_counter() - started) * 1000

@@ -39,23 +39,14 @@ def _text(element: Json) -> str:
     return str(element.get("text", {}).get("text", element["action_id"]))
 
 
-def names(blocks: list[Json]) -> set[str]:
-    """Return all that elements go by: their action ids and the texts of buttons."""
-    known = [element for _, element in elements(blocks)]
-    return {element["action_id"] for element in known} | {_text(one) for one in known}
-
-
-def find(
-    blocks: list[Json], *, name: str = "", action_id: str = "", text: str = "", block_id: str = ""
-) -> tuple[Json, Json]:
-    """Find an element by its action id, by a button's text, or with `name` by either.
+def find(blocks: list[Json], *, action_id: str, text: str, block_id: str) -> tuple[Json, Json]:
+    """Find an element by its action id, or by a button's text.
 
     Raises `InvalidActionError` with those that there are.
     """
     for block, element in elements(blocks):
-        by_id = element["action_id"] in (action_id, name)
-        by_text = not action_id and _text(element) in (text, name)
-        if (by_id or by_text) and block_id in ("", block["block_id"]):
+        named = element["action_id"] == action_id if action_id else _text(element) == text
+        if named and block_id in ("", block["block_id"]):
             return block, element
     known = ", ".join(_text(element) for _, element in elements(blocks))
     raise InvalidActionError(f"no such element; there are: {known or 'none'}")

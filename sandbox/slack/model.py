@@ -132,8 +132,6 @@ class Message:
     app: App | None = None
     edited_at: str | None = None
     revisions: list[Json] = field(default_factory=list)
-    reactions: dict[str, list[str]] = field(default_factory=dict)
-    files: list[Json] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
     repliers: list[str] = field(default_factory=list)
 
@@ -161,12 +159,8 @@ class Message:
             "subtype": "thread_broadcast" if self.broadcast else None,
             "blocks": self.blocks,
             "attachments": self.attachments,
-            "files": self.files,
             "metadata": self.metadata if with_metadata else None,
             "edited": {"user": self.user, "ts": self.edited_at} if self.edited_at else None,
-            "reactions": [
-                {"name": name, "users": users, "count": len(users)} for name, users in self.reactions.items()
-            ],
         }
         body |= {name: value for name, value in optional.items() if value}
         if self.is_reply:

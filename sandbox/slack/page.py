@@ -69,7 +69,7 @@ class Page:
                 "view": top_view(workspace, user),
                 "depth": len(workspace.stacks.get(user) or []),
                 "apps": [app],
-                "sockets": self._people.open_connections,
+                "sockets": len(workspace.sockets.ready),
             }
         )
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from sandbox.slack import inputs, payloads, response_urls, seed
 from sandbox.slack.content import checked_content
 from sandbox.slack.delivery import Ack, Delivery
 from sandbox.slack.errors import InvalidActionError, SlackError
-from sandbox.slack.events import Events
 from sandbox.slack.model import Channel, Json, Message, User
 from sandbox.slack.views import (
     clear_views,
@@ -21,8 +19,6 @@ from sandbox.slack.views import (
 from sandbox.slack.workspace import Workspace
 
 CONNECTION_TROUBLE = "We had some trouble connecting. Try again?"
-_MENTIONED = re.compile(r"<(?:[@#]|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>")
-_NAMED = re.compile(r"(?<![\w<@#/])([@#])([a-z0-9][a-z0-9._-]*)")
 
 
 class People:
@@ -31,10 +27,9 @@ class People:
     `team` is another Slack team that a request says it comes from; empty: the workspace's own.
     """
 
-    def __init__(self, workspace: Workspace, delivery: Delivery, events: Events) -> None:
+    def __init__(self, workspace: Workspace, delivery: Delivery) -> None:
         self._workspace = workspace
         self._delivery = delivery
-        self._events = events
 
     def person(self, name: str, *, or_bot: bool = False) -> User:
         """Find someone who can act, with `or_bot` also another app's bot.
@@ -64,10 +59,6 @@ class People:
             raise InvalidActionError(f"{user.name} is not in {channel.name}")
         return channel
 
-    @property
-    def open_connections(self) -> int:
-        return self._delivery.open_connections
-
     async def _interact(self, kind: str, *, user: User, name: str, team: str = "", **fields: Any) -> Ack:
         payload = payloads.interaction(kind, self._workspace, user=user, **fields)
         if team:
@@ -79,7 +70,7 @@ class People:
         workspace = self._workspace
         name, _, text = typed.strip().partition(" ")
         commands = {command.command: command for command in workspace.settings.commands}
-        if name not in commands or not workspace.installed:
+        if name not in commands:
             self._notice(user, channel, f"`{name}` is not a valid command.")
             raise InvalidActionError(f"{name} is not a valid command")
         if commands[name].should_escape:
@@ -158,8 +149,8 @@ class People:
 
         There are none where Slack has no address to ask.
         """
-        settings = self._workspace.settings
-        if not (settings.loads_options or self._delivery.open_connections):
+        workspace = self._workspace
+        if not (workspace.settings.loads_options or workspace.sockets.ready):
             return {"ack": None, "options": []}
         if isinstance(source, Message):
             place: Json = {"container": payloads.message_container(source)}
@@ -209,34 +200,8 @@ class People:
             raise InvalidActionError(f"{channel.name} is archived")
         message = workspace.post(channel, user=user.id, text=text, thread_ts=thread_ts)
         workspace.read_until[user.id, channel.id] = message.ts
-        self._events.message_posted(message, channel, team=team)
+        self._delivery.message_posted(message, channel, team=team)
         return message
-
-    def readable(self, text: str) -> str:
-        """Return a text with names for the ids of people, channels and groups."""
-        workspace = self._workspace
-        names = {one.id: f"@{one.name}" for one in workspace.users.values()}
-        names |= {one.id: f"#{one.name}" for one in workspace.channels.values()}
-        names |= {one.id: f"@{one.handle}" for one in workspace.groups.values()}
-        return _MENTIONED.sub(lambda match: names.get(match[1], match[0]), text)
-
-    def with_mentions(self, text: str) -> str:
-        """Return what was typed with `@name` and `#name` as Slack's composer sends them.
-
-        https://docs.slack.dev/messaging/formatting-message-text#mentioning-users
-        """
-        workspace = self._workspace
-        names = {word: f"<!{word}>" for word in ("here", "channel", "everyone")}
-        names |= {one.handle: f"<!subteam^{one.id}>" for one in workspace.groups.values()}
-        names |= {one.name: f"<@{one.id}>" for one in workspace.users.values()}
-        channels = {one.name: f"<#{one.id}|{one.name}>" for one in workspace.channels.values()}
-
-        def mention(match: re.Match[str]) -> str:
-            known = names if match[1] == "@" else channels
-            name = match[2].rstrip(".")
-            return known[name] + match[2][len(name) :] if name in known else match[0]
-
-        return _NAMED.sub(mention, text)
 
     # Modals
 

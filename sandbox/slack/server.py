@@ -18,11 +18,9 @@ from sandbox.clock import Clock
 from sandbox.slack import seed
 from sandbox.slack.control import Control
 from sandbox.slack.delivery import Delivery
-from sandbox.slack.events import Events
 from sandbox.slack.page import Page
 from sandbox.slack.people import People
 from sandbox.slack.settings import Credentials, Settings
-from sandbox.slack.sockets import Sockets
 from sandbox.slack.web_api.endpoint import Endpoint
 from sandbox.slack.workspace import Workspace
 
@@ -67,13 +65,11 @@ class SlackStandIn:
             origin=self.origin,
         )
         self.feed = self.workspace.feed
-        self.sockets = Sockets(self.clock, self.feed)
-        self._delivery = Delivery(self.workspace, self.sockets)
-        events = Events(self.workspace, self._delivery)
-        self.people = People(self.workspace, self._delivery, events)
-        self.control = Control(self.workspace, self.people, self._delivery, events, self.sockets)
-        endpoint = Endpoint(self.workspace, events, self.sockets)
-        self._app = _application(endpoint, self.control, Page(self.workspace, self.people), self)
+        self.sockets = self.workspace.sockets
+        self._delivery = Delivery(self.workspace)
+        self.people = People(self.workspace, self._delivery)
+        self.control = Control(self.workspace, self.people, self._delivery)
+        self._app = _Guard(self._application(), self.port)
         self._exits = contextlib.AsyncExitStack()
 
     @property
@@ -103,25 +99,23 @@ class SlackStandIn:
     async def __aexit__(self, *_: object) -> None:
         await self._exits.aclose()
 
-
-def _application(endpoint: Endpoint, control: Control, page: Page, slack: SlackStandIn) -> ASGIApp:
-    routes = [
-        Route("/api/{method}", endpoint.call, methods=["GET", "POST"]),
-        Route("/actions/{team}/{number}/{key}", endpoint.respond, methods=["POST"]),
-        Route("/upload/{file}/{key}", endpoint.upload, methods=["POST"]),
-        Route("/files/{file}/{key}", endpoint.download),
-        WebSocketRoute("/link", slack.sockets.serve),
-        Route("/control", control.document),
-        Route("/control/{name:path}", control.read, methods=["GET"]),
-        Route("/control/{name:path}", control.act, methods=["POST"]),
-        Route("/", page.index),
-        Route("/archives/{rest:path}", page.index),
-        Route("/page/state", page.state),
-        Route("/page/feed", page.feed),
-        Route("/assets/{name}", page.asset),
-    ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
-    return _Guard(app, slack.port)
+    def _application(self) -> ASGIApp:
+        endpoint = Endpoint(self.workspace, self._delivery)
+        page = Page(self.workspace, self.people)
+        routes = [
+            Route("/api/{method}", endpoint.call, methods=["GET", "POST"]),
+            Route("/actions/{team}/{number}/{key}", endpoint.respond, methods=["POST"]),
+            WebSocketRoute("/link", self.sockets.serve),
+            Route("/control", self.control.document),
+            Route("/control/{name:path}", self.control.read, methods=["GET"]),
+            Route("/control/{name:path}", self.control.act, methods=["POST"]),
+            Route("/", page.index),
+            Route("/archives/{rest:path}", page.index),
+            Route("/page/state", page.state),
+            Route("/page/feed", page.feed),
+            Route("/assets/{name}", page.asset),
+        ]
+        return Starlette(routes=routes, exception_handlers={HTTPException: _refused})
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

@@ -21,6 +21,7 @@ from sandbox.clock import Clock
 from sandbox.slack import seed
 from sandbox.slack.errors import SlackError
 from sandbox.slack.feed import Feed
+from sandbox.slack.model import Json
 
 MAX_CONNECTIONS = 10
 TICKET_SECONDS = 30.0
@@ -127,24 +128,23 @@ class Sockets:
         if connection.leaving and not connection.unanswered and self.ready:
             await connection.websocket.close()
 
-    async def deliver(
-        self, kind: str, payload: Any, *, seconds: float, attempt: int, reason: str | None
-    ) -> Any:
+    async def deliver(self, kind: str, payload: Json, extra: Json, *, seconds: float) -> Any:
         """Send an envelope and return the payload of its acknowledgement.
 
-        Raises `NoConnectionError`, or `TimeoutError` where nothing came back in time.
+        `extra` are the fields that only events have. Raises `NoConnectionError`, or `TimeoutError`
+        where nothing came back in time.
         """
         ready = self.ready
         if not ready:
             raise NoConnectionError
-        envelope: dict[str, Any] = {
+        is_event = kind == "events_api"
+        envelope: Json = {
             "envelope_id": secrets.token_hex(16),
             "type": kind,
             "payload": payload,
-            "accepts_response_payload": kind != "events_api",
+            "accepts_response_payload": not is_event,
+            **(extra if is_event else {}),
         }
-        if kind == "events_api":
-            envelope |= {"retry_attempt": attempt, "retry_reason": reason or ""}
         connection = ready[next(self._next) % len(ready)]
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting[envelope["envelope_id"]] = future

@@ -7,6 +7,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sandbox.clock import Clock
 from sandbox.slack.feed import Feed
 
 KEPT_EXCHANGES = 1500
@@ -51,8 +52,9 @@ class Counts:
 class Traffic:
     """The last exchanges, and the counts of all of them."""
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, clock: Clock) -> None:
         self._feed = feed
+        self._clock = clock
         self.clear()
 
     def clear(self) -> None:
@@ -64,7 +66,9 @@ class Traffic:
         details["request"] = _without_secrets(details.get("request"))
         details["answer"] = _without_secrets(details.get("answer"))
         number = self.exchanges[-1].number + 1 if self.exchanges else 1
-        exchange = Exchange(number=number, direction=direction, name=name, ms=round(ms, 2), **details)
+        exchange = Exchange(
+            number=number, direction=direction, name=name, at=self._clock.now(), ms=round(ms, 2), **details
+        )
         self.exchanges.append(exchange)
         self._count(exchange)
         self._feed.publish("traffic", exchange.to_json())

@@ -6,9 +6,7 @@ import secrets
 from typing import Any
 
 from sandbox.slack import seed
-from sandbox.slack.blockkit.blocks import Surface, problems
-from sandbox.slack.blockkit.elements import plain
-from sandbox.slack.blockkit.rules import Rule, anything, boolean, problem, shape, string
+from sandbox.slack.blockkit import Rule, Surface, anything, boolean, plain, problem, problems, shape, string
 from sandbox.slack.content import Check
 from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.model import Json

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from sandbox.clock import Clock
 from sandbox.faults import Faults
 from sandbox.slack import seed
-from sandbox.slack.blockkit.blocks import Surface, problems
-from sandbox.slack.blockkit.plain_text import notification
-from sandbox.slack.blockkit.rules import problem
+from sandbox.slack.blockkit import Surface, notification, problems
 from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.faults import SlackFault
 from sandbox.slack.feed import Feed
 from sandbox.slack.limits import RateLimiter
 from sandbox.slack.model import Channel, Json, Message, User
 from sandbox.slack.settings import Credentials, Settings
+from sandbox.slack.sockets import Sockets
 from sandbox.slack.tickets import ResponseUrl, Trigger
 from sandbox.slack.traffic import Traffic
 
@@ -52,12 +50,11 @@ class Workspace:
         self.origin = origin
         self.boot = secrets.token_hex(8)
         self.feed = Feed()
-        self.traffic = Traffic(self.feed)
+        self.traffic = Traffic(self.feed, clock)
+        self.sockets = Sockets(clock, self.feed)
         self._last_micro = 0
         self._first_settings = settings.model_copy()
-        self.token = credentials.bot_token
         self.revoked = False
-        self.installed = True
         self._start_over()
 
     def _start_over(self) -> None:
@@ -67,7 +64,6 @@ class Workspace:
         self.views: dict[str, Json] = {}
         self.stacks: dict[str, list[str]] = {}  # the ids of the modals that a person has open
         self.homes: dict[str, str] = {}  # the id of a person's Home
-        self.files: dict[str, Json] = {}
         self.read_until: dict[tuple[str, str], str] = {}  # by person and channel
         self.alerts: Counter[str] = Counter()
         self.triggers: dict[str, Trigger] = {}
@@ -84,9 +80,7 @@ class Workspace:
             for name in Settings.model_fields:
                 setattr(self.settings, name, getattr(self._first_settings, name))
             self.clock.reset()
-            self.token = self.credentials.bot_token
             self.revoked = False
-            self.installed = True
         self.traffic.clear()
         self._start_over()
         self.feed.publish("reset", {})
@@ -138,29 +132,8 @@ class Workspace:
     # What Slack accepts here
 
     def block_problems(self, blocks: Any, *, surface: Surface = "message", at: str = "/blocks") -> list[str]:
-        """List what this workspace refuses in blocks: what Block Kit forbids, and unknown files."""
-        found = problems(blocks, surface=surface, at=at, refused=self.settings.refused_blocks)
-        unready = [problem("invalid slack file", place) for place in self._unready_files(blocks, at)]
-        return found + unready
-
-    def _unready_files(self, value: Any, at: str) -> Iterator[str]:
-        if isinstance(value, list):
-            for index, one in enumerate(value):
-                yield from self._unready_files(one, f"{at}/{index}")
-        elif isinstance(value, dict):
-            for name, one in value.items():
-                if name == "slack_file" and not self._is_ready(one):
-                    yield f"{at}/{name}"
-                yield from self._unready_files(one, f"{at}/{name}")
-
-    def _is_ready(self, wanted: Any) -> bool:
-        """A file can be shown some time after its upload, not at once (slackapi/python-slack-sdk#1521)."""
-        asked = (wanted.get("id"), wanted.get("url")) if isinstance(wanted, dict) else ()
-        for known in self.files.values():
-            shown = known.get("described", {})
-            if shown and (shown["id"] in asked or shown["url_private"] in asked):
-                return bool(self.clock.now() >= known["usable_at"])
-        return False
+        """List what this workspace refuses in blocks."""
+        return problems(blocks, surface=surface, at=at, refused=self.settings.refused_blocks)
 
     # Messages
 
@@ -231,19 +204,6 @@ class Workspace:
         message.edited_at = self.stamp()
         self.announce(message)
 
-    def react(self, message: Message, name: str, *, user: str) -> bool:
-        """Add a reaction, or take it back where it is there already; returns whether it is there."""
-        users = message.reactions.setdefault(name, [])
-        added = user not in users
-        if added:
-            users.append(user)
-        else:
-            users.remove(user)
-        if not users:
-            del message.reactions[name]
-        self.announce(message)
-        return added
-
     def delete(self, message: Message) -> None:
         """Take a message out of its conversation and its thread."""
         channel = self.channels[message.channel]
@@ -257,9 +217,7 @@ class Workspace:
         self.feed.publish("message_deleted", gone, only_for=message.seen_by)
 
     def announce(self, message: Message, *, kind: str = "message_changed") -> None:
-        shown = message.to_json()
-        shown["notification"] = notification(message.text, message.blocks)
-        self.feed.publish(kind, shown, only_for=message.seen_by)
+        self.feed.publish(kind, shown(message), only_for=message.seen_by)
 
     # What an interaction hands out
 
@@ -279,6 +237,11 @@ class Workspace:
         self.response_urls[issued.id] = issued
         trim(self.response_urls, size=MAX_TICKETS)
         return issued
+
+
+def shown(message: Message) -> Json:
+    """Return a message with what its notifications say."""
+    return {**message.to_json(), "notification": notification(message.text, message.blocks)}
 
 
 def with_ids(blocks: list[Json]) -> list[Json]:

@@ -105,10 +105,6 @@ const KNOWN = {
   books: "📚",
 };
 
-export const QUICK = ["+1", "eyes", "white_check_mark", "tada", "raised_hands", "fire", "thinking_face",
-  "pray"
-];
-
 export const glyph = (name) => (Object.hasOwn(KNOWN, name) ? KNOWN[name] : null);
 
 export const withEmoji = (text) =>

@@ -3,7 +3,6 @@
 import { avatar, clock, el, icon, notice } from "./dom.js";
 import { act } from "./net.js";
 import { blocks } from "./blocks.js";
-import { glyph, QUICK } from "./emoji.js";
 import { mrkdwn } from "./mrkdwn.js";
 import { listbox } from "./popover.js";
 
@@ -50,7 +49,6 @@ export function message(one, app, { joined = false, inThread = false } = {}) {
       app.failures.has(one.ts) ? el("div", { class: "failure", role: "alert", data: { testid: "failure" } },
         icon("warn"), failureText(app.failures.get(one.ts))) : null,
       app.previews.has(one.ts) ? notifications(one, ctx) : null,
-      reactions(one, app),
       one.reply_count && !inThread ? summary(one, app) : null),
     one.ephemeral ? null : tools(one, app, inThread));
 }
@@ -104,35 +102,7 @@ function content(one, ctx) {
       `#${attachment.color.replace("#", "")}`;
     parts.push(node);
   }
-  for (const file of one.files || []) parts.push(upload(file));
   return parts;
-}
-
-function upload(file) {
-  const local = String(file.url_private).startsWith(`${location.origin}/files/`);
-  if (local && /^image\/(png|jpeg|gif|webp)$/.test(file.mimetype)) return el("figure", {}, el("figcaption", {},
-    file.title), el("img", { src: file.url_private, alt: file.title, class: "shot" }));
-  const size = file.size > 1024 ? `${Math.round(file.size / 1024)} KB` : `${file.size} bytes`;
-  return el("a", {
-    class: "file",
-    href: local ? file.url_private : null,
-    download: file.name,
-    data: { testid: "file" }
-  }, icon("file"), el("span", {}, file.title, el("small", {},
-    `${file.name} · ${size}`)));
-}
-
-function reactions(one, app) {
-  if (!one.reactions?.length) return null;
-  return el("div", { class: "reactions" }, one.reactions.map((reaction) =>
-    el("button", {
-        class: `reaction${reaction.users.includes(app.me) ? " mine" : ""}`,
-        title: reaction.users
-          .map((id) => app.names.user(id)?.real_name).join(", "),
-        onclick: () => react(one, app, reaction
-          .name)
-      },
-      glyph(reaction.name) ?? `:${reaction.name}:`, el("span", {}, String(reaction.count)))));
 }
 
 // Desktops read the blocks, phones only the text: https://docs.slack.dev/changelog/2026/07/13/notification-changes
@@ -144,13 +114,6 @@ function preview(one, app) {
   if (!app.previews.delete(one.ts)) app.previews.add(one.ts);
   app.repaint(one.ts);
 }
-
-const react = (one, app, name) => app.guarded(() => act("reaction", {
-  user: app.me,
-  channel: one.channel,
-  ts: one.ts,
-  name
-}));
 
 function summary(one, app) {
   const last = Number(one.latest_reply);
@@ -174,11 +137,9 @@ function tools(one, app, inThread) {
     data: { testid },
     onclick
   }, icon(name));
-  const faces = tool("smile", "Add a reaction", (event) => listbox(event.currentTarget, QUICK.map((name) =>
-    ({ label: `${glyph(name)}  :${name}:`, value: name })), (item) => react(one, app, item.value)), "react");
   const more = tool("more", "More actions", (event) => listbox(event.currentTarget,
     [{ label: "Copy as JSON", value: "" }], () => copied(one)), "message-menu");
-  return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, faces, one.notification
+  return el("div", { class: "tools", role: "group", "aria-label": "Message actions" }, one.notification
     ? tool("bell", "Show its notifications", () => preview(one, app), "preview") : null, inThread ? null
     : tool(
       "thread", "Reply in thread", () => app.openThread(one.thread_ts || one.ts), "open-thread"), more);

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from sandbox.slack import seed
+from sandbox.slack.delivery import Delivery
 from sandbox.slack.errors import SlackError, refuse_if
-from sandbox.slack.events import Events
 from sandbox.slack.model import Channel, Json
-from sandbox.slack.sockets import Sockets
 from sandbox.slack.workspace import Workspace
 
 T = TypeVar("T")
@@ -40,8 +39,7 @@ class Call:
     method: Method
     args: Json
     workspace: Workspace
-    events: Events
-    sockets: Sockets
+    delivery: Delivery
 
     def require_scope(self, scope: str | None) -> None:
         """Raise `SlackError` (missing_scope) unless the app holds the scope."""

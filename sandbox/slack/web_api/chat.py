@@ -70,7 +70,7 @@ def post_message(call: Call) -> Json:
         broadcast=thread is not None and call.flag("reply_broadcast"),
         **content,
     )
-    call.events.message_posted(message, channel)
+    call.delivery.message_posted(message, channel)
     note = {} if call.args.get("text") else warning("missing_text_in_message")
     shown = message.to_slack(with_metadata=True)
     return {"channel": channel.id, "ts": message.ts, "message": shown, **note}

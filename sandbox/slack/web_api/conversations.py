@@ -42,11 +42,6 @@ def _page(call: Call, channels: Iterable[Channel]) -> Json:
     return {"channels": shown, "response_metadata": metadata}
 
 
-def members(call: Call) -> Json:
-    page, metadata = call.page_of(call.channel().members, max_limit=999)
-    return {"members": page, "response_metadata": metadata}
-
-
 def history(call: Call) -> Json:
     """Return the messages of a channel, newest first; replies stay in their threads."""
     channel = call.own_channel()
@@ -121,7 +116,7 @@ def join(call: Call) -> Json:
         return {**shown, **warning("already_in_channel")}
     channel.members.append(seed.BOT.id)
     call.workspace.feed.publish("channels", {})
-    call.events.member_joined(seed.BOT.id, channel)
+    call.delivery.member_joined(seed.BOT.id, channel)
     return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 
 
@@ -153,7 +148,7 @@ def invite(call: Call) -> Json:
     for name in names:
         if name not in refused:
             channel.members.append(name)
-            call.events.member_joined(name, channel, inviter=seed.BOT.id)
+            call.delivery.member_joined(name, channel, inviter=seed.BOT.id)
     call.workspace.feed.publish("channels", {})
     return {"channel": channel.to_slack(viewer=seed.BOT.id)}
 

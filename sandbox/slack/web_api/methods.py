@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox.slack.web_api import chat, conversations, files, surfaces, users, validation
+from sandbox.slack.web_api import chat, conversations, surfaces, users, validation
 from sandbox.slack.web_api.call import Method
 
 _READ, _HISTORY = "channels:read", "channels:history"
@@ -23,13 +23,8 @@ METHODS: dict[str, Method] = {
     "conversations.invite": Method(conversations.invite, None, "channels:manage", tier=3),
     "conversations.join": Method(conversations.join, "channels:join", tier=3),
     "conversations.list": Method(conversations.listed, None, _READ, tier=2),
-    "conversations.members": Method(conversations.members, None, _READ, tier=4),
     "conversations.open": Method(conversations.opened, "im:write", tier=3),
     "conversations.replies": Method(conversations.replies, None, _HISTORY, tier=3),
-    "files.completeUploadExternal": Method(files.complete, "files:write", tier=4),
-    "files.getUploadURLExternal": Method(files.upload_url, "files:write", tier=4),
-    "reactions.add": Method(surfaces.reactions_add, "reactions:write", tier=3),
-    "reactions.remove": Method(surfaces.reactions_remove, "reactions:write", tier=2),
     "usergroups.list": Method(users.groups, "usergroups:read", tier=2),
     "usergroups.users.list": Method(users.group_users, "usergroups:read", tier=2),
     "users.conversations": Method(conversations.of_user, _READ, _READ, tier=3),

@@ -1,12 +1,9 @@
-"""Modals, Home and the bot's reactions."""
+"""Modals and Home."""
 
 from __future__ import annotations
 
-import re
-
-from sandbox.slack import seed
 from sandbox.slack.errors import SlackError, refuse_if
-from sandbox.slack.model import Json, Message
+from sandbox.slack.model import Json
 from sandbox.slack.views import (
     checked_view,
     find_view,
@@ -16,8 +13,6 @@ from sandbox.slack.views import (
     update_view,
 )
 from sandbox.slack.web_api.call import Call
-
-_EMOJI = re.compile(r"[a-z0-9_+'-]{1,100}(::skin-tone-[2-6])?")
 
 
 def views_open(call: Call) -> Json:
@@ -58,27 +53,3 @@ def views_publish(call: Call) -> Json:
     before = home_view(call.workspace, user.id) or {}
     refuse_if(call.args.get("hash") not in (None, "", before.get("hash")), "hash_conflict")
     return {"view": publish_home(call.workspace, user.id, call.require("view"))}
-
-
-def _target(call: Call) -> tuple[Message, str, bool]:
-    """Return the message, the emoji, and whether the bot has reacted with it."""
-    name = str(call.require("name")).strip(":")
-    refuse_if(not _EMOJI.fullmatch(name), "invalid_name")
-    channel = call.own_channel()
-    refuse_if(channel.is_archived, "is_archived")
-    message = call.workspace.message(channel, call.require("timestamp"))
-    return message, name, seed.BOT.id in message.reactions.get(name, [])
-
-
-def reactions_add(call: Call) -> Json:
-    message, name, is_there = _target(call)
-    refuse_if(is_there, "already_reacted")
-    call.workspace.react(message, name, user=seed.BOT.id)
-    return {}
-
-
-def reactions_remove(call: Call) -> Json:
-    message, name, is_there = _target(call)
-    refuse_if(not is_there, "no_reaction")
-    call.workspace.react(message, name, user=seed.BOT.id)
-    return {}

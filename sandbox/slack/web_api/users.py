@@ -37,9 +37,9 @@ def auth_test(call: Call) -> Json:
 
 def connections_open(call: Call) -> Json:
     """Return a Socket Mode address that works once, for half a minute."""
-    refuse_if(call.sockets.disabled, "link_disabled")
+    refuse_if(call.workspace.sockets.disabled, "link_disabled")
     address = call.workspace.origin.replace("http://", "ws://")
-    return {"url": f"{address}/link?ticket={call.sockets.ticket()}&app_id={seed.APP.id}"}
+    return {"url": f"{address}/link?ticket={call.workspace.sockets.ticket()}&app_id={seed.APP.id}"}
 
 
 def _shown(user: User, call: Call) -> Json:

@@ -31,7 +31,7 @@ from bot.store.alerts.spikes import Subject
 from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
-from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack import blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox

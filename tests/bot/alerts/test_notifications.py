@@ -11,7 +11,7 @@ from bot.alerts import kinds
 from bot.alerts.model import Alert
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
-from sandbox.slack.blockkit.plain_text import notification
+from sandbox.slack.blockkit import notification
 from shared.api.events import Event, EventLead
 from shared.domain.card import Button, Card, Table, Tone
 from tests.bot.alerts.test_card_states import BRIEF, WHOLE, other, reply

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bot.alerts import interested, kinds, rendering
 from bot.alerts.model import Alert, Mark
 from bot.blockkit import card_blocks, card_list
-from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
 from shared.commands.periods import Replies
 from shared.domain.card import Button, Card, Chart, Column, Fact, Row, Table, Tone

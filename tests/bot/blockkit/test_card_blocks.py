@@ -15,7 +15,7 @@ from bot.blockkit import card_blocks, card_list
 from bot.blockkit import tables as drawing
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.elements import without_marks
-from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack import blockkit
 from shared.api.events import Event, EventLead
 from shared.commands.arguments import Lead
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone, Typed

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.blockkit import charts
-from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack import blockkit
 from shared.domain.card import Chart
 from tests.bot.blockkit.test_card_blocks import any_chart
 

@@ -14,7 +14,7 @@ from bot.blockkit.actions import OnAlert
 from bot.blockkit.elements import plain
 from bot.interactions import forms
 from bot.interactions.forms import FormRequest
-from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack import blockkit
 from sandbox.slack.views import view_problems
 from shared.domain.card import Button, Card, Chart, Column, Row, Table
 from tests.bot.blockkit.test_card_blocks import cards, thorough

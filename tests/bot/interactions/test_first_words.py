@@ -16,7 +16,7 @@ from bot.interactions.home_tab import home_view
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from bot.slack.permissions import Person
 from bot.store.queue.alert_row import AlertRow
-from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack import blockkit
 from shared.domain.card import Tone
 from shared.records.audit import Actor
 from shared.records.replies import OpenReply

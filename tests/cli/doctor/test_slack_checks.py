@@ -15,8 +15,7 @@ from bot.slack.manifest import SCOPES
 from cli.doctor import slack_checks, slack_trial
 from cli.doctor.finding import Finding
 from cli.doctor.slack import scopes
-from sandbox.slack import seed
-from sandbox.slack.blockkit import blocks as blockkit
+from sandbox.slack import blockkit, seed
 from sandbox.slack.views import view_problems
 from sandbox.slack.web_api.methods import METHODS
 from shared.domain.card import Tone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from typing import Any
 
 import pytest
@@ -22,10 +21,6 @@ from tests.sandbox.slack.driver import (
 )
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120), pytest.mark.asyncio(loop_scope="module")]
-
-PIXEL = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-)
 
 
 async def test_each_paragraph_has_its_own_direction(page: Page, client: AsyncWebClient) -> None:
@@ -111,13 +106,6 @@ async def test_what_a_lead_writes_never_runs(page: Page, client: AsyncWebClient)
     assert await log.locator("img").count() == 0
     assert await page.evaluate("window.pwned") is None
     assert outside == []
-
-
-async def test_an_uploaded_picture_is_shown(page: Page, client: AsyncWebClient) -> None:
-    await client.files_upload_v2(channel=seed.ALERTS, content=PIXEL, filename="trend.png", title="Trend")
-    picture = page.get_by_test_id("message").locator("img")
-    await expect(picture).to_have_attribute("alt", "Trend")
-    await expect(picture).to_have_js_property("naturalWidth", 1)
 
 
 async def test_a_data_table_is_sorted_and_paged_and_a_chart_is_drawn(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.slack.blockkit.blocks import MAX_CHARACTERS, problems, total_size
+from sandbox.slack.blockkit import MAX_CHARACTERS, problems, total_size
 from sandbox.slack.content import checked_blocks
 from sandbox.slack.errors import SlackError
 from tests.sandbox.slack.driver import Json, actions, asked, button, mrkdwn, option, plain, section

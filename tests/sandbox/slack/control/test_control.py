@@ -160,25 +160,6 @@ async def test_a_manifest_says_what_the_app_listens_to(person: Person) -> None:
     assert (await person.do("command", text="/deploy"))["ack"]["error"] == "dispatch_failed"
 
 
-async def test_files_are_uploaded_and_seen(
-    client: AsyncWebClient, person: Person, session: aiohttp.ClientSession
-) -> None:
-    done = await client.files_upload_v2(
-        channel=seed.ALERTS,
-        content="email\nada@acme.example\n",
-        filename="leads.csv",
-        initial_comment="All of them",
-    )
-    assert done["ok"]
-    shown = (await person.see("messages", channel=seed.ALERTS))["messages"][0]
-    assert shown["text"] == "All of them"
-    file = shown["files"][0]
-    async with session.get(file["url_private"]) as response:
-        assert await response.text() == "email\nada@acme.example\n"
-        assert response.headers["Content-Disposition"] == "attachment"
-        assert response.headers["Content-Security-Policy"].startswith("sandbox")
-
-
 async def test_state_has_everything_but_secrets(slack: SlackStandIn, person: Person) -> None:
     whole = await person.see("state")
     assert {user["name"] for user in whole["users"]} >= {"ann", "ben", "cleo", "dev", "gus", "eva"}
@@ -280,15 +261,6 @@ async def test_one_document_says_what_every_act_and_query_does(
         assert about, name
     assert {"user", "channel", "wait"} <= set(document["fields"]["properties"])
     assert "kind" in document["fault"]["properties"]
-
-
-async def test_people_react_take_it_back_and_read(client: AsyncWebClient, person: Person) -> None:
-    ts = (await client.chat_postMessage(channel=seed.ALERTS, text="x"))["ts"]
-    for added in (True, False, True):
-        assert (await person.do("reaction", ts=ts, name=":eyes:", user="ben"))["added"] is added
-    [shown] = (await person.see("messages", channel=seed.ALERTS))["messages"]
-    assert shown["reactions"] == [{"name": "eyes", "users": [seed.BEN.id], "count": 1}]
-    assert (await person.do("read", user="ben"))["read_until"] == ts
 
 
 @pytest.mark.parametrize(

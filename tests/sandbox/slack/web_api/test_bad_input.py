@@ -13,10 +13,8 @@ from sandbox.clock import Clock
 from sandbox.slack import seed
 from sandbox.slack.delivery import Delivery
 from sandbox.slack.errors import SlackError
-from sandbox.slack.events import Events
 from sandbox.slack.limits import CALLS_PER_MINUTE, RateLimiter
 from sandbox.slack.settings import SCOPES, Credentials, Settings
-from sandbox.slack.sockets import Sockets
 from sandbox.slack.web_api.call import Call
 from sandbox.slack.web_api.methods import METHODS
 from sandbox.slack.workspace import Workspace
@@ -29,8 +27,7 @@ SPACE = Workspace(
     clock=Clock(),
     origin="http://127.0.0.1:1",
 )
-SOCKETS = Sockets(SPACE.clock, SPACE.feed)
-EVENTS = Events(SPACE, Delivery(SPACE, SOCKETS))
+DELIVERY = Delivery(SPACE)
 POSTED = SPACE.post(SPACE.channel(seed.ALERTS), user=seed.BOT.id, text="x", app=seed.APP).ts
 LIKELY = [
     seed.ALERTS,
@@ -87,7 +84,7 @@ NAMES = [
 def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
     needed = {scope for one in METHODS.values() for scope in (one.scope, one.channel_scope) if scope}
     assert needed <= SCOPES
-    assert {"channels:read", "channels:history", "chat:write", "reactions:write", "im:write"} <= needed
+    assert {"channels:read", "channels:history", "chat:write", "im:write"} <= needed
     assert METHODS["apps.connections.open"].takes == "app"
 
 
@@ -97,7 +94,7 @@ def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
 def test_any_arguments_are_answered_or_refused(name: str, args: Json) -> None:
     answer: Any = None
     with contextlib.suppress(SlackError):
-        call = Call(method=METHODS[name], args=args, workspace=SPACE, events=EVENTS, sockets=SOCKETS)
+        call = Call(method=METHODS[name], args=args, workspace=SPACE, delivery=DELIVERY)
         answer = METHODS[name].run(call)
     assert answer is None or isinstance(answer, dict)
 

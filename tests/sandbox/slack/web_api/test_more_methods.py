@@ -1,4 +1,4 @@
-"""What a bot calls beside messages: conversations, people and reactions."""
+"""What a bot calls beside messages: conversations and people."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ async def refusal(client: AsyncWebClient, name: str, /, **args: Any) -> str:
         ("chat.scheduleMessage", {"channel": seed.SALES}, "unknown_method"),
         ("conversations.setTopic", {"channel": seed.SALES}, "unknown_method"),
         ("oauth.v2.access", {}, "unknown_method"),
+        ("reactions.add", {"channel": seed.SALES}, "unknown_method"),
+        ("files.getUploadURLExternal", {"filename": "a"}, "unknown_method"),
     ],
 )
 async def test_a_call_is_refused_in_the_documented_words(

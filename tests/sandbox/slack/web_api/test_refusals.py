@@ -81,10 +81,6 @@ CALLS: dict[str, tuple[str, Callable[[AsyncWebClient], Awaitable[Any]]]] = {
     "an unknown method": ("unknown_method", lambda c: c.api_call("admin.users.list")),
     "a wrong cursor": ("invalid_cursor", lambda c: c.users_list(cursor="nonsense")),
     "a private channel to join": ("channel_not_found", lambda c: c.conversations_join(channel=seed.OUTSIDE)),
-    "a bad reaction": (
-        "invalid_name",
-        lambda c: c.reactions_add(channel=seed.ALERTS, timestamp="1.0", name="no spaces please"),
-    ),
     "a page over the limit": (
         "invalid_limit",
         lambda c: c.conversations_history(channel=seed.ALERTS, limit=1000),
