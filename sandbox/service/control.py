@@ -111,39 +111,6 @@ class RecordSet(_Body):
     )
 
 
-class HistoryQuery(BaseModel):
-    """Whose history."""
-
-    email: str = Field(max_length=254)
-    workspace: str = "acme"
-
-
-class DomainQuery(BaseModel):
-    """Which domain; null is all of them."""
-
-    domain: str | None = None
-
-
-class OneDomainQuery(BaseModel):
-    """Which domain."""
-
-    domain: str
-
-
-class WorkspaceQuery(BaseModel):
-    """Which workspace; null is all of them."""
-
-    workspace: str | None = None
-
-
-class DeliveryQuery(BaseModel):
-    """Which deliveries."""
-
-    state: Literal["pending", "delivered", "failed"] | None = None
-    kind: EventKind | None = None
-    limit: Annotated[int, Field(ge=1, le=1_000), BeforeValidator(whole_number)] = 100
-
-
 class ErrorText(BaseModel):
     """What is wrong with a request."""
 
@@ -179,21 +146,20 @@ API = Api(
     title="Sandbox control",
     description="Settings for tests and demos. They are outside of `/v1` and ask for no key: the sandbox answers them "
     "only on this machine.",
-    prefix="/control",
     invalid=_invalid,
     error=Refusal,
     invalid_error=Invalid,
 )
 
 
-@API.add("GET", "", errors=_ERRORS)
+@API.add("GET", "/control", errors=_ERRORS)
 async def index(_: Service) -> dict[str, Any]:
     """What there is."""
     names = "openapi.json state time events dns faults limiter keys subscriptions deliveries history summary reset"
     return {name: f"/control/{name}" for name in names.split()}
 
 
-@API.add("GET", "/state", errors=_ERRORS)
+@API.add("GET", "/control/state", errors=_ERRORS)
 async def read_state(service: Service) -> dict[str, Any]:
     """The account's size, the clock and the settings."""
     account = service.account
@@ -221,7 +187,7 @@ async def read_state(service: Service) -> dict[str, Any]:
     }
 
 
-@API.add("GET", "/summary", errors=_ERRORS)
+@API.add("GET", "/control/summary", errors=_ERRORS)
 async def read_summary(service: Service) -> dict[str, Any]:
     """Requests, refusals, the busiest second of each workspace's key, deliveries by state and by kind."""
     names = {key: service.account.workspaces[workspace].name for key, workspace in service.every_key.items()}
@@ -237,13 +203,13 @@ async def read_summary(service: Service) -> dict[str, Any]:
     return {**service.guard.counts.summary(names), "deliveries": deliveries}
 
 
-@API.add("GET", "/time", errors=_ERRORS)
+@API.add("GET", "/control/time", errors=_ERRORS)
 async def read_time(service: Service) -> dict[str, Any]:
     """The service's time and its speed."""
     return _time(service)
 
 
-@API.add("POST", "/time", errors=_ERRORS)
+@API.add("POST", "/control/time", errors=_ERRORS)
 async def change_time(service: Service, body: TimeChange) -> dict[str, Any]:
     """Jump ahead, or run at another speed (0 freezes); answers when everything up to then has happened.
 
@@ -262,7 +228,7 @@ def _time(service: Service) -> dict[str, Any]:
     return {"now": stamp(now), "epoch": now, "speed": service.clock.speed}
 
 
-@API.add("POST", "/events", status=201, errors=_ERRORS)
+@API.add("POST", "/control/events", status=201, errors=_ERRORS)
 async def trigger_events(service: Service, body: EventBody) -> dict[str, Any]:
     """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
     await service.catch_up()
@@ -287,10 +253,12 @@ async def trigger_events(service: Service, body: EventBody) -> dict[str, Any]:
     return {"events": made}
 
 
-@API.add("GET", "/history", errors=_ERRORS)
-async def read_history(service: Service, query: HistoryQuery) -> dict[str, Any]:
+@API.add("GET", "/control/history", errors=_ERRORS)
+async def read_history(
+    service: Service, email: Annotated[str, Field(max_length=254)], workspace: str = "acme"
+) -> dict[str, Any]:
     """What ever happened to an address, also after its removal."""
-    workspace, email = _workspace(service, query.workspace), query.email.lower()
+    number, address = _workspace(service, workspace), email.lower()
     found = [
         {
             "kind": one.kind,
@@ -298,7 +266,7 @@ async def read_history(service: Service, query: HistoryQuery) -> dict[str, Any]:
             "body": json.loads(payloads.body(one, seed=service.account.seed)),
         }
         for one in service.account.events
-        if one.workspace == workspace and payloads.address_of(one) == email
+        if one.workspace == number and payloads.address_of(one) == address
     ]
     return {"data": found}
 
@@ -324,34 +292,34 @@ def _number(prefix: str, text: str | None, *, field: str) -> int | None:
     return number
 
 
-@API.add("GET", "/faults", errors=_ERRORS)
+@API.add("GET", "/control/faults", errors=_ERRORS)
 async def list_faults(service: Service) -> dict[str, Any]:
     """The faults that have not been used up."""
     return {"data": service.guard.faults.listed()}
 
 
-@API.add("POST", "/faults", status=201, errors=_ERRORS)
+@API.add("POST", "/control/faults", status=201, errors=_ERRORS)
 async def add_fault(service: Service, body: ApiFault) -> dict[str, Any]:
     """Set a fault."""
     service.guard.faults.add(body)
     return {"data": service.guard.faults.listed()}
 
 
-@API.add("DELETE", "/faults", errors=_ERRORS)
+@API.add("DELETE", "/control/faults", errors=_ERRORS)
 async def clear_faults(service: Service) -> dict[str, Any]:
     """Clear all faults."""
     service.guard.faults.clear()
     return {"data": []}
 
 
-@API.add("PUT", "/limiter", errors=_ERRORS)
+@API.add("PUT", "/control/limiter", errors=_ERRORS)
 async def change_limiter(service: Service, body: LimiterChange) -> dict[str, Any]:
     """Another form of the limit, or none."""
     service.guard.limiter.change(body.form)
     return {"form": body.form}
 
 
-@API.add("POST", "/keys", status=201, errors=_ERRORS)
+@API.add("POST", "/control/keys", status=201, errors=_ERRORS)
 async def change_keys(service: Service, body: KeyChange) -> dict[str, Any]:
     """Issue a key for a workspace, or revoke one."""
     workspace = _workspace(service, body.workspace)
@@ -363,15 +331,15 @@ async def change_keys(service: Service, body: KeyChange) -> dict[str, Any]:
     return {"revoked": True}
 
 
-@API.add("POST", "/reset", errors=_ERRORS)
+@API.add("POST", "/control/reset", errors=_ERRORS)
 async def reset(service: Service, body: Reset = Reset()) -> dict[str, Any]:  # noqa: B008 -- frozen by its use
     """Settings back to their defaults and counts to zero; with `everything`, the account as on its first day."""
     service.reset(everything=body.everything)
     return {"status": "reset"}
 
 
-@API.add("GET", "/subscriptions", errors=_ERRORS)
-async def list_subscriptions(service: Service, query: WorkspaceQuery) -> dict[str, Any]:
+@API.add("GET", "/control/subscriptions", errors=_ERRORS)
+async def list_subscriptions(service: Service, workspace: str | None = None) -> dict[str, Any]:
     """The subscriptions, without secrets."""
     shown = [
         {
@@ -383,17 +351,22 @@ async def list_subscriptions(service: Service, query: WorkspaceQuery) -> dict[st
         }
         for one in service.deliveries.subscriptions.values()
     ]
-    return {"data": [one for one in shown if query.workspace in {None, one["workspace"]}]}
+    return {"data": [one for one in shown if workspace in {None, one["workspace"]}]}
 
 
-@API.add("GET", "/deliveries", errors=_ERRORS)
-async def list_deliveries(service: Service, query: DeliveryQuery) -> dict[str, Any]:
+@API.add("GET", "/control/deliveries", errors=_ERRORS)
+async def list_deliveries(
+    service: Service,
+    state: Literal["pending", "delivered", "failed"] | None = None,
+    kind: EventKind | None = None,
+    limit: Annotated[int, Field(ge=1, le=1_000), BeforeValidator(whole_number)] = 100,
+) -> dict[str, Any]:
     """The newest deliveries, with their bodies; `first_sent` is by the real clock, in Unix seconds."""
     found = list[dict[str, Any]]()
     for one in reversed(service.deliveries.all.values()):
-        if query.state in {None, one.state} and query.kind in {None, one.kind}:
+        if state in {None, one.state} and kind in {None, one.kind}:
             found.append(_delivery(one))
-        if len(found) == query.limit:
+        if len(found) == limit:
             break
     return {"data": found}
 
@@ -411,7 +384,7 @@ def _delivery(one: Delivery) -> dict[str, Any]:
     }
 
 
-@API.add("GET", "/deliveries/{id}/attempts", errors=_ERRORS)
+@API.add("GET", "/control/deliveries/{id}/attempts", errors=_ERRORS)
 async def list_attempts(service: Service, id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
     """Every attempt of a delivery."""
     number = ids.decode("dl", id)
@@ -431,7 +404,7 @@ async def list_attempts(service: Service, id: str) -> dict[str, Any]:  # noqa: A
     return {"data": shown}
 
 
-@API.add("POST", "/deliveries/{id}/replay", errors=_ERRORS)
+@API.add("POST", "/control/deliveries/{id}/replay", errors=_ERRORS)
 async def replay(service: Service, id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
     """Send a delivery again, byte for byte, whatever became of it."""
     number = ids.decode("dl", id)
@@ -440,7 +413,7 @@ async def replay(service: Service, id: str) -> dict[str, Any]:  # noqa: A002 -- 
     return {"id": id, "state": "pending"}
 
 
-@API.add("GET", "/dns", errors=_ERRORS)
+@API.add("GET", "/control/dns", errors=_ERRORS)
 async def read_dns(service: Service) -> dict[str, Any]:
     """Where the resolvers are, what is different in which zone, the faults, and how many queries there were."""
     domains = service.zones.domains[:_SHOWN_DOMAINS]
@@ -452,22 +425,22 @@ async def read_dns(service: Service) -> dict[str, Any]:
     }
 
 
-@API.add("POST", "/dns/changes", status=201, errors=_ERRORS)
+@API.add("POST", "/control/dns/changes", status=201, errors=_ERRORS)
 async def change_zone(service: Service, body: ZoneEdit) -> dict[str, Any]:
     """Break something in a domain's zone."""
     service.zones.change(body.domain, body.change)
     return await read_dns(service)
 
 
-@API.add("DELETE", "/dns/changes", errors=_ERRORS)
-async def repair_zones(service: Service, query: DomainQuery) -> dict[str, Any]:
+@API.add("DELETE", "/control/dns/changes", errors=_ERRORS)
+async def repair_zones(service: Service, domain: str | None = None) -> dict[str, Any]:
     """Put a domain's zone in order, or all of them: what the scenario broke and what was changed by hand."""
-    service.zones.repair(query.domain)
+    service.zones.repair(domain)
     return await read_dns(service)
 
 
-@API.add("GET", "/dns/records", errors=_ERRORS)
-async def list_records(service: Service, query: OneDomainQuery) -> dict[str, Any]:
+@API.add("GET", "/control/dns/records", errors=_ERRORS)
+async def list_records(service: Service, domain: str) -> dict[str, Any]:
     """The records of a domain as they are now; bytes that are no UTF-8 are shown in hexadecimal."""
     shown = [
         {
@@ -476,12 +449,12 @@ async def list_records(service: Service, query: OneDomainQuery) -> dict[str, Any
             "ttl": service.zones.ttl,
             "values": [value.decode("utf-8", "backslashreplace") for value in values],
         }
-        for (name, kind), values in sorted(service.zones.records(query.domain).items())
+        for (name, kind), values in sorted(service.zones.records(domain).items())
     ]
     return {"data": shown}
 
 
-@API.add("PUT", "/dns/records", errors=_ERRORS)
+@API.add("PUT", "/control/dns/records", errors=_ERRORS)
 async def set_records(service: Service, body: RecordSet) -> dict[str, Any]:
     """Replace the records of a name and type."""
     from sandbox.service.dns import answers
@@ -494,20 +467,20 @@ async def set_records(service: Service, body: RecordSet) -> dict[str, Any]:
     return body.model_dump()
 
 
-@API.add("GET", "/dns/faults", errors=_ERRORS)
+@API.add("GET", "/control/dns/faults", errors=_ERRORS)
 async def list_dns_faults(service: Service) -> dict[str, Any]:
     """The faults of the resolvers that have not been used up."""
     return {"data": service.resolvers.faults.listed()}
 
 
-@API.add("POST", "/dns/faults", status=201, errors=_ERRORS)
+@API.add("POST", "/control/dns/faults", status=201, errors=_ERRORS)
 async def add_dns_fault(service: Service, body: DnsFault) -> dict[str, Any]:
     """Let resolvers fail."""
     service.resolvers.faults.add(body)
     return await list_dns_faults(service)
 
 
-@API.add("DELETE", "/dns/faults", errors=_ERRORS)
+@API.add("DELETE", "/control/dns/faults", errors=_ERRORS)
 async def clear_dns_faults(service: Service) -> dict[str, Any]:
     """Clear all faults of the resolvers."""
     service.resolvers.faults.clear()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, get_type_hints
 from urllib.parse import parse_qsl
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
 from pydantic.json_schema import models_json_schema
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -25,6 +24,19 @@ Handler = Callable[..., Awaitable[Response | dict[str, Any]]]
 Invalid = Callable[[list[dict[str, Any]]], Response]
 """Answers with what is wrong: pydantic's errors, whose places begin with `query` or `body`."""
 
+_SCHEMAS = "#/components/schemas/"
+_HEADERS: dict[int, Document] = {
+    401: {"WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}}},
+    429: {
+        "Retry-After": {
+            "description": "Seconds to wait before the next request.",
+            "required": True,
+            "schema": {"type": "integer", "minimum": 1},
+            "example": 1,
+        }
+    },
+}
+
 
 class InvalidRequest(Exception):
     """A query or body that doesn't have the declared form."""
@@ -34,28 +46,52 @@ class InvalidRequest(Exception):
         self.errors = errors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """One method of one path. The handler's arguments `query` and `body` say the models, the others are of the path."""
+    """One method of one path.
 
-    method: str
-    path: str
-    handler: Handler
-    parts: Mapping[str, Document]
-    """The schema of each variable part of the path."""
-    query: type[BaseModel] | None
-    body: type[BaseModel] | None
-    needs_body: bool
-    answer: type[BaseModel] | None
-    status: int
-    errors: Mapping[int, str]
-    tag: str
+    The handler's signature declares what is asked for: after the caller come the variable parts of the path, a `body`,
+    and the parameters of the query.
+    """
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        handler: Handler,
+        *,
+        status: int,
+        answer: type[BaseModel] | None,
+        errors: Mapping[int, str],
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.handler = handler
+        self.status = status
+        self.answer = answer
+        self.errors = errors
+        caller, *parameters = inspect.signature(handler).parameters.values()
+        # The caller's type may be imported for type checkers alone.
+        hints = get_type_hints(handler, localns={str(caller.annotation): object}, include_extras=True)
+        self.body: type[BaseModel] | None = hints.get("body")
+        self.needs_body = self.body is not None
+        self.parts: dict[str, Document] = {}
+        asked: dict[str, Any] = {}
+        for parameter in parameters:
+            name, default = parameter.name, parameter.default
+            if name == "body":
+                self.needs_body = default is parameter.empty
+            elif f"{{{name}}}" in path:
+                self.parts[name] = TypeAdapter(hints[name]).json_schema()
+            else:
+                asked[name] = (hints[name], ... if default is parameter.empty else default)
+        self.query = create_model(f"{handler.__name__}_query", **asked) if asked else None
 
     async def respond(self, scope: Scope, receive: Receive) -> Response:
         arguments: dict[str, Any] = dict(scope["path_params"])
         if self.query is not None:
             pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            arguments["query"] = _checked(self.query, dict(pairs), "query")
+            asked = _checked(self.query, dict(pairs), "query")
+            arguments |= {name: getattr(asked, name) for name in self.query.model_fields}
         if self.body is not None:
             content = await _read(scope, receive)
             if content or self.needs_body:
@@ -64,19 +100,37 @@ class Endpoint:
         return answer if isinstance(answer, Response) else Json(answer, status_code=self.status)
 
 
-@dataclass(slots=True, kw_only=True)
 class Api:
-    """Endpoints under one prefix, with what their OpenAPI document says of all of them."""
+    """Endpoints, with what their OpenAPI document says of all of them.
 
-    title: str
-    description: str
-    prefix: str
-    invalid: Invalid
-    error: type[BaseModel]
-    invalid_error: type[BaseModel] | None = None
-    security: Document = field(default_factory=dict)
-    has_examples: bool = False
-    endpoints: list[Endpoint] = field(default_factory=list)
+    Args:
+        title: of the document.
+        description: of the document.
+        invalid: answers a request that doesn't have the declared form.
+        error: the body of every error.
+        invalid_error: the body of those of status 422, where that is another.
+        security: the document's components about authentication.
+        has_examples: True where every field of every model declares an example.
+    """
+
+    def __init__(
+        self,
+        *,
+        title: str,
+        description: str,
+        invalid: Invalid,
+        error: type[BaseModel],
+        invalid_error: type[BaseModel] | None = None,
+        security: Document | None = None,
+        has_examples: bool = False,
+    ) -> None:
+        self._info = {"title": title, "version": "1", "description": description}
+        self._invalid = invalid
+        self._error = error
+        self._invalid_error = invalid_error or error
+        self._security = security or {}
+        self._has_examples = has_examples
+        self._endpoints: list[Endpoint] = []
 
     def add(
         self,
@@ -84,74 +138,85 @@ class Api:
         path: str,
         *,
         errors: Mapping[int, str],
-        answer: type[BaseModel] | None = None,
         status: int = 200,
-        tag: str = "",
+        answer: type[BaseModel] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Declare the decorated function as an endpoint."""
 
         def declare(handler: Handler) -> Handler:
-            parameters = inspect.signature(handler).parameters
-            # The first argument is the caller, whose type may be imported for type checkers alone.
-            caller = str(next(iter(parameters.values())).annotation)
-            hints = get_type_hints(handler, localns={caller: object}, include_extras=True)
-            body = hints.get("body")
-            parts = [name for name in parameters if f"{{{name}}}" in path]
-            self.endpoints.append(
-                Endpoint(
-                    method=method,
-                    path=path,
-                    handler=handler,
-                    parts={name: TypeAdapter(hints[name]).json_schema() for name in parts},
-                    query=hints.get("query"),
-                    body=body,
-                    needs_body=body is not None and parameters["body"].default is inspect.Parameter.empty,
-                    answer=answer,
-                    status=status,
-                    errors=errors,
-                    tag=tag,
-                )
-            )
+            made = Endpoint(method, path, handler, status=status, answer=answer, errors=errors)
+            self._endpoints.append(made)
             return handler
 
         return declare
 
-    def routes(self) -> list[Route]:
+    def routes(self, prefix: str = "") -> list[Route]:
         """A route for each path; requests carry `scope["caller"]`, the handlers' first argument."""
         by_path: dict[str, dict[str, Endpoint]] = {}
-        for endpoint in self.endpoints:
+        for endpoint in self._endpoints:
             by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-        return [Route(self.prefix + path, _Path(self, methods)) for path, methods in by_path.items()]
+        return [Route(prefix + path, _Path(methods, self._invalid)) for path, methods in by_path.items()]
 
-    def document(self) -> Document:
-        """The OpenAPI document, without the address of the server."""
-        models = {
-            model
-            for one in self.endpoints
-            for model in (one.query, one.body, one.answer, self.error, self.invalid_error)
-            if model is not None
-        }
-        schemas = schemas_of(models)
+    def document(self, more: Iterable[type[BaseModel]] = ()) -> Document:
+        """The OpenAPI document without the server's address; `more` models are described as well."""
+        models = {self._error, self._invalid_error, *more}
+        for one in self._endpoints:
+            models |= {model for model in (one.query, one.body, one.answer) if model is not None}
+        listed = [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)]
+        _, found = models_json_schema(listed, ref_template=f"{_SCHEMAS}{{model}}")  # type: ignore[arg-type]
+        schemas: Document = found["$defs"]
         paths: Document = {}
-        for endpoint in self.endpoints:
-            operation = _Operation(self, endpoint, schemas).described()
+        for endpoint in self._endpoints:
+            operation = self._operation(endpoint, schemas)
             paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
-        queries = {one.query.__name__ for one in self.endpoints if one.query is not None}
-        components = {name: schema for name, schema in schemas.items() if name not in queries}
+        shown = {name: schema for name, schema in schemas.items() if not name.endswith("_query")}
         return {
             "openapi": "3.1.0",
-            "info": {"title": self.title, "version": "1", "description": self.description},
+            "info": self._info,
             "paths": paths,
-            "components": {"schemas": components} | self.security,
+            "components": {"schemas": shown} | self._security,
         }
+
+    def content(self, model: type[BaseModel] | None, schemas: Document) -> Document:
+        """How a body of this model is described; of None it is any object."""
+        schema = {"$ref": f"{_SCHEMAS}{model.__name__}"} if model else {"type": "object"}
+        described: Document = {"schema": schema}
+        if self._has_examples:
+            described["example"] = _example(schema, schemas)
+        return {"application/json": described}
+
+    def _operation(self, endpoint: Endpoint, schemas: Document) -> Document:
+        text = inspect.getdoc(endpoint.handler) or ""
+        answer = self.content(endpoint.answer, schemas)
+        responses = {str(endpoint.status): {"description": "Done.", "content": answer}}
+        for status, description in endpoint.errors.items():
+            content = self.content(self._invalid_error if status == 422 else self._error, schemas)
+            if self._has_examples:
+                error = {"code": CODES[status], "message": description}
+                content["application/json"]["example"] = {"error": error}
+            headers = _HEADERS.get(status, {})
+            responses[str(status)] = {"description": description, "content": content, "headers": headers}
+        operation: Document = {
+            "operationId": endpoint.handler.__name__,
+            "summary": text.partition(".")[0],
+            "description": text,
+            "tags": [endpoint.path.split("/")[1]],
+            "parameters": list(_parameters(endpoint, schemas)),
+            "responses": responses,
+            "security": [{scheme: []} for scheme in self._security.get("securitySchemes", ())],
+        }
+        if endpoint.body is not None:
+            content = self.content(endpoint.body, schemas)
+            operation["requestBody"] = {"required": endpoint.needs_body, "content": content}
+        return operation
 
 
 class _Path:
     """All methods of one path."""
 
-    def __init__(self, api: Api, methods: dict[str, Endpoint]) -> None:
-        self._api = api
+    def __init__(self, methods: dict[str, Endpoint], invalid: Invalid) -> None:
         self._methods = methods
+        self._invalid = invalid
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self._respond(scope, receive)
@@ -169,7 +234,7 @@ class _Path:
         except ApiError as error:
             return response_of(error)
         except InvalidRequest as error:
-            return self._api.invalid(error.errors)
+            return self._invalid(error.errors)
 
 
 async def _read(scope: Scope, receive: Receive) -> bytes:
@@ -204,111 +269,35 @@ def _checked(model: type[BaseModel], value: Any, part: str) -> BaseModel:
         raise InvalidRequest([{**one, "loc": (part, *one["loc"])} for one in found]) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Operation:
-    """One endpoint as OpenAPI describes it."""
-
-    api: Api
-    endpoint: Endpoint
-    schemas: Document
-
-    def described(self) -> Document:
-        endpoint = self.endpoint
-        text = inspect.getdoc(endpoint.handler) or ""
-        operation: Document = {
-            "operationId": endpoint.handler.__name__,
-            "summary": text.partition(".")[0],
-            "description": text,
-            "parameters": list(self._parameters()),
-            "responses": dict(self._responses()),
-        }
-        if endpoint.tag:
-            operation["tags"] = [endpoint.tag]
-        for scheme in self.api.security.get("securitySchemes", ()):
-            operation["security"] = [{scheme: []}]
-        if endpoint.body is not None:
-            content = {"application/json": self._content(endpoint.body)}
-            operation["requestBody"] = {"required": endpoint.needs_body, "content": content}
-        return operation
-
-    def _parameters(self) -> Iterator[Document]:
-        for part in self.endpoint.path.split("/"):
-            if part.startswith("{"):
-                name = part.strip("{}")
-                yield _parameter("path", name, self.endpoint.parts[name], required=True)
-        if self.endpoint.query is None:
-            return
-        model = self.schemas[self.endpoint.query.__name__]
-        for name, schema in model.get("properties", {}).items():
-            options = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
-            about = {key: value for key, value in schema.items() if key in {"description", "examples"}}
-            shown = (options[0] if len(options) == 1 else schema) | about
-            yield _parameter("query", name, shown, required=name in model.get("required", ()))
-
-    def _responses(self) -> Iterator[tuple[str, Document]]:
-        endpoint = self.endpoint
-        answer: Document = {"schema": {"type": "object"}}
-        if endpoint.answer is not None:
-            answer = self._content(endpoint.answer)
-        yield str(endpoint.status), {"description": "Done.", "content": {"application/json": answer}}
-        for status, description in endpoint.errors.items():
-            model = self.api.invalid_error if status == 422 else None
-            content = self._content(model or self.api.error)
-            if self.api.has_examples:
-                content["example"]["error"] |= {"code": CODES[status], "message": description}
-            response = {"description": description, "content": {"application/json": content}}
-            if status in _HEADERS:
-                response["headers"] = _HEADERS[status]
-            yield str(status), response
-
-    def _content(self, model: type[BaseModel]) -> Document:
-        content: Document = {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}}
-        if self.api.has_examples:
-            content["example"] = example_of(content["schema"], self.schemas)
-        return content
-
-
-_HEADERS: dict[int, Document] = {
-    401: {"WWW-Authenticate": {"required": True, "schema": {"type": "string", "const": "Bearer"}}},
-    429: {
-        "Retry-After": {
-            "description": "Seconds to wait before the next request.",
-            "required": True,
-            "schema": {"type": "integer", "minimum": 1},
-            "example": 1,
-        }
-    },
-}
+def _parameters(endpoint: Endpoint, schemas: Document) -> Iterator[Document]:
+    for name, schema in endpoint.parts.items():
+        yield _parameter("path", name, schema, required=True)
+    if endpoint.query is None:
+        return
+    model = schemas[endpoint.query.__name__]
+    for name, schema in model["properties"].items():
+        # A query has no null: a parameter that may be left out is described by what it is otherwise.
+        options = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
+        required = name in model.get("required", ())
+        yield _parameter("query", name, schema | (options[0] if options else {}), required=required)
 
 
 def _parameter(place: str, name: str, schema: Document, *, required: bool) -> Document:
-    about = dict(schema)
+    about = {key: value for key, value in schema.items() if key not in {"anyOf", "examples", "default"}}
     made = {"name": name, "in": place, "required": required, "schema": about}
-    if "description" in about:
-        made["description"] = about.pop("description")
-    if "examples" in about:
-        made["example"] = about.pop("examples")[0]
+    if "examples" in schema:
+        made["example"] = schema["examples"][0]
     return made
 
 
-def schemas_of(models: set[type[BaseModel]]) -> Document:
-    listed = [(model, "validation") for model in sorted(models, key=lambda one: one.__name__)]
-    _, found = models_json_schema(listed, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
-    schemas: Document = found.get("$defs", {})
-    return schemas
-
-
-def example_of(schema: Document, schemas: Document) -> Any:
-    """An example of a value: of the first field that declares one, or made of its members' examples."""
+def _example(schema: Document, schemas: Document) -> Any:
+    """An example of a value: what the field declares, or made of its members' examples."""
     if "$ref" in schema:
-        return example_of(schemas[schema["$ref"].rpartition("/")[2]], schemas)
-    if "examples" in schema:
-        return schema["examples"][0]
-    if "const" in schema:
-        return schema["const"]
-    if "enum" in schema:
-        return schema["enum"][0]
+        return _example(schemas[schema["$ref"].removeprefix(_SCHEMAS)], schemas)
+    if "anyOf" in schema and "examples" not in schema:
+        return _example(schema["anyOf"][0], schemas)
     if schema.get("type") == "array":
-        return [example_of(schema["items"], schemas)]
-    members = schema.get("properties", {}).items()
-    return {name: example_of(member, schemas) for name, member in members if name != "field"}
+        return [_example(schema["items"], schemas)]
+    known = [*schema.get("examples", ()), *schema.get("enum", ()), schema.get("const")]
+    members = {name: _example(member, schemas) for name, member in schema.get("properties", {}).items()}
+    return members or known[0]

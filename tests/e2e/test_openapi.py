@@ -63,7 +63,7 @@ def api_schema(running: Service) -> Any:
 @pytest.fixture(scope="module")
 def control_schema(running: Service) -> Any:
     loaded = schemathesis.openapi.from_url(f"{running.origin}/control/openapi.json")
-    loaded.config.update(base_url=running.control_url)
+    loaded.config.update(base_url=running.origin)
     return loaded
 
 
@@ -155,7 +155,7 @@ def run_on_api(running: Service, folder: Path, *, examples: int, seed: int = 1) 
 
 def run_on_control(running: Service, folder: Path, *, examples: int, seed: int = 1) -> str:
     """Without the check that takes every valid request for one to be carried out: only the account knows its domains."""
-    phases = ("--url", running.control_url, "--phases", "examples,coverage,fuzzing")
+    phases = ("--url", running.origin, "--phases", "examples,coverage,fuzzing")
     without = ("--exclude-checks", "positive_data_acceptance")
     schema = "/control/openapi.json"
     return run_schemathesis(running, folder, *phases, *without, schema=schema, examples=examples, seed=seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Iterator
 from itertools import islice
@@ -17,7 +16,7 @@ from sandbox.service import endpoints, ids
 from sandbox.service.account import Sequence, Tally
 from sandbox.service.api import schemas
 from sandbox.service.api.guard import Caller
-from sandbox.service.endpoints import Api, Document, example_of
+from sandbox.service.endpoints import Api, Document
 from sandbox.service.errors import BadRequest, Json, NotFound, error_response
 from sandbox.service.moments import date_of, day_number
 from sandbox.service.people import Person
@@ -63,7 +62,6 @@ def _field_of(location: endpoints.Location) -> str:
 API = Api(
     title="Outreach Service REST API (sandbox)",
     description=_DESCRIPTION,
-    prefix="/v1",
     invalid=invalid,
     error=schemas.Error,
     security={"securitySchemes": {"bearerAuth": {"type": "http", "scheme": "bearer", "description": _KEY}}},
@@ -71,26 +69,32 @@ API = Api(
 )
 
 
-@API.add("GET", "/leads", answer=schemas.LeadPage, errors=_MISSING, tag="leads")
-async def list_leads(caller: Caller, query: schemas.LeadQuery) -> Response:
+@API.add("GET", "/leads", answer=schemas.LeadPage, errors=_MISSING)
+async def list_leads(
+    caller: Caller,
+    sequence_id: schemas.SequenceId | None = None,
+    status: schemas.LeadStatus | None = None,
+    limit: schemas.PageSize = 25,
+    cursor: schemas.Cursor | None = None,
+) -> Response:
     """List leads, newest first, paginated by cursor."""
-    sequence = None if query.sequence_id is None else _sequence(caller, query.sequence_id).number
-    before = None if query.cursor is None else ids.decode("cu", query.cursor)
+    sequence = None if sequence_id is None else _sequence(caller, sequence_id).number
+    before = None if cursor is None else ids.decode("cu", cursor)
     matching = (
         lead
         for lead in caller.account.newest(caller.workspace, before=before)
-        if sequence in {None, lead.sequence} and query.status in {None, lead.status}
+        if sequence in {None, lead.sequence} and status in {None, lead.status}
     )
-    page = list(islice(matching, query.limit + 1))
-    more = len(page) > query.limit
-    following = ids.encode("cu", page[query.limit - 1].number) if more else None
+    page = list(islice(matching, limit + 1))
+    more = len(page) > limit
+    following = ids.encode("cu", page[limit - 1].number) if more else None
     # Each lead keeps its own JSON: encoding a hundred of them anew would take most of a request.
-    data = b",".join([lead.shown for lead in page[: query.limit]])
+    data = b",".join([lead.shown for lead in page[:limit]])
     body = b'{"data":[%b],"next_cursor":%b}' % (data, json.dumps(following).encode())
     return Response(body, media_type="application/json")
 
 
-@API.add("POST", "/leads", status=201, answer=schemas.Added, errors=_MISSING, tag="leads")
+@API.add("POST", "/leads", status=201, answer=schemas.Added, errors=_MISSING)
 async def add_leads(caller: Caller, body: schemas.NewLeads) -> dict[str, Any]:
     """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
     account, sequence = caller.account, _sequence(caller, body.sequence_id)
@@ -122,7 +126,7 @@ def _custom(lead: schemas.NewLead, *, place: int) -> dict[str, Any]:
     return custom
 
 
-@API.add("DELETE", "/leads/{id}", answer=schemas.Removed, errors=_MISSING, tag="leads")
+@API.add("DELETE", "/leads/{id}", answer=schemas.Removed, errors=_MISSING)
 async def remove_lead(caller: Caller, id: schemas.LeadPathId) -> dict[str, Any]:  # noqa: A002 -- the document's parameter
     """Remove the lead from all sequences; its reply history is kept."""
     number, leads = ids.decode("ld", id), caller.account.leads
@@ -133,14 +137,14 @@ async def remove_lead(caller: Caller, id: schemas.LeadPathId) -> dict[str, Any]:
     return {"id": id, "removed": True}
 
 
-@API.add("GET", "/sequences", answer=schemas.Sequences, errors=_ERRORS, tag="sequences")
+@API.add("GET", "/sequences", answer=schemas.Sequences, errors=_ERRORS)
 async def list_sequences(caller: Caller) -> dict[str, Any]:
     """List the sequences of the workspace with their status and step count."""
     mine = (one for one in caller.account.sequences.values() if one.workspace == caller.workspace)
     return {"data": [_shown(sequence) for sequence in mine]}
 
 
-@API.add("PATCH", "/sequences/{id}", answer=schemas.Sequence, errors=_MISSING, tag="sequences")
+@API.add("PATCH", "/sequences/{id}", answer=schemas.Sequence, errors=_MISSING)
 async def change_sequence(
     caller: Caller,
     id: schemas.SequencePathId,  # noqa: A002 -- the document's parameter
@@ -170,7 +174,7 @@ def _sequence(caller: Caller, sequence_id: str) -> Sequence:
     return sequence
 
 
-@API.add("GET", "/inboxes", answer=schemas.Inboxes, errors=_ERRORS, tag="inboxes")
+@API.add("GET", "/inboxes", answer=schemas.Inboxes, errors=_ERRORS)
 async def list_inboxes(caller: Caller) -> dict[str, Any]:
     """List connected inboxes with health score, daily limit and status."""
     shown = [
@@ -187,12 +191,19 @@ async def list_inboxes(caller: Caller) -> dict[str, Any]:
     return {"data": shown}
 
 
-@API.add("GET", "/stats", answer=schemas.Stats, errors=_ERRORS, tag="stats")
-async def read_stats(caller: Caller, query: schemas.StatsQuery) -> dict[str, Any]:
+@API.add("GET", "/stats", answer=schemas.Stats, errors=_ERRORS)
+async def read_stats(
+    caller: Caller,
+    group_by: schemas.Grouping = "sequence",
+    start: schemas.First = None,
+    end: schemas.Last = None,
+) -> dict[str, Any]:
     """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
-    first, last = _days(query, today=date_of(caller.service.now()))
+    # The document doesn't show what one end alone means: `to` is then today, and `from` 29 days before `to`.
+    last = day_number(end or date_of(caller.service.now()))
+    first = last - _DEFAULT_DAYS + 1 if start is None else day_number(start)
     rows = []
-    for group, identifier, tally in _groups(caller, query.group_by):
+    for group, identifier, tally in _groups(caller, group_by):
         sends, replies, positive, meetings, *_ = tally.between(first, last)
         if sends or replies or positive or meetings:
             rows.append(
@@ -227,17 +238,7 @@ def _groups(caller: Caller, grouping: str) -> Iterator[tuple[str, str, Tally]]:
             yield variant, variant, tally
 
 
-def _days(query: schemas.StatsQuery, *, today: dt.date) -> tuple[int, int]:
-    """The days that stats are asked for: the last 30, today included, when both ends are omitted.
-
-    The document doesn't show what one end alone means: `to` is then today, and `from` 29 days before `to`.
-    """
-    last = day_number(query.end or today)
-    first = last - _DEFAULT_DAYS + 1 if query.start is None else day_number(query.start)
-    return first, last
-
-
-@API.add("POST", "/webhooks", status=201, answer=schemas.Subscribed, errors=_ERRORS, tag="webhooks")
+@API.add("POST", "/webhooks", status=201, answer=schemas.Subscribed, errors=_ERRORS)
 async def subscribe(caller: Caller, body: schemas.NewSubscription) -> dict[str, Any]:
     """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
     made = caller.service.deliveries.subscribe(
@@ -248,7 +249,7 @@ async def subscribe(caller: Caller, body: schemas.NewSubscription) -> dict[str, 
 
 def router() -> Router:
     """The endpoints, and the document's errors for paths that there aren't."""
-    return Router(routes=API.routes(), redirect_slashes=False, default=nothing_here)
+    return Router(routes=API.routes("/v1"), redirect_slashes=False, default=nothing_here)
 
 
 async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
@@ -272,18 +273,16 @@ async def _to_the_document(_: Request) -> Response:
 
 
 def _document() -> Document:
-    document = API.document()
-    schemas_of_events = endpoints.schemas_of(set(schemas.EVENTS.values()))
-    document["components"]["schemas"] |= schemas_of_events
-    document["webhooks"] = {kind: {"post": _delivery(kind, schemas_of_events)} for kind in schemas.EVENTS}
+    document = API.document(schemas.EVENTS.values())
+    known = document["components"]["schemas"]
+    document["webhooks"] = {kind: {"post": _delivery(kind, known)} for kind in schemas.EVENTS}
     return document
 
 
 def _delivery(kind: str, known: Document) -> Document:
     """The delivery of an event, for the `webhooks` section."""
     model = schemas.EVENTS[kind]
-    schema = {"$ref": f"#/components/schemas/{model.__name__}"}
-    content = {"application/json": {"schema": schema, "example": example_of(schema, known)}}
+    content = API.content(model, known)
     signature = {
         "name": "X-Service-Signature",
         "in": "header",
@@ -294,8 +293,8 @@ def _delivery(kind: str, known: Document) -> Document:
     retried = "Anything but a 2xx within 10 seconds is retried, 5 times over 24 hours."
     return {
         "operationId": f"on_{kind.replace('.', '_')}",
-        "summary": (model.__doc__ or "").partition(".")[0],
         "tags": ["deliveries"],
+        "summary": (model.__doc__ or "").partition(".")[0],
         "parameters": [signature],
         "requestBody": {"required": True, "content": content},
         "responses": {"200": {"description": retried}},

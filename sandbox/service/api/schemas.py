@@ -50,6 +50,8 @@ Email = Annotated[
     StringConstraints(pattern=EMAIL, min_length=6, max_length=254),
     Field(examples=["ada@engines.example"]),
 ]
+Address = Annotated[str, Field(examples=["ada@engines.example"])]
+"""An address as it is kept, in lower case."""
 Text = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")]
 
 
@@ -85,25 +87,11 @@ ReplyText = Annotated[str, Field(examples=["Maybe in spring."])]
 Count = Annotated[int, Field(examples=[4])]
 
 
-class LeadQuery(BaseModel):
-    """Which leads, and which page of them."""
-
-    sequence_id: SequenceId | None = None
-    status: LeadStatus | None = None
-    limit: Annotated[int, Field(ge=1, le=100, examples=[50]), BeforeValidator(whole_number)] = 25
-    cursor: Cursor | None = None
-
-
 _RANGE = """ISO date, a whole UTC day, included. One end alone: `to` is then today, `from` 29 days before `to`. A range that
 ends before it starts has no days, and counts nothing."""
-
-
-class StatsQuery(BaseModel):
-    """Counts by what, over which days."""
-
-    group_by: Grouping = "sequence"
-    start: Annotated[IsoDate | None, Field(alias="from", description=_RANGE, examples=["2026-03-01"])] = None
-    end: Annotated[IsoDate | None, Field(alias="to", description=_RANGE, examples=["2026-03-31"])] = None
+PageSize = Annotated[int, Field(ge=1, le=100, examples=[50]), BeforeValidator(whole_number)]
+First = Annotated[IsoDate | None, Field(alias="from", description=_RANGE, examples=["2026-03-01"])]
+Last = Annotated[IsoDate | None, Field(alias="to", description=_RANGE, examples=["2026-03-31"])]
 
 
 class NewLead(BaseModel):
@@ -152,7 +140,7 @@ class Lead(BaseModel):
     """One address in one sequence."""
 
     id: LeadId
-    email: Email
+    email: Address
     status: LeadStatus
     first_name: FirstName | None
     last_name: LastName | None
@@ -173,7 +161,7 @@ class LeadPage(BaseModel):
 class SkippedLead(BaseModel):
     """A lead that was not added, and why."""
 
-    email: str = Field(examples=["ada@engines.example"])
+    email: Address
     reason: SkipReason
 
 
@@ -249,7 +237,7 @@ class Subscribed(BaseModel):
 class EventLead(BaseModel):
     """The lead that an event is about."""
 
-    email: Email
+    email: Address
     first_name: FirstName
     company: Company
 
