@@ -22,7 +22,7 @@ from slack_sdk.models.blocks import (
 )
 
 from bot.blockkit.actions import write_value
-from shared.api.models import LEAD_STATUSES
+from shared.api.words import LEAD_STATUSES
 from shared.commands import COMMANDS
 from shared.commands.table import ALIASES
 from shared.commands.tasks import ON_A_REPLY, TASKS

@@ -25,7 +25,7 @@ from cli.console.progress import ProgressUpdate, progress_bar
 from cli.console.resources import is_device, named_sequence
 from shared.api.client import OutreachClient
 from shared.api.http.rate_limit import Priority
-from shared.api.models import LeadStatus
+from shared.api.words import LeadStatus
 from shared.operations.leads import STANDARD, record_of
 from shared.text.csv_cells import csv_cell
 from shared.text.sanitize import visible_json, visible_lines

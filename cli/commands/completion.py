@@ -21,7 +21,7 @@ from cli.parser import arguments
 from cli.parser.command_line import Line, offered, split
 from cli.parser.shell_commands import PROGRAMS, find_program
 from shared.api.event_kinds import EVENTS, word_of
-from shared.api.models import LEAD_STATUSES
+from shared.api.words import LEAD_STATUSES
 from shared.commands import COMMANDS, find_command
 
 Completer = Callable[..., Iterable[str]]

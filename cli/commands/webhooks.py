@@ -21,7 +21,8 @@ from cli.console.interactive import confirm, stopping
 from cli.console.resources import open_bot_store
 from shared.api.errors import Uncertain
 from shared.api.event_kinds import NAME_OF, word_of
-from shared.api.models import EVENT_KINDS, EventKind, Subscription
+from shared.api.models import Subscription
+from shared.api.words import EVENT_KINDS, EventKind
 from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Row, Table, Tone, columns
 from shared.domain.wall_clock import moment

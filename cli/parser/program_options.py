@@ -274,7 +274,7 @@ def import_(parser: ArgumentParser) -> None:
 
 
 def export(parser: ArgumentParser) -> None:
-    from shared.api.models import LEAD_STATUSES
+    from shared.api.words import LEAD_STATUSES
 
     parser.add_argument("file", type=_path, metavar="FILE", help="file ending in .csv or .jsonl (-: stdout)")
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")

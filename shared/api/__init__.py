@@ -29,21 +29,8 @@ if TYPE_CHECKING:
     from .http.pipeline import RequestCounts
     from .http.rate_limit import BudgetState, Pacer, Priority
     from .http.rate_wait import LocalBudget
-    from .models import (
-        AddResult,
-        EventKind,
-        Grouping,
-        Inbox,
-        InboxStatus,
-        Lead,
-        LeadStatus,
-        Page,
-        Sequence,
-        SequenceStatus,
-        Skipped,
-        StatsRow,
-        Subscription,
-    )
+    from .models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
+    from .words import EventKind, Grouping, InboxStatus, LeadStatus, SequenceStatus
 
 __version__ = VERSION
 
@@ -93,20 +80,8 @@ _MODULES = {
     ".http.rate_limit": ("BudgetState", "Pacer", "Priority"),
     ".http.rate_wait": ("LocalBudget",),
     ".events": ("Event", "EventLead", "Unknown", "read_event", "sign", "signature_matches"),
-    ".models": (
-        *(
-            "AddResult",
-            "EventKind",
-            "Grouping",
-            "Inbox",
-            "InboxStatus",
-            "Lead",
-            "LeadStatus",
-            "Page",
-            "Sequence",
-        ),
-        *("SequenceStatus", "Skipped", "StatsRow", "Subscription"),
-    ),
+    ".models": ("AddResult", "Inbox", "Lead", "Page", "Sequence", "Skipped", "StatsRow", "Subscription"),
+    ".words": ("EventKind", "Grouping", "InboxStatus", "LeadStatus", "SequenceStatus"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

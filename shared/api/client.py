@@ -13,9 +13,7 @@ from datetime import date, datetime
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from . import models, paging
-from .decoding import decode
-from .decoding.shape_report import ShapeLog
+from . import decode, models, paging, words
 from .errors import OutreachError
 from .http import requests
 from .http.decode_thread import LARGE_LIST, decode_in_thread
@@ -23,6 +21,7 @@ from .http.pipeline import ATTEMPTS, Answer, Limits, Pipeline, RequestCounts
 from .http.rate_limit import BudgetState, Pacer, Priority
 from .http.rate_wait import LocalBudget
 from .http.transport import Http, Transport
+from .shapes import ShapeLog
 
 T = TypeVar("T")
 
@@ -100,7 +99,7 @@ class OutreachClient:
         self,
         *,
         sequence_id: str | None = None,
-        status: models.LeadStatus | None = None,
+        status: words.LeadStatus | None = None,
         limit: int = 100,
         cursor: str | None = None,
         priority: Priority = Priority.NORMAL,
@@ -114,7 +113,7 @@ class OutreachClient:
         self,
         *,
         sequence_id: str | None = None,
-        status: models.LeadStatus | None = None,
+        status: words.LeadStatus | None = None,
         page_size: int = 100,
         cursor: str | None = None,
         priority: Priority = Priority.NORMAL,
@@ -130,7 +129,7 @@ class OutreachClient:
         self,
         *,
         sequence_id: str | None = None,
-        status: models.LeadStatus | None = None,
+        status: words.LeadStatus | None = None,
         page_size: int = 100,
         cursor: str | None = None,
         priority: Priority = Priority.NORMAL,
@@ -180,7 +179,7 @@ class OutreachClient:
     async def stats(
         self,
         *,
-        group_by: models.Grouping = "sequence",
+        group_by: words.Grouping = "sequence",
         start: date | None = None,
         end: date | None = None,
         priority: Priority = Priority.NORMAL,
@@ -190,7 +189,7 @@ class OutreachClient:
         request = requests.stats(group_by=group_by, start=start, end=end)
         return await self._read(request, read, priority=priority)
 
-    async def create_webhook(self, url: str, events: Sequence[models.EventKind]) -> models.Subscription:
+    async def create_webhook(self, url: str, events: Sequence[words.EventKind]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown only once.
 
         Never retried automatically: raises `Uncertain` when the subscription may exist and its secret is lost.
@@ -200,7 +199,7 @@ class OutreachClient:
         read = partial(decode.subscription, url=url, events=tuple(events), fields=section)
         return await self._read(request, read, priority=Priority.INTERACTIVE)
 
-    async def _set_status(self, sequence_id: str, status: models.SequenceStatus) -> models.Sequence:
+    async def _set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
         request = requests.set_sequence_status(sequence_id, status=status)
         answer = await self._request(request, priority=Priority.INTERACTIVE)
         section = self._section("sequence")

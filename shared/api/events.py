@@ -10,18 +10,38 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .decoding import field_names
-from .decoding.fields import Reader
 from .event_kinds import EVENTS
 from .http.responses import parse_json
+from .values import as_count, as_object, as_text, as_word, first
 
 SIGNATURE_HEADER = "X-Service-Signature"
 PROBE_SIGNATURE = "0" * 64
 """What `doctor` signs with: it must be refused like any other that is wrong, and isn't a sign of trouble."""
 
-_READER = Reader(field_names.EVENT)
-"""One for all deliveries: it remembers where payloads of the same keys have their values."""
-LEAD = ("email", "first_name", "last_name", "company", "title")
+_LEAD_PLACES = {
+    "email": ("lead.email", "lead_email", "lead.email_address", "email"),
+    "first_name": ("lead.first_name", "lead_first_name", "first_name"),
+    "last_name": ("lead.last_name", "lead_last_name", "last_name"),
+    "company": ("lead.company", "lead_company", "lead.company_name", "company"),
+    "title": ("lead.title", "lead_title", "lead.job_title", "job_title"),
+}
+_PLACES = {
+    "sequence": (
+        "sequence",
+        "sequence.name",
+        "sequence_name",
+        "campaign",
+        "campaign_name",
+        "sequence.id",
+        "sequence_id",
+    ),
+    "reply": ("reply", "reply.text", "reply_text", "text", "message", "body"),
+    "inbox": ("inbox", "inbox.email", "inbox_email", "mailbox"),
+    "domain": ("domain", "domain.name", "domain_name"),
+    "return_date": ("return_date", "reply.return_date", "returns_on", "back_on", "until"),
+    "reason": ("reason", "bounce.reason", "bounce_reason", "error", "description"),
+}
+"""Where a delivery may have each value: only the payload of reply.interested is documented."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +130,15 @@ def read_event(body: bytes) -> Event | Unknown:
         return Unknown(reason="the body is not JSON")
     if not isinstance(payload, dict):
         return Unknown(reason="the body is not a JSON object")
-    values = _READER.read(payload)
-    kind = values.pop("kind")
+    told = {**as_object(payload.get("data")), **payload}
+    kind = first(told, as_text, "event", "event.type", "event_type", "type", "kind")
     if kind is None:
         return Unknown(reason="the body has no event")
-    lead = EventLead(**{name: values.pop(name) for name in LEAD})
-    return Event(kind=kind.strip(), lead=lead, raw=payload, **values)
+    return Event(
+        kind=kind.strip(),
+        lead=EventLead(**{name: first(told, as_text, *places) for name, places in _LEAD_PLACES.items()}),
+        step=first(told, as_count, "step", "step.number", "step_number"),
+        bounce_type=first(told, as_word, "bounce_type", "bounce.type", "bounce"),
+        raw=payload,
+        **{name: first(told, as_text, *places) for name, places in _PLACES.items()},
+    )

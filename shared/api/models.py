@@ -9,58 +9,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Generic, Literal, TypeVar, cast, get_args
+from typing import Annotated, Any, Generic, TypeVar
 
-from .event_kinds import DELIVERED
+from pydantic import AliasChoices, AliasPath, Field, PlainValidator, SkipValidation
+from pydantic.alias_generators import to_camel
+from pydantic.dataclasses import dataclass as model
+
+from .values import as_count, as_number, as_text, as_word
 
 T = TypeVar("T")
 
-LeadStatus = Literal["active", "replied", "interested", "bounced", "unsubscribed", "completed"]
-SequenceStatus = Literal["active", "paused"]
-InboxStatus = Literal["active", "warming", "resting"]
-EventKind = Literal[  # those of `event_kinds` that the service delivers, for the type checkers of those who use the client
-    "lead.replied",
-    "reply.interested",
-    "reply.ooo",
-    "lead.bounced",
-    "lead.unsubscribed",
-    "sequence.completed",
-    "domain.paused",
-]
-Grouping = Literal["sequence", "step", "variant", "inbox"]
-
-LEAD_STATUSES: tuple[LeadStatus, ...] = get_args(LeadStatus)
-SEQUENCE_STATUSES: tuple[SequenceStatus, ...] = get_args(SequenceStatus)
-INBOX_STATUSES: tuple[InboxStatus, ...] = get_args(InboxStatus)
-EVENT_KINDS = cast("tuple[EventKind, ...]", DELIVERED)
-GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
-COUNTS = ("sends", "replies", "positive_replies", "meetings")
-
 NOTHING: Mapping[str, Any] = {}
 
+Identifier = Annotated[str, PlainValidator(lambda value: as_text(value) or "")]
+Text = Annotated[str | None, PlainValidator(as_text)]
+Word = Annotated[str | None, PlainValidator(as_word)]
+Number = Annotated[float | None, PlainValidator(as_number)]
+Count = Annotated[int | None, PlainValidator(as_count)]
+Raw = Annotated[Mapping[str, Any], SkipValidation]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+def _named(*names: str, default: Any = None) -> Any:
+    """A value under the document's name, that in camel case, or a plausible synonym; a dot leads into an object.
+
+    The first name that is there counts, even if its value can't be read: then the value is unknown. A custom field
+    may have any name, and must not stand for a documented one.
+    """
+    spelled = dict.fromkeys(form for name in names for form in (name, to_camel(name)))
+    choices = [AliasPath(*form.split(".")) if "." in form else form for form in spelled]
+    return Field(default, validation_alias=AliasChoices(*choices))
+
+
+@model(frozen=True, slots=True, kw_only=True)
 class Lead:
     """A person who gets the emails of a sequence."""
 
-    id: str
-    email: str | None = None
-    status: LeadStatus | str | None = None
-    first_name: str | None = None
-    last_name: str | None = None
-    company: str | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    id: Identifier = _named("id", "lead_id", "uuid", default=...)
+    email: Text = _named("email", "email_address")
+    status: Word = _named("status", "state")
+    first_name: Text = _named("first_name", "firstname", "given_name")
+    last_name: Text = _named("last_name", "lastname", "surname", "family_name")
+    company: Text = _named("company", "company_name", "organization")
+    raw: Raw = field(default_factory=dict, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model(frozen=True, slots=True, kw_only=True)
 class Sequence:
     """A series of emails; `steps` is a count."""
 
-    id: str
-    name: str | None = None
-    status: SequenceStatus | str | None = None
-    steps: int | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    id: Identifier = _named("id", "sequence_id", "uuid", default=...)
+    name: Text = _named("name", "title", "label")
+    status: Word = _named("status", "state")
+    steps: Count = _named("steps", "step_count", "steps_count", "total_steps")
+    raw: Raw = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def label(self) -> str:
@@ -68,16 +69,16 @@ class Sequence:
         return self.name or self.id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model(frozen=True, slots=True, kw_only=True)
 class Inbox:
     """A connected sending address; health 0-100, daily limit in messages."""
 
-    email: str
-    id: str | None = None
-    health_score: float | None = None
-    daily_limit: int | None = None
-    status: InboxStatus | str | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    email: Identifier = _named("email", "email_address", "address", "mailbox", default="")
+    id: Text = _named("id", "inbox_id", "uuid")
+    health_score: Number = _named("health_score", "health.score", "health", "score", "reputation")
+    daily_limit: Count = _named("daily_limit", "daily_send_limit", "daily_cap", "sending_limit", "limit")
+    status: Word = _named("status", "state")
+    raw: Raw = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def domain(self) -> str:
@@ -85,18 +86,18 @@ class Inbox:
         return self.email.rpartition("@")[2].lower() if "@" in self.email else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@model(frozen=True, slots=True, kw_only=True)
 class StatsRow:
     """Counts of one group over a range of days."""
 
-    group: str
-    id: str | None = None
+    group: Identifier
+    id: Text = None
     """What identifies the group, where the service says it: names may be shared."""
-    sends: int | None = None
-    replies: int | None = None
-    positive_replies: int | None = None
-    meetings: int | None = None
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    sends: Count = _named("sends", "sent", "send_count", "sends_count")
+    replies: Count = _named("replies", "replied", "reply_count", "replies_count")
+    positive_replies: Count = _named("positive_replies", "positive", "interested", "positive_reply_count")
+    meetings: Count = _named("meetings", "meetings_booked", "meeting_count", "meetings_count")
+    raw: Raw = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +142,21 @@ class Page(Generic[T]):
     next_cursor: str | None = None
 
 
-def as_dict(model: Lead | Sequence | Inbox | StatsRow) -> dict[str, Any]:
+def as_dict(one: Lead | Sequence | Inbox | StatsRow) -> dict[str, Any]:
     """All fields except `raw`, under the service's names."""
-    return {one.name: getattr(model, one.name) for one in fields(model) if one.name != "raw"}
+    return {of.name: getattr(one, of.name) for of in fields(one) if of.name != "raw"}
+
+
+def known_names() -> frozenset[str]:
+    """Every name under which a value of a model is read."""
+    names: set[str] = set()
+    for one in (Lead, Sequence, Inbox, StatsRow):
+        names |= names_of(one)
+    return frozenset(names)
+
+
+def names_of(one: type[Lead | Sequence | Inbox | StatsRow]) -> frozenset[str]:
+    """The names under which the values of this model are read."""
+    choices = [of.validation_alias for of in one.__pydantic_fields__.values()]  # type: ignore[union-attr] # of all of them
+    aliases = [alias for choice in choices if isinstance(choice, AliasChoices) for alias in choice.choices]
+    return frozenset(str(alias.path[-1]) if isinstance(alias, AliasPath) else alias for alias in aliases)

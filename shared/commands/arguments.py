@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import ClassVar, Self
 
-from shared.api.models import LEAD_STATUSES, SEQUENCE_STATUSES, LeadStatus
+from shared.api.words import LEAD_STATUSES, SEQUENCE_STATUSES, LeadStatus
 from shared.commands import times
 from shared.text.formats import short_duration
 from shared.text.tokenize import Word, parse_duration, quote

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Literal, Self
 
-from shared.api.models import GROUPINGS, Grouping
+from shared.api.words import GROUPINGS, Grouping
 from shared.commands import times
 from shared.commands.arguments import (
     ArgumentError,

@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from shared.api.models import Sequence
 from shared.commands.arguments import Sequences, clip
 from shared.domain.card import Action, Button, Card, Row, Table, Tone, columns, number
 from shared.text.sanitize import visible
 from shared.text.tokenize import CURLY
+
+if TYPE_CHECKING:
+    from shared.api.models import Sequence
 
 Choice = Callable[[str], Action]
 """The same command for the sequence with this id."""

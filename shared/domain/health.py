@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from shared.api.models import INBOX_STATUSES, Inbox
+from shared.api.models import Inbox
+from shared.api.words import INBOX_STATUSES
 from shared.domain.card import Tone
 from shared.text.formats import show_number
 

@@ -16,9 +16,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shared.api.errors import OutreachError
-from shared.api.http.decode_thread import decode_in_thread
+from shared.api.http.decode_thread import LARGE_LIST, decode_in_thread
 from shared.api.http.rate_limit import BudgetState, Priority
-from shared.api.models import GROUPINGS, NOTHING, Grouping, Inbox, Lead, Page, Sequence, StatsRow
+from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow
+from shared.api.words import GROUPINGS, Grouping
 from shared.domain.failures import cause_of
 from shared.domain.totals import totals
 from shared.records.guardrails import Incident
@@ -202,7 +203,8 @@ async def read_source(
     if isinstance(value, Page):
         value, more = value.items, value.next_cursor is not None
     if isinstance(value, tuple):
-        value = await decode_in_thread(partial(_settled, value, before.value or ()), rows=len(value))
+        settle = partial(_settled, value, before.value or ())
+        value = await decode_in_thread(settle, is_large=len(value) > LARGE_LIST)
     return Reading(value=value, read_at=now, more=more)
 
 

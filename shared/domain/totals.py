@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from shared.api.models import COUNTS, StatsRow
+from shared.api.models import StatsRow
+from shared.api.words import COUNTS
 
 
 def rate(part: float | None, whole: float | None) -> float | None:

@@ -12,7 +12,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shared.api.models import COUNTS, StatsRow
+from shared.api.models import StatsRow
+from shared.api.words import COUNTS
 from shared.domain.totals import totals
 from shared.history.engine import samples, series
 from shared.history.measurements import SeriesKey, storable

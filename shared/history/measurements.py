@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from shared.api.models import COUNTS, Inbox, StatsRow
+from shared.api.models import Inbox, StatsRow
+from shared.api.words import COUNTS
 from shared.domain.health import Thresholds, by_score
 from shared.domain.snapshot import Reading, Snapshot
 from shared.domain.totals import totals

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from shared.api.http.rate_limit import Priority
-from shared.api.models import LEAD_STATUSES, Lead, LeadStatus, Page
+from shared.api.models import Lead, Page
+from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.operations.context import CommandContext
 
 PAGE = 100

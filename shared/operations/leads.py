@@ -8,10 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from shared.api.decoding.field_names import LEAD, fold
 from shared.api.errors import NotFound
 from shared.api.http.rate_limit import Priority
-from shared.api.models import LEAD_STATUSES, AddResult, Lead, LeadStatus
+from shared.api.models import AddResult, Lead, names_of
+from shared.api.values import fold
+from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.commands import arguments as given
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.resolve import Ambiguous, NoMatch, Resolved
@@ -28,7 +29,7 @@ from shared.text.links import answer_link, lead_link
 from shared.text.quotations import without_quotation
 
 STANDARD = ("id", "email", "status", "first_name", "last_name", "company")
-_KNOWN = {name for ranks in LEAD.ranks.values() for name in ranks}
+_KNOWN = {fold(name) for name in names_of(Lead)}
 PLACED = frozenset({"sequenceid", "step", "createdat"})
 """Shown by name, or as a time."""
 MOST_OTHER_FIELDS = 12

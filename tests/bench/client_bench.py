@@ -17,8 +17,7 @@ import httpx
 from sqlalchemy.engine import make_url
 
 from sandbox.service import Service
-from shared.api import OutreachClient, Priority
-from shared.api.decoding import decode
+from shared.api import OutreachClient, Priority, decode
 from shared.storage.rate_budget import SharedBudget
 
 Row = tuple[str, float, str, str, bool]

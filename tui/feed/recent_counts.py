@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from shared.api.models import COUNTS, Grouping, StatsRow
+from shared.api.models import StatsRow
+from shared.api.words import COUNTS, Grouping
 from shared.domain.snapshot import service_day
 
 if TYPE_CHECKING:

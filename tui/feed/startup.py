@@ -16,7 +16,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shared.api.models import Grouping, StatsRow
+from shared.api.models import StatsRow
+from shared.api.words import Grouping
 from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain.card import Fact, Tone

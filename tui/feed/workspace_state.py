@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shared.api.models import Grouping, StatsRow
+from shared.api.models import StatsRow
+from shared.api.words import Grouping
 from shared.domain.card import Fact
 from shared.domain.health import DEFAULT, Thresholds
 from tui.feed.history_access import HistoryAccess

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from shared.api.models import GROUPINGS
+from shared.api.words import GROUPINGS
 from shared.domain import evidence
 from shared.domain.local_zone import local
 from shared.storage.private_file import make_private_folder

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from ..errors import InvalidRequest
-from ..models import EVENT_KINDS, GROUPINGS, LEAD_STATUSES
+from ..words import EVENT_KINDS, GROUPINGS, LEAD_STATUSES
 
 MOST_LEADS = 1000
 LARGEST_PAGE = 100

@@ -7,8 +7,6 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..decoding import field_names
-from ..decoding.fields import Reader
 from ..errors import (
     InvalidRequest,
     NotFound,
@@ -19,6 +17,7 @@ from ..errors import (
     Unauthorized,
     Uncertain,
 )
+from ..values import as_text, first
 from . import requests
 
 LONGEST_MESSAGE = 300
@@ -164,8 +163,15 @@ def _error_of(reply: requests.Reply) -> dict[str, str | None]:
         body = None
     if isinstance(body, dict) and isinstance(body.get("errors"), list) and body["errors"]:
         body = body["errors"][0]
-    values = Reader(field_names.ERROR).read(body if isinstance(body, dict) else {})
+    values = {name: first(body, as_text, *places) for name, places in _ERROR_PLACES.items()}
     return {name: plain(text) if text else None for name, text in values.items()}
+
+
+_ERROR_PLACES = {
+    "code": ("error.code", "code", "error.type", "error"),
+    "field": ("error.field", "field", "error.param", "param"),
+    "message": ("error.message", "message", "error.detail", "detail"),
+}
 
 
 def plain(text: str) -> str:

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
-from shared.api.models import COUNTS, StatsRow
+from shared.api.models import StatsRow
+from shared.api.words import COUNTS
 from shared.domain.card import Tone
 from shared.domain.evidence import rates_data
 from shared.domain.totals import totals

@@ -6,10 +6,11 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from shared.api.decoding.field_names import fold
 from shared.api.errors import OutreachError
 from shared.api.http.rate_limit import Priority
-from shared.api.models import Grouping, StatsRow, as_dict
+from shared.api.models import StatsRow, as_dict
+from shared.api.values import fold
+from shared.api.words import Grouping
 from shared.commands.arguments import clip
 from shared.commands.periods import STATS_GROUPS, Period, Stats
 from shared.commands.result import Result

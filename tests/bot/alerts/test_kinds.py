@@ -11,7 +11,7 @@ from bot.alerts.model import Alert, Mark
 from bot.alerts.routing import Routes
 from shared import commands
 from shared.api.events import Event, EventLead
-from shared.api.models import EVENT_KINDS
+from shared.api.words import EVENT_KINDS
 from shared.domain.card import Card, Tone
 from shared.records.records import Subscription
 from shared.text.formats import show_exact_span

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from shared.api.event_kinds import DELIVERED
-from shared.api.models import EventKind
+from shared.api.words import EventKind
 
 ROOT = Path(__file__).parents[3]
 EVENT = """KindOfEvent(

@@ -21,7 +21,7 @@ from bot.store.db import schema
 from bot.store.queue.intake import LONGEST_ADDRESS, Arrival, address, alert_id
 from bot.store.queue.routing import Decision, PendingDelivery
 from sandbox.slack import seed
-from shared.api.models import EVENT_KINDS
+from shared.api.words import EVENT_KINDS
 from shared.records.records import RecordsUnavailable
 from shared.storage.database import parse_url
 from tests.bot.harness import (

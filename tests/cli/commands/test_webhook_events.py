@@ -6,7 +6,7 @@ import pytest
 
 from cli.commands.webhooks import _kinds
 from cli.console import exit_codes
-from shared.api.models import EVENT_KINDS
+from shared.api.words import EVENT_KINDS
 
 
 def test_webhooks_are_created_for_what_the_service_delivers() -> None:

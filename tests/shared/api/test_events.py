@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api.decoding.fields import Reader
 from shared.api.events import Event, Unknown, read_event, sign, signature_matches
-from shared.api.models import EVENT_KINDS
+from shared.api.words import EVENT_KINDS
 
 SHOWN = {
     "event": "reply.interested",
@@ -66,16 +65,6 @@ def test_what_the_document_does_not_show_is_found_where_it_is_likely(
 ) -> None:
     event = read_event(json.dumps(payload).encode())
     assert getattr(event, field) == value
-
-
-def test_where_payloads_of_the_same_keys_have_their_values_is_looked_for_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert isinstance(read_event(json.dumps(SHOWN).encode()), Event)
-    monkeypatch.setattr(Reader, "_plan", None)
-    event = read_event(json.dumps({**SHOWN, "reply": "No, thanks."}).encode())
-    assert isinstance(event, Event)
-    assert event.reply == "No, thanks."
 
 
 @pytest.mark.parametrize("kind", [*EVENT_KINDS, "lead.sneezed"])

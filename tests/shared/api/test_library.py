@@ -24,7 +24,7 @@ PAGE = (ROOT / "docs" / "client.md").read_text()
 # Rich is not among them: httpx loads it for its own command, where it is installed.
 FOREIGN = (
     "bot", "cli", "tui", "sandbox", "slack_bolt", "slack_sdk", "textual", "starlette", "fastapi", "uvicorn",
-    "sqlalchemy", "pydantic", "apscheduler", "psycopg", "aiohttp",
+    "sqlalchemy", "apscheduler", "psycopg", "aiohttp",
 )  # fmt: skip
 
 

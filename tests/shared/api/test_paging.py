@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.api import Lead, OutreachClient, Page
-from shared.api.decoding import decode
+from shared.api import Lead, OutreachClient, Page, decode
 from shared.api.paging import pages
 from tests.shared.api.scripted_server import Answer, RecordedRequest, ScriptedServer
 

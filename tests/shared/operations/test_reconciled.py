@@ -21,7 +21,7 @@ from sandbox.service import Service
 from shared.api import OutreachClient
 from shared.api.event_kinds import EVENTS
 from shared.api.events import Event, EventLead
-from shared.api.models import COUNTS
+from shared.api.words import COUNTS
 from shared.commands import parse
 from shared.commands.arguments import Lead, Remove
 from shared.commands.periods import Period

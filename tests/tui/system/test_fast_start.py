@@ -110,7 +110,7 @@ def loaded_before_the_first_paint() -> set[str]:
 
 
 def test_the_first_paint_waits_for_no_database_library() -> None:
-    libraries = {"sqlalchemy", "pydantic", "httpx", "apscheduler", "shared.settings"}
+    libraries = {"sqlalchemy", "httpx", "apscheduler", "shared.settings"}
     assert not libraries & loaded_before_the_first_paint()
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
-from shared.api.models import GROUPINGS, Lead
+from shared.api.models import Lead
+from shared.api.words import GROUPINGS
 from shared.domain import evidence, totals
 from shared.domain.card import Tone
 from shared.domain.health import Thresholds, by_score

@@ -13,7 +13,8 @@ from enum import StrEnum
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from shared.api.models import INBOX_STATUSES, Inbox
+from shared.api.models import Inbox
+from shared.api.words import INBOX_STATUSES
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.guardrails.rule import subject_key

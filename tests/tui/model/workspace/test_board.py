@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from shared.api.decoding import decode
+from shared.api import decode
 from shared.api.models import Inbox, Sequence, StatsRow
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading, Snapshot

@@ -1,13 +1,14 @@
-"""Converts one value of a response to text, a number, a count or a word, whatever its type. None is unknown.
-
-Separate from `decode`, because the deliveries of webhooks are read by the same rules.
-"""
+"""Reads one value of a response, whatever its type, and finds it by its name. Pure. None is unknown."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 DIGITS = 40
 """No number of the service has more digits; longer text isn't a number (and would be slow to convert)."""
@@ -77,3 +78,43 @@ def as_count(value: Any) -> int | None:
     if number is None or abs(number) > LARGEST_COUNT or number != int(number):
         return None
     return int(number)
+
+
+LONGEST_INDEX = 10
+"""Digits of a place in a list."""
+_CAMEL = re.compile(r"_([a-z])")
+
+
+@lru_cache(maxsize=8192)  # bounded: the names come from outside
+def fold(name: str) -> str:
+    """`Health-Score` -> `healthscore`: without case, and only letters and digits."""
+    return "".join(filter(str.isalnum, name)).lower()
+
+
+@lru_cache(maxsize=8192)
+def spellings(name: str) -> tuple[str, ...]:
+    """The name as the document writes it, then in camel case."""
+    return tuple(dict.fromkeys((name, _CAMEL.sub(lambda found: found[1].upper(), name))))
+
+
+def follow(item: Any, path: str) -> Any:
+    """What lies at a dotted path, each name in one of its spellings; None where nothing does."""
+    for part in path.split("."):
+        if isinstance(item, dict):
+            item = next((item[name] for name in spellings(part) if name in item), None)
+        elif isinstance(item, list) and part.isdecimal() and len(part) < LONGEST_INDEX:
+            item = item[int(part)] if int(part) < len(item) else None
+        else:
+            return None
+    return item
+
+
+def first(item: Any, read: Callable[[Any], T | None], *paths: str) -> T | None:
+    """The value at the first of these paths where one can be read; the document's path comes first."""
+    values: Iterator[T | None] = (read(follow(item, path)) for path in paths)
+    return next((value for value in values if value is not None), None)
+
+
+def as_object(value: Any) -> Mapping[str, Any]:
+    """The object itself, or an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import field_names
-from .field_names import fold
+from .models import known_names
+from .values import fold
 
 ITEMS = 3
 DEPTH = 8
@@ -29,18 +29,50 @@ NAMES = {
 }
 FIELD = re.compile(r"[A-Za-z_][A-Za-z_-]{0,39}")
 
-VOCABULARIES = (
-    field_names.LEAD,
-    field_names.SEQUENCE,
-    field_names.INBOX,
-    field_names.STATS,
-    field_names.WEBHOOK,
-    field_names.CURSOR,
+KNOWN = frozenset(
+    fold(name)
+    for name in (
+        *(
+            "data",
+            "meta",
+            "pagination",
+            "paging",
+            "error",
+            "errors",
+            "code",
+            "field",
+            "message",
+            "reason",
+            "items",
+        ),
+        *(
+            "leads",
+            "sequences",
+            "campaigns",
+            "inboxes",
+            "mailboxes",
+            "stats",
+            "rows",
+            "group",
+            "webhook",
+            "attributes",
+        ),
+        *(
+            "added",
+            "skipped",
+            "next_cursor",
+            "has_more",
+            "secret",
+            "lead",
+            "sequence",
+            "step",
+            "variant",
+            "inbox",
+        ),
+        *("metrics", "counts", "health", *known_names()),
+    )
 )
-KNOWN = frozenset({"added", *field_names.NEUTRAL, *field_names.LIST_NAMES, *field_names.NOT_ITEMS}).union(
-    field_names.SKIPPED_NAMES,
-    *(names for words in VOCABULARIES for names in (words.lists, words.itself, *words.ranks.values())),
-)
+"""The words of the document and of the models: any other key of an object of objects may be data."""
 
 
 class ShapeLog:

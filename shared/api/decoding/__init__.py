@@ -1,1 +1,0 @@
-"""Turns responses in any known format into models. Pure."""
