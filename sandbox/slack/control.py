@@ -6,30 +6,30 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, fields
+from functools import partial
 from typing import Any
 
 import aiohttp
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sandbox.slack import inputs, seed
-from sandbox.slack.delivery import FORM_TYPE, Delivery
+from sandbox.slack import seed
+from sandbox.slack.acts import ACTS, Act, Body, PersonAct
+from sandbox.slack.delivery import Delivery
 from sandbox.slack.errors import InvalidActionError, SlackError
 from sandbox.slack.faults import RESPONSE_URL, SlackFault
-from sandbox.slack.model import Channel, Json, Message, User
-from sandbox.slack.people import People
+from sandbox.slack.model import Json, User
 from sandbox.slack.requests import json_of
-from sandbox.slack.settings import Amount, LocalUrl, Manifest, Settings, Word
+from sandbox.slack.settings import Manifest, Settings
 from sandbox.slack.sockets import NoConnectionError
-from sandbox.slack.views import home_view, top_view
+from sandbox.slack.views import home_view
 from sandbox.slack.web_api.methods import METHODS
 from sandbox.slack.workspace import Workspace, shown
 
-MAX_WAIT_SECONDS = 30.0
 ABOUT = (
     "POST /control/{act} with a JSON object, GET /control/{query} with a query string. The answer has "
     "ok: true, or status 400 and an error that says what is valid. `user` is an id or a name (ann), "
@@ -37,60 +37,6 @@ ABOUT = (
     "the bot has posted or changed `answers` messages (1) that the user sees, or opened a view. With "
     "`team` the request says that it is from another Slack team."
 )
-
-
-class Body(BaseModel):
-    """The fields of acts and queries; each takes those that it names."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    user: str = seed.ANN.name
-    channel: str | None = None
-    wait: Amount = 0
-    answers: int = 1
-    team: str = ""
-    text: str | None = None
-    thread_ts: str | None = None
-    ts: str | None = None
-    action_id: str = ""
-    block_id: str = ""
-    value: Any = None
-    values: dict[str, Any] = {}
-    offered: list[dict[str, Any]] = []
-    view: bool = False
-    home: bool = False
-    all: bool = False
-    tab: str = "home"
-    callback_id: str | None = None
-    name: str | None = None
-    limit: int | None = None
-    after: int = 0
-    everything: bool = False
-    url: LocalUrl = None
-    verify: bool = False
-    advance: float | None = None
-    act: str | None = None
-    revoked: bool = True
-    uninstalled: bool = False
-    order: tuple[str, ...] = ("app_uninstalled", "tokens_revoked")
-    set: frozenset[Word] | None = None
-    add: frozenset[Word] = frozenset()
-    remove: frozenset[Word] | str = frozenset()
-    archived: bool = True
-    id: str | None = None
-    invite: str | None = None
-    by: str = seed.ANN.id
-    event: dict[str, Any] | None = None
-    event_id: str = ""
-    body: str | None = None
-    content_type: str = FORM_TYPE
-
-    def need(self, name: str) -> Any:
-        """Return a field. Raises `InvalidActionError` where it isn't there."""
-        value = getattr(self, name)
-        if value is None:
-            raise InvalidActionError(f"missing: {name}")
-        return value
 
 
 Handler = Callable[[Any], Awaitable[Json]]
@@ -101,20 +47,10 @@ _USER_FIELDS = {one.name for one in fields(User)} - {"id"}
 class Control:
     """The acts and queries, by their names."""
 
-    def __init__(self, workspace: Workspace, people: People, delivery: Delivery) -> None:
+    def __init__(self, workspace: Workspace, delivery: Delivery) -> None:
         self._workspace = workspace
-        self._people = people
         self._delivery = delivery
         self.acts: dict[str, Handler] = {
-            "command": self._command,
-            "message": self._message,
-            "click": self._click,
-            "options": self._options,
-            "shortcut": self._shortcut,
-            "view/submit": self._submit,
-            "view/close": self._close,
-            "home/open": self._open_home,
-            "read": self._mark_read,
             "reset": self._reset,
             "request_url": self._set_request_url,
             "manifest": self._apply_manifest,
@@ -129,6 +65,7 @@ class Control:
             "user": self._change_user,
             "event": self._send_event,
             "request": self._send_request,
+            **{name: partial(self._by_person, act) for name, act in ACTS.items()},
         }
         self.queries: dict[str, Handler] = {
             "state": self._state,
@@ -136,14 +73,14 @@ class Control:
             "traffic": self._traffic,
             "summary": self._summary,
         }
-        # These four read a JSON object of their own, everything else reads a `Body`.
+        # These read a JSON object of their own, everything else reads a `Body`.
         self._raw = ("manifest", "settings", "faults", "user")
 
     async def document(self, _request: Request) -> Response:
         """Return what each act and query does, and the types of their fields."""
         document = {
             "about": ABOUT,
-            "acts": {name: inspect.getdoc(act) for name, act in self.acts.items()},
+            "acts": {name: inspect.getdoc(act) for name, act in {**self.acts, **ACTS}.items()},
             "queries": {name: inspect.getdoc(query) for name, query in self.queries.items()},
             "methods": sorted(METHODS),
             "fields": Body.model_json_schema(),
@@ -153,7 +90,7 @@ class Control:
         return JSONResponse(document)
 
     async def read(self, request: Request) -> Response:
-        return await self._answer(request, self.queries, self.acts, dict(request.query_params))
+        return await self._answer(request, self.queries, dict(request.query_params))
 
     async def act(self, request: Request) -> Response:
         try:
@@ -162,19 +99,18 @@ class Control:
             return _error("body: not JSON")
         if not isinstance(given, dict):
             return _error("body: not an object")
-        return await self._answer(request, self.acts, self.queries, given)
+        return await self._answer(request, self.acts, given)
 
-    async def _answer(
-        self,
-        request: Request,
-        known: Mapping[str, Handler],
-        others: Mapping[str, Handler],
-        given: Json,
-    ) -> Response:
+    async def _by_person(self, act: PersonAct, body: Body) -> Json:
+        or_bot = act is ACTS["message"]
+        return await act(Act(self._workspace, self._delivery, body, or_bot=or_bot))
+
+    async def _answer(self, request: Request, known: dict[str, Handler], given: Json) -> Response:
         name = request.path_params["name"]
         handler = known.get(name)
         if handler is None:
-            raise HTTPException(405 if name in others else 404)
+            is_other = name in self.acts or name in self.queries
+            raise HTTPException(405 if is_other else 404)
         try:
             body = given if name in self._raw else Body.model_validate(given)
             return JSONResponse({"ok": True, **await handler(body)})
@@ -184,171 +120,6 @@ class Control:
             return _error(f"{place}: {first['msg']}")
         except (SlackError, InvalidActionError, ValueError) as error:
             return _error(str(error))
-
-    # What an act is about
-
-    def _place(self, body: Body) -> tuple[User, Channel]:
-        user = self._people.person(body.user)
-        return user, self._people.channel(body.channel or seed.ALERTS, user)
-
-    def _find_message(self, body: Body) -> Message:
-        user, channel = self._place(body)
-        found = channel.find(body.need("ts"))
-        if found is None or found.seen_by not in (None, user.id):
-            raise InvalidActionError(f"no message {body.ts} in {channel.name}")
-        return found
-
-    def _find_view(self, body: Body) -> Json:
-        user = self._people.person(body.user)
-        found = (home_view if body.home else top_view)(self._workspace, user.id)
-        if found is None:
-            raise InvalidActionError(f"nothing is open for {user.name}")
-        return found
-
-    def _find_element(self, body: Body) -> tuple[Message | Json, Json, Json]:
-        """Return the message or view, the block and the element that an act is about."""
-        in_view = body.view or body.home
-        source = self._find_view(body) if in_view else self._find_message(body)
-        blocks = source.blocks if isinstance(source, Message) else source["blocks"]
-        block, element = inputs.find(
-            blocks,
-            action_id=body.action_id,
-            text=body.text or "",
-            block_id=body.block_id,
-        )
-        return source, block, element
-
-    async def _answers(self, body: Body, user: User, channel: Channel, since: int) -> Json:
-        """Return what the bot did since: messages in the channel, and the view in front."""
-
-        def seen() -> list[Json]:
-            return self._answers_since(since, user, channel)
-
-        await self._wait(body, lambda: len(seen()) >= body.answers or self._opened(since, user))
-        return {"answers": seen(), "view": top_view(self._workspace, user.id)}
-
-    async def _wait(self, body: Body, condition: Callable[[], bool]) -> None:
-        if body.wait:
-            seconds = min(body.wait, MAX_WAIT_SECONDS)
-            await self._workspace.feed.until(condition, timeout=seconds)
-
-    def _answers_since(self, since: int, user: User, channel: Channel) -> list[Json]:
-        """Return the last state of each message of the bot or Slackbot that the user sees."""
-        latest: dict[str, Json] = {}
-        for event in self._workspace.feed.since(since) or []:
-            is_message = event.kind in ("message", "message_changed")
-            if not is_message or event.only_for not in (None, user.id):
-                continue
-            by_bot = self._workspace.users[event.data["user"]].is_bot
-            if by_bot and event.data["channel"] == channel.id:
-                latest[event.data["ts"]] = event.data
-        return list(latest.values())
-
-    def _opened(self, since: int, user: User) -> bool:
-        events = self._workspace.feed.since(since) or []
-        return any(one.kind in ("view", "home") and one.only_for == user.id for one in events)
-
-    # Acts of people
-
-    async def _command(self, body: Body) -> Json:
-        """Type a slash command: text.
-
-        Answers ack {ok, ms, status, error, body}, trigger_id, response_url, answers and view.
-        """
-        since = self._workspace.feed.number
-        user, channel = self._place(body)
-        done = await self._people.command(body.need("text"), user=user, channel=channel, team=body.team)
-        return {**done, **await self._answers(body, user, channel, since)}
-
-    async def _message(self, body: Body) -> Json:
-        """Post a message: text, thread_ts; the user may be another app's bot.
-
-        Answers message and answers.
-        """
-        since = self._workspace.feed.number
-        user = self._people.person(body.user, or_bot=True)
-        channel = self._people.channel(body.channel or seed.ALERTS, user)
-        posted = self._people.post(
-            body.need("text"),
-            user=user,
-            channel=channel,
-            thread_ts=body.thread_ts,
-            team=body.team,
-        )
-        answers = await self._answers(body, user, channel, since)
-        return {"message": shown(posted), **answers}
-
-    async def _click(self, body: Body) -> Json:
-        """Act on an element of the message ts, of the open modal (view) or of Home (home).
-
-        It is named by action_id or a button's text, and block_id. value is the choice (an option's
-        value, an id, a date, a list), values are those of inputs beside it. Answers as command does.
-        """
-        since = self._workspace.feed.number
-        user = self._people.person(body.user)
-        source, block, element = self._find_element(body)
-        done = await self._people.click(
-            source,
-            block,
-            element,
-            user=user,
-            value=body.value if "value" in body.model_fields_set else inputs.UNSET,
-            values=body.values,
-            team=body.team,
-        )
-        if isinstance(source, Message):
-            channel = self._workspace.channels[source.channel]
-        else:
-            channel = self._workspace.direct(user.id)
-        return {**done, **await self._answers(body, user, channel, since)}
-
-    async def _options(self, body: Body) -> Json:
-        """Type value into an external select, named as in click. Answers options."""
-        user = self._people.person(body.user)
-        source, block, element = self._find_element(body)
-        typed = str(body.value or "")
-        return await self._people.suggest(source, block, element, user=user, typed=typed)
-
-    async def _shortcut(self, body: Body) -> Json:
-        """Choose a global shortcut: callback_id. Answers as command does."""
-        since = self._workspace.feed.number
-        user, channel = self._place(body)
-        callback_id = body.need("callback_id")
-        done = await self._people.shortcut(callback_id, user=user, team=body.team)
-        return {**done, **await self._answers(body, user, channel, since)}
-
-    async def _submit(self, body: Body) -> Json:
-        """Press the button of the open modal: values by action id, or by block id and action id.
-
-        offered: options of external selects. Answers errors by block id, view, ack and answers.
-        """
-        since = self._workspace.feed.number
-        user, channel = self._place(body)
-        done = await self._people.submit(user=user, values=body.values, offered=body.offered, team=body.team)
-        answers = await self._answers(body, user, channel, since)
-        return {**done, "answers": answers["answers"]}
-
-    async def _close(self, body: Body) -> Json:
-        """Close the open modal, or with all every one. Answers view."""
-        return await self._people.close(user=self._people.person(body.user), everything=body.all)
-
-    async def _open_home(self, body: Body) -> Json:
-        """Open the bot's Home, or another tab. Answers view."""
-        since = self._workspace.feed.number
-        user = self._people.person(body.user)
-        view = home_view(self._workspace, user.id)
-        shown_view: Json = {"view": view} if view else {}
-        channel = self._workspace.direct(user.id).id
-        self._delivery.fire("app_home_opened", user=user.id, channel=channel, tab=body.tab, **shown_view)
-        await self._wait(body, lambda: self._opened(since, user))
-        return {"view": home_view(self._workspace, user.id)}
-
-    async def _mark_read(self, body: Body) -> Json:
-        """Mark everything in channel as read."""
-        user, channel = self._place(body)
-        last = next(reversed(channel.messages), "0")
-        self._workspace.read_until[user.id, channel.id] = last
-        return {"read_until": last}
 
     # Acts of Slack
 
@@ -435,9 +206,15 @@ class Control:
         return {"connections": len(sockets.ready)}
 
     async def _change_token(self, body: Body) -> Json:
-        """Take the token back, with uninstalled the whole app; revoked: false gives it again."""
+        """Take the token back, with uninstalled the whole app; revoked: false gives it again.
+
+        https://docs.slack.dev/reference/events/app_uninstalled,
+        https://docs.slack.dev/reference/events/tokens_revoked
+        """
         if body.revoked and not self._workspace.revoked:
-            self._delivery.revoked(body.order if body.uninstalled else ("tokens_revoked",))
+            if body.uninstalled:
+                self._delivery.fire("app_uninstalled")
+            self._delivery.fire("tokens_revoked", tokens={"oauth": [], "bot": [seed.BOT.id]})
         self._workspace.revoked = body.revoked
         return {"revoked": body.revoked}
 
@@ -563,8 +340,7 @@ class Control:
             found = [one for one in found if one.seen_by in (None, user)]
         if body.thread_ts:
             found = [one for one in found if body.thread_ts in (one.ts, one.thread_ts)]
-        kept = found[-body.limit :] if body.limit else found
-        return {"messages": [shown(message) for message in kept]}
+        return {"messages": [shown(message) for message in found[-body.limit :]]}
 
     async def _traffic(self, body: Body) -> Json:
         """Return the last requests in both directions, without tokens; those after the number after."""

@@ -156,8 +156,7 @@ class Delivery:
         """
         event = {"event_ts": self._workspace.stamp(), **fields, "type": kind}
         payload = payloads.event_callback(event, self._workspace, event_id=event_id)
-        if from_team:
-            payload = payloads.from_team(payload, from_team)
+        payload = payloads.from_team(payload, from_team)
         task = asyncio.create_task(self._deliver_event(payload, f"event {kind}"))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -211,18 +210,6 @@ class Delivery:
             team=seed.TEAM.id,
             **invited,
         )
-
-    def revoked(self, kinds: tuple[str, ...]) -> None:
-        """Tell that the token was taken back, perhaps with the app; `kinds` are in their order.
-
-        https://docs.slack.dev/reference/events/app_uninstalled,
-        https://docs.slack.dev/reference/events/tokens_revoked
-        """
-        for kind in kinds:
-            fields: Json = {}
-            if kind == "tokens_revoked":
-                fields["tokens"] = {"oauth": [], "bot": [seed.BOT.id]}
-            self.fire(kind, **fields)
 
 
 def _encoded(kind: Kind, payload: Json) -> tuple[bytes, str]:

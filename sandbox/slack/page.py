@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 
 from sandbox.slack import seed
+from sandbox.slack.acts import person
 from sandbox.slack.errors import InvalidActionError
 from sandbox.slack.feed import FeedEvent
 from sandbox.slack.model import Channel, Json
-from sandbox.slack.people import People
 from sandbox.slack.views import home_view, top_view
 from sandbox.slack.workspace import Workspace
 
@@ -26,9 +26,8 @@ _MOST_UNREAD = 100
 class Page:
     """What a browser asks for."""
 
-    def __init__(self, workspace: Workspace, people: People) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._people = people
 
     async def index(self, _request: Request) -> Response:
         return FileResponse(FOLDER / "index.html")
@@ -42,7 +41,7 @@ class Page:
     async def state(self, request: Request) -> Response:
         """Return what the page draws, as one person sees it."""
         try:
-            user = self._people.person(request.query_params.get("user", seed.ANN.name)).id
+            user = person(self._workspace, request.query_params.get("user", seed.ANN.name)).id
         except InvalidActionError as error:
             return JSONResponse({"ok": False, "error": str(error)}, status_code=400)
         workspace = self._workspace

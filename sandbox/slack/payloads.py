@@ -18,7 +18,6 @@ def interaction(
     workspace: Workspace,
     *,
     user: User,
-    trigger_id: str | None = None,
     channel: Channel | None = None,
     **fields: Any,
 ) -> Json:
@@ -38,8 +37,6 @@ def interaction(
         "enterprise": {"id": enterprise, "name": ENTERPRISE} if enterprise else None,
         "is_enterprise_install": False,
     }
-    if trigger_id is not None:
-        payload["trigger_id"] = trigger_id
     if channel is not None:
         payload["channel"] = {"id": channel.id, "name": _channel_name(channel)}
     if kind == "shortcut":
@@ -62,11 +59,9 @@ def slash_command(
     command: str,
     text: str,
     workspace: Workspace,
-    *,
     user: User,
     channel: Channel,
-    trigger_id: str,
-    response_url: str,
+    **handed_out: str,
 ) -> Json:
     """Return the form of a slash command; every value is a string."""
     return {
@@ -82,8 +77,7 @@ def slash_command(
         "text": text,
         "api_app_id": seed.APP.id,
         "is_enterprise_install": "false",
-        "response_url": response_url,
-        "trigger_id": trigger_id,
+        **handed_out,
     }
 
 
@@ -112,7 +106,9 @@ def event_callback(event: Json, workspace: Workspace, *, event_id: str) -> Json:
 
 
 def from_team(payload: Json, team: str) -> Json:
-    """Return a request as it comes from people of another Slack team that has the app, too."""
+    """Return a request as it comes from people of another Slack team; without a team it stays."""
+    if not team:
+        return payload
     changed = dict(payload)
     if "team_id" in changed:
         changed["team_id"] = team
@@ -122,14 +118,19 @@ def from_team(payload: Json, team: str) -> Json:
     return changed
 
 
-def message_container(message: Message) -> Json:
-    container = {
+def container(message: Message | None, view: Json) -> Json:
+    """Return where an element is: in a message, or else in a view."""
+    if message is None:
+        return {"type": "view", "view_id": view["id"]}
+    found: Json = {
         "type": "message",
         "message_ts": message.ts,
         "channel_id": message.channel,
         "is_ephemeral": message.seen_by is not None,
     }
-    return container | ({"thread_ts": message.thread_ts} if message.is_reply else {})
+    if message.is_reply:
+        found["thread_ts"] = message.thread_ts
+    return found
 
 
 def escaped(text: str, workspace: Workspace) -> str:

@@ -19,7 +19,6 @@ from sandbox.slack import seed
 from sandbox.slack.control import Control
 from sandbox.slack.delivery import Delivery
 from sandbox.slack.page import Page
-from sandbox.slack.people import People
 from sandbox.slack.settings import Credentials, Settings
 from sandbox.slack.web_api.endpoint import Endpoint
 from sandbox.slack.workspace import Workspace
@@ -67,8 +66,7 @@ class SlackStandIn:
         self.feed = self.workspace.feed
         self.sockets = self.workspace.sockets
         self._delivery = Delivery(self.workspace)
-        self.people = People(self.workspace, self._delivery)
-        self.control = Control(self.workspace, self.people, self._delivery)
+        self.control = Control(self.workspace, self._delivery)
         self._app = _Guard(self._application(), self.port)
         self._exits = contextlib.AsyncExitStack()
 
@@ -101,7 +99,7 @@ class SlackStandIn:
 
     def _application(self) -> ASGIApp:
         endpoint = Endpoint(self.workspace, self._delivery)
-        page = Page(self.workspace, self.people)
+        page = Page(self.workspace)
         routes = [
             Route("/api/{method}", endpoint.call, methods=["GET", "POST"]),
             Route("/actions/{team}/{number}/{key}", endpoint.respond, methods=["POST"]),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 
 def _is_on_this_machine(url: str | None) -> str | None:
@@ -16,11 +16,6 @@ def _is_on_this_machine(url: str | None) -> str | None:
     if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
         raise ValueError("only http:// on this machine")
     return url
-
-
-def _no_null(value: Any) -> Any:
-    """Take a section that is null for one that isn't there, as Slack does."""
-    return {} if value is None else value
 
 
 LocalUrl = Annotated[str | None, AfterValidator(_is_on_this_machine)]
@@ -34,6 +29,14 @@ class _Part(BaseModel):
     """A part of a manifest; it may have fields that nothing here reads."""
 
     model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="before")
+    @classmethod
+    def without_nulls(cls, given: Any) -> Any:
+        """Take what is null for what isn't there, as Slack does."""
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class Command(_Part):
@@ -57,8 +60,8 @@ class _Display(_Part):
 
 
 class _Features(_Part):
-    slash_commands: list[Command] | None = None
-    shortcuts: list[Shortcut] | None = None
+    slash_commands: list[Command] = []
+    shortcuts: list[Shortcut] = []
 
 
 class _Scopes(_Part):
@@ -66,12 +69,12 @@ class _Scopes(_Part):
 
 
 class _OAuth(_Part):
-    scopes: Annotated[_Scopes, BeforeValidator(_no_null)] = _Scopes()
+    scopes: _Scopes = _Scopes()
 
 
 class _Events(_Part):
     request_url: str | None = None
-    bot_events: list[Word] | None = None
+    bot_events: list[Word] = []
 
 
 class _Interactivity(_Part):
@@ -81,8 +84,8 @@ class _Interactivity(_Part):
 
 
 class _Settings(_Part):
-    event_subscriptions: Annotated[_Events, BeforeValidator(_no_null)] = _Events()
-    interactivity: Annotated[_Interactivity, BeforeValidator(_no_null)] = _Interactivity()
+    event_subscriptions: _Events = _Events()
+    interactivity: _Interactivity = _Interactivity()
     socket_mode_enabled: bool = False
 
 
@@ -92,10 +95,10 @@ class Manifest(_Part):
     https://docs.slack.dev/reference/app-manifest
     """
 
-    display_information: Annotated[_Display, BeforeValidator(_no_null)] = _Display()
-    features: Annotated[_Features, BeforeValidator(_no_null)] = _Features()
-    oauth_config: Annotated[_OAuth, BeforeValidator(_no_null)] = _OAuth()
-    settings: Annotated[_Settings, BeforeValidator(_no_null)] = _Settings()
+    display_information: _Display = _Display()
+    features: _Features = _Features()
+    oauth_config: _OAuth = _OAuth()
+    settings: _Settings = _Settings()
 
 
 SCOPES = frozenset(
@@ -185,9 +188,9 @@ class Settings(BaseModel):
         """Let the commands, shortcuts, events and scopes of a manifest take effect."""
         settings = manifest.settings
         scopes = manifest.oauth_config.scopes.bot
-        self.commands = tuple(manifest.features.slash_commands or ())
-        self.shortcuts = tuple(manifest.features.shortcuts or ())
-        self.events = frozenset(settings.event_subscriptions.bot_events or ())
+        self.commands = tuple(manifest.features.slash_commands)
+        self.shortcuts = tuple(manifest.features.shortcuts)
+        self.events = frozenset(settings.event_subscriptions.bot_events)
         # Over HTTP, Slack loads the options of an external select only from this address.
         self.loads_options = bool(settings.interactivity.message_menu_options_url)
         if scopes is not None:

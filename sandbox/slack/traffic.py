@@ -11,8 +11,7 @@ from sandbox.clock import Clock
 from sandbox.slack.feed import Feed
 
 KEPT_EXCHANGES = 1500
-_HIDDEN = {"token", "access_token", "client_secret"}
-_MAX_TEXT = 50_000
+_SECRET = {"token", "response_url"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +62,10 @@ class Traffic:
 
     def record(self, direction: Any, name: str, *, ms: float, **details: Any) -> None:
         """Keep and count an exchange; `details` are the other fields of `Exchange`."""
-        details["request"] = _without_secrets(details.get("request"))
-        details["answer"] = _without_secrets(details.get("answer"))
+        request = details.get("request")
+        if isinstance(request, dict):
+            kept = {name: value for name, value in request.items() if name not in _SECRET}
+            details["request"] = kept
         number = self.exchanges[-1].number + 1 if self.exchanges else 1
         exchange = Exchange(
             number=number, direction=direction, name=name, at=self._clock.now(), ms=round(ms, 2), **details
@@ -110,17 +111,3 @@ def _percentile(ranked: list[float], share: float) -> float | None:
     if not ranked:
         return None
     return round(ranked[max(0, math.ceil(share * len(ranked)) - 1)], 3)
-
-
-def _without_secrets(value: Any, name: str = "") -> Any:
-    """Leave out tokens, and cut response addresses and endless texts short."""
-    if isinstance(value, dict):
-        kept = {key: one for key, one in value.items() if key not in _HIDDEN}
-        return {key: _without_secrets(one, key) for key, one in kept.items()}
-    if isinstance(value, list):
-        return [_without_secrets(one) for one in value]
-    if name == "response_url" and isinstance(value, str):
-        return value.rsplit("/", 1)[0] + "/…"
-    if isinstance(value, str) and len(value) > _MAX_TEXT:
-        return f"{value[:_MAX_TEXT]}… ({len(value)} characters)"
-    return value

@@ -10,7 +10,6 @@ from sandbox.slack.model import Channel, Json, Message
 from sandbox.slack.web_api.call import Call, warning
 
 _KINDS = {"public_channel", "private_channel", "im", "mpim"}
-_MAX_GROUP = 8
 
 
 def info(call: Call) -> Json:
@@ -126,7 +125,6 @@ def opened(call: Call) -> Json:
     if not names:
         refuse_if(not call.args.get("channel"), "users_list_not_supplied")
         names = [call.channel().direct or ""]
-    refuse_if(len(names) > _MAX_GROUP, "too_many_users")
     refuse_if(any(name not in call.workspace.users for name in names), "user_not_found")
     refuse_if(len(names) > 1, "method_not_supported_for_channel_type")
     channel = call.workspace.direct(names[0])
@@ -135,27 +133,18 @@ def opened(call: Call) -> Json:
 
 
 def invite(call: Call) -> Json:
-    """Let people in. One who can't be invited stops all, unless `force` is set."""
+    """Let people in; one who can't be invited stops all."""
     channel = call.own_channel()
     refuse_if(channel.direct, "method_not_supported_for_channel_type")
     refuse_if(channel.is_archived, "is_archived")
     names = call.words("users")
     refuse_if(not names, "no_user")
-    refused = {name: error for name in names if (error := _refusal(call, channel, name))}
-    if refused and not (call.flag("force") and len(refused) < len(names)):
-        errors = [{"user": name, "ok": False, "error": one} for name, one in refused.items()]
-        raise SlackError(next(iter(refused.values())), extra={"errors": errors})
     for name in names:
-        if name not in refused:
-            channel.members.append(name)
-            call.delivery.member_joined(name, channel, inviter=seed.BOT.id)
+        refuse_if(name == seed.BOT.id, "cant_invite_self")
+        refuse_if(name not in call.workspace.users, "user_not_found")
+        refuse_if(name in channel.members, "already_in_channel")
+    for name in names:
+        channel.members.append(name)
+        call.delivery.member_joined(name, channel, inviter=seed.BOT.id)
     call.workspace.feed.publish("channels", {})
     return {"channel": channel.to_slack(viewer=seed.BOT.id)}
-
-
-def _refusal(call: Call, channel: Channel, name: str) -> str:
-    if name == seed.BOT.id:
-        return "cant_invite_self"
-    if name not in call.workspace.users:
-        return "user_not_found"
-    return "already_in_channel" if name in channel.members else ""

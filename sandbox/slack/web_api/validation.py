@@ -91,7 +91,7 @@ def _manifest_problems(manifest: Manifest) -> Iterator[Json]:
     if interactivity.is_enabled and not (interactivity.request_url or by_socket):
         message = "Interactivity requires a Request URL"
         yield {"message": message, "pointer": "/settings/interactivity"}
-    for place, command in enumerate(manifest.features.slash_commands or ()):
+    for place, command in enumerate(manifest.features.slash_commands):
         if not (command.url or by_socket):
             pointer = f"/features/slash_commands/{place}/url"
             yield {"message": "Slash command requires a URL", "pointer": pointer}

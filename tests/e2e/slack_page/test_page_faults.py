@@ -78,7 +78,7 @@ async def test_the_page_finds_back_to_a_stand_in_that_restarted(browser: Browser
     await expect(page.locator(".lost-banner")).to_be_visible()
     async with SlackStandIn(port=port) as second:
         await expect(page.get_by_test_id("status")).to_contain_text("Live", timeout=10_000)
-        second.people.post("we are back", user=seed.BEN, channel=second.workspace.channel("sales"))
+        second.workspace.post(second.workspace.channel("sales"), user=seed.BEN.id, text="we are back")
         await page.locator("[data-channel=sales]").click()
         await expect(page.get_by_test_id("message")).to_contain_text("we are back")
         await page.close()
@@ -87,11 +87,8 @@ async def test_the_page_finds_back_to_a_stand_in_that_restarted(browser: Browser
 async def test_a_modal_whose_app_fails_says_so_and_keeps_what_was_typed(
     page: Page, client: AsyncWebClient, slack: SlackStandIn
 ) -> None:
-    done = await slack.people.command(
-        "/outreach status", user=seed.ANN, channel=slack.workspace.channel(seed.ALERTS)
-    )
     view = modal(asked("why", {"type": "plain_text_input", "action_id": "why"}), callback_id="unknown")
-    await client.views_open(trigger_id=done["trigger_id"], view=view)
+    await client.views_open(trigger_id=slack.workspace.issue_trigger(seed.ANN.id), view=view)
     typed = page.get_by_test_id("modal").get_by_role("textbox")
     await typed.fill("too many bounces")
     await page.get_by_test_id("modal-submit").click()
