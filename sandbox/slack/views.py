@@ -103,27 +103,16 @@ def home_view(workspace: Workspace, user: str) -> Json | None:
     return workspace.views.get(workspace.homes.get(user, ""))
 
 
-def find_view(workspace: Workspace, *, view_id: Any = None, external_id: Any = None) -> Json:
-    """Find a view by its own id or the app's. Raises `SlackError` (not_found)."""
-    for view in workspace.views.values():
-        if view["id"] == view_id or (external_id and view["external_id"] == external_id):
-            return view
-    raise SlackError("not_found")
-
-
 def open_view(workspace: Workspace, user: str, view: Any, *, push: bool = False) -> Json:
     """Show a modal instead of those that are open, or with `push` over the one in front.
 
-    Raises `SlackError` (push_limit_reached, duplicate_external_id, and those of a bad view).
+    Raises `SlackError` (push_limit_reached, and those of a bad view).
     """
     stack = workspace.stacks.get(user) or []
     if push:
         refuse_if(not stack, "not_found")
         refuse_if(len(stack) >= MAX_DEPTH, "push_limit_reached")
     fresh = _stored(checked_view(workspace, view, kind="modal"))
-    external_id = fresh["external_id"]
-    known = {one["external_id"] for one in workspace.views.values()}
-    refuse_if(external_id and external_id in known, "duplicate_external_id")
     if push:
         fresh |= {"root_view_id": stack[0], "previous_view_id": stack[-1]}
     else:

@@ -75,7 +75,7 @@ async def _opened(page: Page, shown: Shown) -> AsyncIterator[None]:
         yield
         return
     moments = count()  # each look at the clock is a millisecond later: messages keep their order
-    clock = Clock(lambda: NOW.timestamp() + next(moments) / 1000)
+    clock = Clock(source=lambda: NOW.timestamp() + next(moments) / 1000)
     async with SlackStandIn(settings=Settings(request_url=None, messages_per_second=0), clock=clock) as slack:
         connection = slack.announcement
         client = AsyncWebClient(token=connection["slack_bot_token"], base_url=connection["slack_api_url"])

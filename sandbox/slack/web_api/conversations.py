@@ -122,9 +122,7 @@ def join(call: Call) -> Json:
 def opened(call: Call) -> Json:
     """Return the direct message with one person; groups of people are not played here."""
     names = call.words("users")
-    if not names:
-        refuse_if(not call.args.get("channel"), "users_list_not_supplied")
-        names = [call.channel().direct or ""]
+    refuse_if(not names, "users_list_not_supplied")
     refuse_if(any(name not in call.workspace.users for name in names), "user_not_found")
     refuse_if(len(names) > 1, "method_not_supported_for_channel_type")
     channel = call.workspace.direct(names[0])

@@ -10,6 +10,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
+from sandbox.slack.settings import Shortcut
 from sandbox.slack.views import top_view
 from tests.e2e.slack_page.page_bot import card, visit
 
@@ -192,9 +193,7 @@ async def test_a_whole_errand_needs_no_mouse(page: Page, client: AsyncWebClient,
 
 
 async def test_a_shortcut_is_one_click_away(browser: Browser, slack: SlackStandIn, got: list[Any]) -> None:
-    slack.settings.shortcuts = (
-        {"type": "global", "name": "Pause something", "callback_id": "pick", "description": "d"},
-    )
+    slack.settings.shortcuts = (Shortcut(callback_id="pick", name="Pause something"),)
     page = await visit(browser, slack)
     await page.get_by_test_id("shortcuts").click()
     async with page.expect_request("**/control/shortcut") as request:
