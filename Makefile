@@ -31,7 +31,7 @@ COMPILE := $(BIN)/python -m compileall -qq -j 0 .venv/lib || true
 # Where it is set (many containers do), every test process would compile the whole program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo run test test-e2e test-clock fuzz soak lint lint-style lint-types lint-imports lint-pages lint-tree check-deploy audit release site format bench lock docs clean
+.PHONY: help demo run test test-e2e test-clock fuzz soak lint format bench lock docs clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,7 +68,7 @@ else
 endif
 
 test-e2e: $(DEV)  ## the real page in chromium, the real dashboard in tmux, and what lasts longer
-	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql or scipy) and not soak" -n 4 --dist loadgroup -o timeout=300 $(ARGS)
+	@$(CLOCK) $(BIN)/python -m pytest -m "(e2e or postgresql) and not soak" -n 4 --dist loadgroup -o timeout=300 $(ARGS)
 
 test-clock: $(DEV)  ## what depends on dates, at eight odd moments (TEST_NOW=... runs the other tests at any)
 	@printf '%s\n' $(MOMENTS) | xargs -P 4 -I{} sh -c 'at={}; \
@@ -83,39 +83,17 @@ fuzz: $(DEV)  ## search new examples for the properties, in two minutes (SEED=..
 soak: $(DEV)  ## the fault tests in their long form, and ten thousand seeds of the simulation
 	@$(BIN)/python -m pytest -m soak -s $(ARGS)
 
-lint: lint-style lint-types lint-imports lint-pages lint-tree site  ## ruff, mypy --strict, import contracts, fresh pages, words, documents, links of the site
-
-lint-style: $(DEV)
+# Each check in one pass, the quick ones first; `make docs` into an empty folder shows which pages are stale.
+lint: $(DEV)  ## ruff, import contracts, mypy --strict, stale pages, words, documents, deployment files, packages
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m tests.page_format --check
-
-lint-types: $(DEV)
-	@$(BIN)/mypy
-
-lint-imports: $(DEV)
 	@$(BIN)/lint-imports
-
-lint-pages: $(DEV)
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
 		$(MAKE) --no-print-directory docs INTO="$$fresh" PICTURES= && diff -ru docs "$$fresh/docs" && \
 		diff -u manifest.yml "$$fresh/manifest.yml" || { echo "Generated pages are stale: run 'make docs'." >&2; exit 1; }
-
-lint-tree: $(DEV)  ## words, documents, architecture, deployment files, packages: each in one pass
 	@$(BIN)/python -m pytest -q -m lint -p no:schemathesis -o timeout=600 tests/test_*.py $(ARGS)
-
-check-deploy: $(DEV)  ## each file of deploy/ by the tool it is made for
-	@deploy/check ../$(BIN)
-
-audit: $(DEV)  ## licenses, known vulnerabilities and component list of what requirements.lock installs
-	@$(BIN)/python -m tests.audit
-
-release: $(DEV)  ## both wheels, built twice and compared, with SBOM, licenses, manual and checksums, into build/release
-	@$(BIN)/python -m tests.release build/release
-
-site: $(DEV)  ## the documentation as a site that needs no network, into build/site; fails at dead links
-	@rm -rf build/docs build/site && mkdir -p build && cp -r docs build/docs && rm build/docs/copy.md && mv build/docs/zensical.toml build/
-	@cd build && ../$(BIN)/zensical build --clean --strict
+	@$(BIN)/mypy
 
 format: $(DEV)  ## fix and format the code with ruff
 	@$(BIN)/ruff check --fix-only --quiet .
@@ -127,7 +105,6 @@ bench: $(DEV)  ## measured ratios against baselines of the same run
 docs: $(DEV)  ## write manifest.yml, the pages that are made from the tables, and the pictures (PICTURES= leaves them)
 	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
 	@$(BIN)/python -m tests.docs_pages $(INTO)/docs
-	@$(BIN)/python -m tests.copy_page $(INTO)/docs
 ifneq ($(PICTURES),)
 	@$(BIN)/python -m tests.pictures $(INTO)/docs
 endif

@@ -1,9 +1,10 @@
-"""What deploy/ names exists: metrics, paths, commands. `make check-deploy` checks each file with its own tool."""
+"""The files of deploy/ can be parsed, and what they name exists: metrics, paths, users, credentials."""
 
 from __future__ import annotations
 
 import json
 import re
+from configparser import ConfigParser
 
 import pytest
 import yaml
@@ -48,14 +49,13 @@ def test_every_alert_says_what_to_do() -> None:
             assert rule["annotations"]["action"]
 
 
-@pytest.mark.parametrize("path", ["proxy/Caddyfile", "proxy/nginx.conf", "kubernetes/outreach.yaml"])
+@pytest.mark.parametrize("path", ["proxy/Caddyfile", "proxy/nginx.conf"])
 def test_a_proxy_forwards_what_slack_and_the_service_call_and_nothing_else(path: str) -> None:
     lines = (DEPLOY / path).read_text().splitlines()
     text = "\n".join(line for line in lines if not line.lstrip().startswith("#"))
     assert SLACK.split("/")[1] in text
     assert "webhooks/outreach" in text
-    if not path.startswith("kubernetes"):  # its probes are asked inside
-        assert not re.search(r"metrics|readyz|healthz", text)
+    assert not re.search(r"metrics|readyz|healthz", text)
 
 
 @pytest.mark.parametrize("path", ["proxy/Caddyfile", "proxy/nginx.conf"])
@@ -67,31 +67,59 @@ def test_a_proxy_closes_idle_connections_before_the_bot_does(path: str) -> None:
     assert seconds[0] < KEEP_ALIVE_SECONDS
 
 
-def test_the_image_has_the_users_and_paths_that_the_manifests_expect() -> None:
+def test_every_file_of_yaml_json_and_units_can_be_parsed() -> None:
+    for file in sorted(DEPLOY.rglob("*.y*ml")):
+        assert isinstance(yaml.safe_load(file.read_text()), dict), file
+    assert isinstance(json.loads((DEPLOY / "monitoring/grafana.json").read_text()), dict)
+    for file in sorted((DEPLOY / "systemd").glob("*.service")):
+        unit = ConfigParser(strict=False, interpolation=None)
+        unit.optionxform = str  # type: ignore[assignment, method-assign] # keys keep their case
+        unit.read_string(file.read_text())
+        assert set(unit.sections()) == {"Unit", "Service", "Install"}, file
+        assert "ExecStart" in unit["Service"]
+
+
+@pytest.mark.parametrize("path", ["proxy/Caddyfile", "proxy/nginx.conf"])
+def test_every_brace_of_a_proxys_file_is_closed(path: str) -> None:
+    depth = 0
+    for line in (DEPLOY / path).read_text().splitlines():
+        code = line.partition("#")[0]
+        depth += code.count("{") - code.count("}")
+        assert depth >= 0, line
+    assert depth == 0
+
+
+@pytest.mark.parametrize("name", ["Containerfile", "sandbox.Containerfile"])
+def test_every_instruction_of_a_containerfile_is_one_that_exists(name: str) -> None:
+    text = (DEPLOY / "container" / name).read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    instructions = {line.split()[0] for line in lines}
+    assert instructions <= {
+        "ARG", "FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "EXPOSE", "VOLUME", "HEALTHCHECK", "LABEL",
+        "STOPSIGNAL", "ENTRYPOINT", "CMD",
+    }  # fmt: skip
+    assert {"FROM", "CMD"} <= instructions
+
+
+def test_compose_builds_the_image_and_mounts_the_folder_that_it_keeps_its_state_in() -> None:
     image = (DEPLOY / "container/Containerfile").read_text()
-    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes/outreach.yaml").read_text()))
-    (deployment,) = [one for one in documents if one["kind"] == "Deployment"]
-    pod = deployment["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert f"USER {pod['securityContext']['runAsUser']}:{pod['securityContext']['runAsGroup']}" in image
-    assert f"EXPOSE {container['ports'][0]['containerPort']}" in image
-    mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
-    assert f"OUTREACH_STATE_DIR={min(mounts - {'/tmp'})}" in image
+    compose = yaml.safe_load((DEPLOY / "container/compose.yaml").read_text())
+    (folder,) = re.findall(r"OUTREACH_STATE_DIR=(\S+)", image)
+    bot = compose["services"]["bot"]
+    assert bot["build"]["dockerfile"].endswith("Containerfile")
+    assert bot["read_only"] is True
+    assert any(folder in str(mount) for mount in (*bot.get("volumes", ()), *bot.get("tmpfs", ())))
+    assert re.search(r"^USER \d+:\d+$", image, re.MULTILINE)
 
 
 def test_prometheus_asks_where_the_details_are() -> None:
     unit = (DEPLOY / "systemd/outreach-bot.service").read_text()
     image = (DEPLOY / "container/Containerfile").read_text()
-    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes/outreach.yaml").read_text()))
-    (pod,) = [one["spec"]["template"] for one in documents if one["kind"] == "Deployment"]
     scraped = yaml.safe_load((DEPLOY / "monitoring/prometheus.yml").read_text())["scrape_configs"]
     address = scraped[0]["static_configs"][0]["targets"][0]
     port = address.partition(":")[2]
     assert f"OUTREACH_METRICS_LISTEN={address}\n" in unit
     assert f"OUTREACH_METRICS_LISTEN=0.0.0.0:{port}\n" in image
-    assert pod["metadata"]["annotations"]["prometheus.io/port"] == port
-    (service,) = [one for one in documents if one["kind"] == "Service"]
-    assert [entry["targetPort"] for entry in service["spec"]["ports"]] == ["http"]
 
 
 def test_the_units_load_credentials_of_the_names_that_the_settings_have() -> None:
@@ -111,17 +139,3 @@ def test_the_unit_of_the_dashboard_gives_it_the_console_that_it_draws_on() -> No
         ("Input", "tty-force"),
         ("Error", "tty"),
     ]
-
-
-def test_the_network_policy_and_the_pod_monitor_select_the_pods_and_ports_of_the_deployment() -> None:
-    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes/outreach.yaml").read_text()))
-    (pod,) = [one["spec"]["template"] for one in documents if one["kind"] == "Deployment"]
-    ports = {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
-    policy = yaml.safe_load((DEPLOY / "kubernetes/network.yaml").read_text())["spec"]
-    monitor = yaml.safe_load((DEPLOY / "kubernetes/podmonitor.yaml").read_text())["spec"]
-    labels = pod["metadata"]["labels"]
-    assert policy["podSelector"]["matchLabels"] == monitor["selector"]["matchLabels"] == labels
-    opened = {port["port"] for rule in policy["ingress"] for port in rule["ports"]}
-    assert opened == ports
-    assert {endpoint["port"] for endpoint in monitor["podMetricsEndpoints"]} <= ports
-    assert all(rule["from"] for rule in policy["ingress"])  # an empty one would admit everybody

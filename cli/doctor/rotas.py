@@ -82,7 +82,7 @@ async def territories(client: OutreachClient, settings: Settings) -> AsyncIterat
         hint = (
             f"Did you mean {visible(letters[near[0]])}?"
             if near
-            else f"There are: {visible(', '.join(known))}."
+            else f"Existing fields: {visible(', '.join(known))}."
         )
         yield doubtful(CHECK, f"{_place(rota)} chooses by {name}, which no lead has", fix=hint)
 

@@ -26,7 +26,7 @@ NAMED = 4
 """Sequences that a step names."""
 _CAUSES = {
     failures.REJECTED: "create a new key in the account settings and set OUTREACH_API_KEY.",
-    failures.RATE_LIMITED: "wait: reading goes on by itself. If it happens often, lower OUTREACH_RATE, or stop other programs that use this key.",
+    failures.RATE_LIMITED: "wait: reading resumes automatically. If it happens often, lower OUTREACH_RATE, or stop other programs that use this key.",
     failures.UNREADABLE: "check OUTREACH_BASE_URL: something else than the service may answer there.",
     failures.UNREACHABLE: "check the network and OUTREACH_BASE_URL. `outreach doctor` in a shell names what fails.",
 }
