@@ -7,15 +7,15 @@ there are many of (leads, events, entries of the agenda) is never changed but re
 from __future__ import annotations
 
 import datetime as dt
-import json
 from array import array
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sandbox.service import ids, people
+from sandbox.service.errors import encode_json
 from sandbox.service.moments import stamp
 from sandbox.service.people import Person
 from sandbox.service.rules import VARIANTS, Window
@@ -23,6 +23,7 @@ from sandbox.service.rules import VARIANTS, Window
 COUNTS = ("sends", "replies", "positive_replies", "meetings", "bounces", "complaints")
 COLUMN = {name: place for place, name in enumerate(COUNTS)}
 _WIDTH = len(COUNTS)
+_SLICE = 128
 
 
 class Tally:
@@ -151,7 +152,7 @@ class Lead:
     """One address in one sequence. Copies of an account share it: it is replaced and never changed."""
 
     __slots__ = (
-        "_shown", "changed_at", "created_at", "due_at", "inbox", "number", "person", "sequence", "status",
+        "changed_at", "created_at", "due_at", "inbox", "number", "person", "sequence", "shown", "status",
         "step", "workspace",
     )  # fmt: skip
 
@@ -179,7 +180,7 @@ class Lead:
         self.inbox = inbox
         self.due_at = due_at
         self.changed_at = changed_at
-        self._shown: bytes | None = None
+        self.shown: bytes | None = None
 
     def moved(self, at: float, status: str, step: int, inbox: int, due_at: float | None) -> Lead:
         """The lead after something has happened to it."""
@@ -200,25 +201,23 @@ class Lead:
     def who(self) -> Person:
         return self.person if isinstance(self.person, Person) else people.person(*self.person)
 
-    @property
-    def shown(self) -> bytes:
-        """The lead as JSON, as GET /leads lists it; kept, because pages are read again and again."""
-        if self._shown is None:
-            who = self.who
-            body = {
-                "id": ids.encode("ld", self.number),
-                "email": who.email,
-                "status": self.status,
-                "first_name": who.first_name,
-                "last_name": who.last_name,
-                "company": who.company,
-                "sequence_id": ids.encode("sq", self.sequence),
-                "step": self.step,
-                "custom_fields": who.custom,
-                "created_at": stamp(self.created_at),
-            }
-            self._shown = json.dumps(body, separators=(",", ":")).encode()
-        return self._shown
+    def show(self) -> bytes:
+        """The lead as JSON, as GET /leads lists it; kept as `shown`, because pages are read again and again."""
+        who = self.who
+        body = {
+            "id": ids.encode("ld", self.number),
+            "email": who.email,
+            "status": self.status,
+            "first_name": who.first_name,
+            "last_name": who.last_name,
+            "company": who.company,
+            "sequence_id": ids.encode("sq", self.sequence),
+            "step": self.step,
+            "custom_fields": who.custom,
+            "created_at": stamp(self.created_at),
+        }
+        self.shown = encode_json(body).encode()
+        return self.shown
 
 
 class Event(NamedTuple):
@@ -315,11 +314,22 @@ class Account:
             }
         return home.addresses
 
-    def newest(self, workspace: int, *, before: int | None = None) -> Iterator[Lead]:
-        """The leads of a workspace, newest first."""
-        leads = self.leads
-        last = len(leads) if before is None else min(before, len(leads))
-        for number in range(last - 1, 0, -1):
-            lead = leads[number]
-            if lead is not None and lead.workspace == workspace:
-                yield lead
+    def newest(
+        self, workspace: int, count: int, *, before: int | None, sequence: int | None, status: str | None
+    ) -> list[Lead]:
+        """At most so many leads of a workspace, newest first, with a lower number than `before`."""
+        high = len(self.leads) if before is None else min(before, len(self.leads))
+        found = list[Lead]()
+        # By slices, because looking at each lead is most of what a page costs.
+        while high > 0 and len(found) < count:
+            low = max(0, high - _SLICE)
+            found += [
+                lead
+                for lead in reversed(self.leads[low:high])
+                if lead is not None
+                and lead.workspace == workspace
+                and (sequence is None or lead.sequence == sequence)
+                and (status is None or lead.status == status)
+            ]
+            high = low
+        return found[:count]

@@ -90,8 +90,7 @@ class Endpoint:
         arguments: dict[str, Any] = dict(scope["path_params"])
         if self.query is not None:
             pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-            asked = _checked(self.query, dict(pairs), "query")
-            arguments |= {name: getattr(asked, name) for name in self.query.model_fields}
+            arguments |= vars(_checked(self.query, dict(pairs), "query"))
         if self.body is not None:
             content = await _read(scope, receive)
             if content or self.needs_body:

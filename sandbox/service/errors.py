@@ -51,13 +51,17 @@ class RateLimited(ApiError):
 CODES = {kind.status: kind.code for kind in (BadRequest, Unauthorized, NotFound, RateLimited)}
 
 
+encode_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+"""Kept, because `json.dumps` with such separators makes an encoder each time."""
+
+
 class Json(Response):
     """A JSON response that any text survives: lone surrogates and the like leave escaped."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
+        return encode_json(content).encode("ascii")
 
 
 def response_of(error: ApiError) -> Json:

@@ -24,4 +24,5 @@ def day_number(date: dt.date) -> int:
 
 def stamp(moment: float) -> str:
     """A moment as RFC 3339 in UTC, to the second."""
-    return f"{dt.datetime.fromtimestamp(int(moment), dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+    # `strftime` takes four times as long.
+    return dt.datetime.fromtimestamp(int(moment), dt.UTC).isoformat().replace("+00:00", "Z")
