@@ -15,10 +15,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sandbox.service import ids, people
-from sandbox.service.errors import encode_json
+from sandbox.service.errors import BadRequest, encode_json
 from sandbox.service.moments import stamp
 from sandbox.service.people import Person
-from sandbox.service.rules import VARIANTS, Window
+from sandbox.service.plans import SequencePlan
+from sandbox.service.rules import VARIANTS
 
 COUNTS = ("sends", "replies", "positive_replies", "meetings", "bounces", "complaints")
 COLUMN = {name: place for place, name in enumerate(COUNTS)}
@@ -67,12 +68,9 @@ class Sequence:
 
     number: int
     workspace: int
-    name: str
-    status: str
-    steps: int
-    appeal: float
-    window: Window
+    plan: SequencePlan
     tally: Tally
+    status: str = "active"
     inboxes: list[int] = field(default_factory=list)
     queue: deque[int] = field(default_factory=deque)
     """The leads that were sent nothing yet, first come first sent; some may have been removed since."""
@@ -148,39 +146,22 @@ class Workspace:
         )
 
 
+@dataclass(slots=True, eq=False)
 class Lead:
     """One address in one sequence. Copies of an account share it: it is replaced and never changed."""
 
-    __slots__ = (
-        "changed_at", "created_at", "due_at", "inbox", "number", "person", "sequence", "shown", "status",
-        "step", "workspace",
-    )  # fmt: skip
-
-    def __init__(  # noqa: PLR0917 -- called for each of 80,000 sends at a start
-        self,
-        number: int,
-        workspace: int,
-        sequence: int,
-        created_at: float,
-        person: Person | tuple[object, ...],
-        status: str = "active",
-        step: int = 0,
-        inbox: int = 0,
-        due_at: float | None = None,
-        changed_at: float = 0.0,
-    ) -> None:
-        """`person` may be the key of an invented one, who is only made up when somebody looks."""
-        self.number = number
-        self.workspace = workspace
-        self.sequence = sequence
-        self.created_at = created_at
-        self.person = person
-        self.status = status
-        self.step = step
-        self.inbox = inbox
-        self.due_at = due_at
-        self.changed_at = changed_at
-        self.shown: bytes | None = None
+    number: int
+    workspace: int
+    sequence: int
+    created_at: float
+    person: Person | tuple[object, ...]
+    """Perhaps the key of an invented one, who is only made up when somebody looks."""
+    status: str = "active"
+    step: int = 0
+    inbox: int = 0
+    due_at: float | None = None
+    changed_at: float = 0.0
+    shown: bytes | None = None
 
     def moved(self, at: float, status: str, step: int, inbox: int, due_at: float | None) -> Lead:
         """The lead after something has happened to it."""
@@ -281,8 +262,12 @@ class Account:
         )
         return made
 
-    def workspace_named(self, name: str) -> Workspace | None:
-        return next((one for one in self.workspaces.values() if one.name == name), None)
+    def workspace_named(self, name: str) -> Workspace:
+        """The workspace of this name. Raises `BadRequest`: there is none."""
+        for workspace in self.workspaces.values():
+            if workspace.name == name:
+                return workspace
+        raise BadRequest(f"There is no workspace {name!r}.", field="workspace")
 
     def add_lead(self, sequence: Sequence, person: Person | tuple[object, ...] | None, *, at: float) -> Lead:
         """Add a lead to the sequence's queue; None makes somebody up."""

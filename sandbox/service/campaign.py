@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -61,7 +61,7 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRequest:
-    """An event on demand: what happens, how often, about whom, and what its body shall say otherwise."""
+    """An event on demand, or of a scenario: what happens, how often, about whom, and what its body says otherwise."""
 
     kind: str
     workspace: int
@@ -82,16 +82,16 @@ class Campaign:
         self.account = account
         self._scenario = scenario
         self._publish_to = publish
-        handlers: dict[int, Callable[[float, int, Any], None]] = {
-            PAUSE: self._pause_as_planned,
-            REVIEW: self._review,
-            REFILL: self._refill,
-            WAKE: self._wake,
-            SLOT: self._use_slot,
-            RESPONSE: self._respond,
-            ACT: self._act,
-        }
-        self._handlers = [handlers[rank] for rank in sorted(handlers)]
+        # In the order of the ranks.
+        self._handlers: tuple[Callable[[float, int, Any], None], ...] = (
+            self._pause_as_planned,
+            self._review,
+            self._refill,
+            self._wake,
+            self._use_slot,
+            self._respond,
+            self._act,
+        )
 
     def run(self, until: float, *, seconds: float = math.inf) -> bool:
         """Let everything up to `until` happen; False when `seconds` of real time were not enough for all of it."""
@@ -117,7 +117,9 @@ class Campaign:
         key, day = (self.account.seed, inbox.number), day_of(after)
         inbox.slots.clear()
         for ahead in range(9):
-            slots = rules.slots_of_day(sequence.window, limit=inbox.daily_limit, day=day + ahead, key=key)
+            slots = rules.slots_of_day(
+                sequence.plan.window, limit=inbox.daily_limit, day=day + ahead, key=key
+            )
             inbox.slots = [slot for slot in reversed(slots) if slot > after]
             if inbox.slots:
                 self.schedule(inbox.slots[-1], SLOT, inbox.number)
@@ -130,15 +132,17 @@ class Campaign:
         """
         if request.kind == "domain.paused":
             return self._pause_on_demand(request)
-        at, cause = self.account.now, CAUSES[request.kind]
-        reached = self._reached(request)
+        cause, at = CAUSES[request.kind], self.account.now
+        if request.lead is None:
+            reached = self._choose(request, key=(at, request.kind, len(self.account.events)))
+        else:
+            reached = [self._named(request)]
         for lead in reached:
-            response = Response(lead.number, lead.inbox, lead.step, cause)
-            self._respond(at, 0, response, text=request.text, payload=request.payload)
-        missing = 0 if request.lead is not None else request.count - len(reached)
-        for _ in range(missing):
-            self._publish_of_a_stranger(request, cause)
-        return len(reached) + missing
+            self._respond(at, 0, Response(lead.number, lead.inbox, lead.step, cause), request)
+        strangers = 0 if request.lead is not None else request.count - len(reached)
+        for _ in range(strangers):
+            self._tell_of_a_stranger(request, cause)
+        return len(reached) + strangers
 
     # --- sending
 
@@ -182,13 +186,13 @@ class Campaign:
             step=step,
             day=day,
             health=inbox.health,
-            appeal=sequence.appeal * rules.mood(seed=seed, sequence=sequence.number, day=day),
+            appeal=sequence.plan.appeal * rules.mood(seed=seed, sequence=sequence.number, day=day),
             conditions=self._scenario.conditions(at - self.account.founded_at, domain=inbox.domain),
         )
         due_at = None
         if reaction is not None:
             self._expect(at + reaction.delay, Response(lead.number, inbox.number, step, reaction.kind))
-        elif step < sequence.steps:
+        elif step < sequence.plan.steps:
             due_at = at + rules.step_gap(step)
             heappush(inbox.waiting, (due_at, lead.number))
         else:
@@ -228,15 +232,7 @@ class Campaign:
         self.account.entries += 1
         self.schedule(at, RESPONSE, self.account.entries, response)
 
-    def _respond(
-        self,
-        at: float,
-        _: int,
-        response: Response,
-        *,
-        text: str | None = None,
-        payload: dict[str, Any] | None = None,
-    ) -> None:
+    def _respond(self, at: float, _: int, response: Response, request: EventRequest | None = None) -> None:
         """Let a response take effect, unless its lead has been removed or is past it."""
         account, kind = self.account, response.kind
         lead = account.leads[response.lead]
@@ -248,21 +244,8 @@ class Campaign:
         if kind == "ooo":
             away = rules.days_away(seed=account.seed, lead=lead.number, step=response.step)
         lead = self._settle(lead, response, sequence, at=at, away=away)
-        for event_kind in rules.EVENTS_OF[kind]:
-            event = Event(
-                kind=event_kind,
-                at=at,
-                workspace=lead.workspace,
-                cause=kind,
-                lead=lead,
-                sequence=sequence.name,
-                step=response.step,
-                inbox=inbox.email,
-                returns=date_of(at + away * DAY),
-                text=text,
-                payload=payload or {},
-            )
-            self._publish(event)
+        for event in rules.EVENTS_OF[kind]:
+            self._tell(event, kind, lead, inbox, step=response.step, away=away, request=request)
         if kind in rules.HARMFUL:
             self._judge(account.domains[inbox.domain], at)
 
@@ -272,7 +255,7 @@ class Campaign:
         status, due_at, now_at = rules.FINAL.get(kind, lead.status), None, step
         if kind == "bounce_soft":  # sent again a day later
             due_at, now_at = at + DAY, step - 1
-        elif kind == "ooo" and step < sequence.steps:
+        elif kind == "ooo" and step < sequence.plan.steps:
             due_at = at + away * DAY
         elif kind == "ooo":
             self._expect(at + rules.FINISH_AFTER, response._replace(kind="completed"))
@@ -290,6 +273,33 @@ class Campaign:
         settled = lead.moved(at, status, now_at, response.inbox, due_at)
         self.account.leads[lead.number] = settled
         return settled
+
+    def _tell(
+        self,
+        kind: str,
+        cause: str,
+        lead: Lead,
+        inbox: Inbox,
+        *,
+        step: int,
+        away: int,
+        request: EventRequest | None,
+    ) -> None:
+        now = self.account.now
+        event = Event(
+            kind=kind,
+            at=now,
+            workspace=lead.workspace,
+            cause=cause,
+            lead=lead,
+            sequence=self.account.sequences[lead.sequence].plan.name,
+            step=step,
+            inbox=inbox.email,
+            returns=date_of(now + away * DAY),
+            text=request.text if request else None,
+            payload=request.payload if request else {},
+        )
+        self._publish(event)
 
     def _publish(self, event: Event) -> None:
         self.account.events.append(event)
@@ -338,13 +348,11 @@ class Campaign:
         record = deliverability.judged(days)
         reason = deliverability.reason_to_pause(record)
         if reason is not None:
-            self._pause_domain(domain, at, reason=reason, record=record)
+            self._pause_domain(domain, reason=reason, record=record, payload={})
 
-    def _pause_domain(
-        self, domain: Domain, at: float, *, reason: str, record: Record, payload: dict[str, Any] | None = None
-    ) -> None:
+    def _pause_domain(self, domain: Domain, *, reason: str, record: Record, payload: dict[str, Any]) -> None:
         """Auto-pause: the domain's inboxes rest, and subscribers are notified."""
-        inboxes = [self.account.inboxes[number] for number in domain.inboxes]
+        inboxes, at = [self.account.inboxes[number] for number in domain.inboxes], self.account.now
         for inbox in inboxes:
             inbox.status = "resting"
             inbox.slots.clear()
@@ -356,9 +364,8 @@ class Campaign:
             "reason": reason,
             "rate": round(rate, 4),
             "inboxes": sorted(inbox.email for inbox in inboxes),
-            **(payload or {}),
         }
-        self._publish(Event("domain.paused", at, domain.workspace, reason, payload=told))
+        self._publish(Event("domain.paused", at, domain.workspace, reason, payload=told | payload))
 
     def _wake(self, at: float, number: int, paused_at: float) -> None:
         """Let a domain that has rested long enough warm up."""
@@ -374,121 +381,76 @@ class Campaign:
     def _act(self, at: float, number: int, event: ScheduledEvent) -> None:
         """Carry out a scenario's event, in the first workspace if it names none."""
         account = self.account
-        workspace, domain = 1, event.domain
+        domain = None if event.domain is None else int(event.domain)
+        workspace = 1 if domain is None else account.domains[domain].workspace
         if event.workspace is not None:
-            named = account.workspace_named(event.workspace)
-            assert named is not None
-            workspace = named.number
-        elif domain is not None:
-            workspace = account.domains[int(domain)].workspace
+            workspace = account.workspace_named(event.workspace).number
+        request = EventRequest(kind=event.kind, workspace=workspace, count=event.count, domain=domain)
         bounces = event.kind == "bounces"
-        key = (account.seed, event.at, event.kind, domain or 0, event.count)
-        reached = self._choose(
-            workspace, event.count, key=key, domain=None if domain is None else int(domain), sending=bounces
-        )
-        for lead in reached:
+        for lead in self._choose(request, key=(event.at, event.kind), sending=bounces):
             step = lead.step
             if bounces:  # of mail that goes out now: what isn't sent can't bounce
-                step = min(step + 1, account.sequences[lead.sequence].steps)
+                step = min(step + 1, account.sequences[lead.sequence].plan.steps)
                 self._count(("sends",), lead, inbox=account.inboxes[lead.inbox], step=step, at=at)
             self._respond(at, 0, Response(lead.number, lead.inbox, step, _SCHEDULED[event.kind]))
         account.acts_done = number + 1
 
-    def _choose(
-        self,
-        workspace: int,
-        count: int,
-        *,
-        key: tuple[object, ...],
-        domain: int | None = None,
-        sequence: int | None = None,
-        sending: bool = False,
-    ) -> list[Lead]:
+    def _choose(self, request: EventRequest, *, key: tuple[object, ...], sending: bool = False) -> list[Lead]:
         """Leads that have been written to and have not answered, from a place in the list that the key decides.
 
         `sending`: only of active sequences, and of inboxes that aren't resting.
         """
-        account = self.account
-        found = list[Lead]()
-        for lead in self._from(int(len(account.leads) * roll("choose", *key))):
-            if len(found) == count:
-                break
-            if (
-                lead.workspace == workspace
-                and self._waits_for_an_answer(lead)
-                and sequence in {None, lead.sequence}
-                and (domain is None or account.inboxes[lead.inbox].domain == domain)
-                and (not sending or self._sends(lead))
-            ):
+        account, found = self.account, list[Lead]()
+        start = int(len(account.leads) * roll("choose", account.seed, *key))
+        for number in (*range(start, len(account.leads)), *range(start)):
+            lead = account.leads[number]
+            if lead is None or not self._is_reached(lead, request):
+                continue
+            inbox = account.inboxes[lead.inbox]
+            is_sending = account.sequences[lead.sequence].status == "active" and inbox.status != "resting"
+            if request.domain in {None, inbox.domain} and (is_sending or not sending):
                 found.append(lead)
+            if len(found) == request.count:
+                break
         return found
 
-    def _from(self, start: int) -> Iterator[Lead]:
-        leads = self.account.leads
-        for number in (*range(start, len(leads)), *range(start)):
-            lead = leads[number]
-            if lead is not None:
-                yield lead
+    def _is_reached(self, lead: Lead, request: EventRequest) -> bool:
+        """True for a lead of the request's workspace and sequence that was sent something and hasn't answered."""
+        is_meant = lead.workspace == request.workspace and request.sequence in {None, lead.sequence}
+        return is_meant and lead.status == "active" and lead.step >= 1
 
-    def _waits_for_an_answer(self, lead: Lead) -> bool:
-        return lead.status == "active" and lead.step >= 1
-
-    def _sends(self, lead: Lead) -> bool:
-        account = self.account
-        resting = account.inboxes[lead.inbox].status == "resting"
-        return account.sequences[lead.sequence].status == "active" and not resting
-
-    def _reached(self, request: EventRequest) -> list[Lead]:
-        if request.lead is None:
-            key = (self.account.seed, self.account.now, request.kind, len(self.account.events))
-            return self._choose(request.workspace, request.count, key=key, sequence=request.sequence)
-        lead = self.account.leads[request.lead] if request.lead < len(self.account.leads) else None
-        if lead is None or lead.workspace != request.workspace or not self._waits_for_an_answer(lead):
+    def _named(self, request: EventRequest) -> Lead:
+        number, leads = request.lead or 0, self.account.leads
+        lead = leads[number] if number < len(leads) else None
+        if lead is None or not self._is_reached(lead, request):
             raise NotFound("No lead matches that was contacted and hasn't replied yet.")
-        return [lead]
+        return lead
 
-    def _publish_of_a_stranger(self, request: EventRequest, cause: str) -> None:
+    def _tell_of_a_stranger(self, request: EventRequest, cause: str) -> None:
         """Tell an event about someone who isn't a lead: the account doesn't change."""
         account = self.account
-        inbox = next(
-            (
-                one
-                for one in account.inboxes.values()
-                if one.workspace == request.workspace and request.sequence in {None, one.sequence}
-            ),
-            None,
-        )
-        if inbox is None:
+        for inbox in account.inboxes.values():
+            if inbox.workspace == request.workspace and request.sequence in {None, inbox.sequence}:
+                break
+        else:
             raise NotFound("The workspace has no sequence with an inbox that can receive a reply.")
         account.entries += 1
         # A lead's number is positive, so no lead ever has this one's name.
         number = -account.entries
-        stranger = Lead(number, request.workspace, inbox.sequence, account.now, (account.seed, number))
-        event = Event(
-            kind=request.kind,
-            at=account.now,
-            workspace=request.workspace,
-            cause=cause,
-            lead=stranger,
-            sequence=account.sequences[inbox.sequence].name,
-            step=1,
-            inbox=inbox.email,
-            returns=date_of(account.now + 7 * DAY),
-            text=request.text,
-            payload=request.payload,
-        )
-        self._publish(event)
+        person = (account.seed, number)
+        stranger = Lead(number, request.workspace, inbox.sequence, account.now, person)
+        self._tell(request.kind, cause, stranger, inbox, step=1, away=7, request=request)
 
     def _pause_on_demand(self, request: EventRequest) -> int:
-        mine = [one for one in self.account.domains.values() if one.workspace == request.workspace]
-        if request.domain is not None:
-            mine = [one for one in mine if one.number == request.domain]
+        mine = [
+            one
+            for one in self.account.domains.values()
+            if one.workspace == request.workspace and request.domain in {None, one.number}
+        ]
         if not mine:
             raise NotFound("This domain doesn't exist in this workspace.")
         mine.sort(key=lambda domain: domain.state == "paused")
         record = Record(sends=100, bounces=8, complaints=1)
         for domain in mine[: request.count]:
-            self._pause_domain(
-                domain, self.account.now, reason="bounce_rate", record=record, payload=request.payload
-            )
+            self._pause_domain(domain, reason="bounce_rate", record=record, payload=request.payload)
         return len(mine[: request.count])

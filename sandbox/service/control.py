@@ -22,7 +22,7 @@ from sandbox.service.campaign import EventRequest
 from sandbox.service.deliveries import Delivery
 from sandbox.service.dns.resolvers import DnsFault
 from sandbox.service.dns.zones import Change
-from sandbox.service.endpoints import Api
+from sandbox.service.endpoints import Answer, Api
 from sandbox.service.errors import BadRequest, Json, NotFound
 from sandbox.service.moments import stamp
 
@@ -149,18 +149,19 @@ API = Api(
     invalid=_invalid,
     error=Refusal,
     invalid_error=Invalid,
+    errors=_ERRORS,
 )
 
 
-@API.add("GET", "/control", errors=_ERRORS)
-async def index(_: Service) -> dict[str, Any]:
+@API.add("GET", "/control")
+async def index(_: Service) -> Answer:
     """What there is."""
     names = "openapi.json state time events dns faults limiter keys subscriptions deliveries history summary reset"
     return {name: f"/control/{name}" for name in names.split()}
 
 
-@API.add("GET", "/control/state", errors=_ERRORS)
-async def read_state(service: Service) -> dict[str, Any]:
+@API.add("GET", "/control/state")
+async def read_state(service: Service) -> Answer:
     """The account's size, the clock and the settings."""
     account = service.account
     domains = [{"name": one.name, "state": one.state} for one in account.domains.values()]
@@ -187,8 +188,8 @@ async def read_state(service: Service) -> dict[str, Any]:
     }
 
 
-@API.add("GET", "/control/summary", errors=_ERRORS)
-async def read_summary(service: Service) -> dict[str, Any]:
+@API.add("GET", "/control/summary")
+async def read_summary(service: Service) -> Answer:
     """Requests, refusals, the busiest second of each workspace's key, deliveries by state and by kind."""
     names = {key: service.account.workspaces[workspace].name for key, workspace in service.every_key.items()}
     found = list(service.deliveries.all.values())
@@ -203,14 +204,14 @@ async def read_summary(service: Service) -> dict[str, Any]:
     return {**service.guard.counts.summary(names), "deliveries": deliveries}
 
 
-@API.add("GET", "/control/time", errors=_ERRORS)
-async def read_time(service: Service) -> dict[str, Any]:
+@API.add("GET", "/control/time")
+async def read_time(service: Service) -> Answer:
     """The service's time and its speed."""
     return _time(service)
 
 
-@API.add("POST", "/control/time", errors=_ERRORS)
-async def change_time(service: Service, body: TimeChange) -> dict[str, Any]:
+@API.add("POST", "/control/time")
+async def change_time(service: Service, body: TimeChange) -> Answer:
     """Jump ahead, or run at another speed (0 freezes); answers when everything up to then has happened.
 
     That includes deliveries and their retries; `deliveries_due` counts those whose subscribers take longer than 5
@@ -223,13 +224,13 @@ async def change_time(service: Service, body: TimeChange) -> dict[str, Any]:
     return {**_time(service), "deliveries_due": due}
 
 
-def _time(service: Service) -> dict[str, Any]:
+def _time(service: Service) -> Answer:
     now = service.now()
     return {"now": stamp(now), "epoch": now, "speed": service.clock.speed}
 
 
-@API.add("POST", "/control/events", status=201, errors=_ERRORS)
-async def trigger_events(service: Service, body: EventBody) -> dict[str, Any]:
+@API.add("POST", "/control/events", status=201)
+async def trigger_events(service: Service, body: EventBody) -> Answer:
     """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
     await service.catch_up()
     domain = None if body.domain is None else _domain(service, body.domain)
@@ -237,7 +238,7 @@ async def trigger_events(service: Service, body: EventBody) -> dict[str, Any]:
     while made < body.count:
         request = EventRequest(
             kind=body.kind,
-            workspace=_workspace(service, body.workspace),
+            workspace=service.account.workspace_named(body.workspace).number,
             count=min(_EVENTS_AT_ONCE, body.count - made),
             sequence=_number("sq", body.sequence, field="sequence"),
             lead=_number("ld", body.lead, field="lead"),
@@ -253,12 +254,12 @@ async def trigger_events(service: Service, body: EventBody) -> dict[str, Any]:
     return {"events": made}
 
 
-@API.add("GET", "/control/history", errors=_ERRORS)
+@API.add("GET", "/control/history")
 async def read_history(
     service: Service, email: Annotated[str, Field(max_length=254)], workspace: str = "acme"
-) -> dict[str, Any]:
+) -> Answer:
     """What ever happened to an address, also after its removal."""
-    number, address = _workspace(service, workspace), email.lower()
+    number, address = service.account.workspace_named(workspace).number, email.lower()
     found = [
         {
             "kind": one.kind,
@@ -269,13 +270,6 @@ async def read_history(
         if one.workspace == number and payloads.address_of(one) == address
     ]
     return {"data": found}
-
-
-def _workspace(service: Service, name: str) -> int:
-    found = service.account.workspace_named(name)
-    if found is None:
-        raise BadRequest(f"There is no workspace {name!r}.", field="workspace")
-    return found.number
 
 
 def _domain(service: Service, name: str) -> int:
@@ -292,37 +286,37 @@ def _number(prefix: str, text: str | None, *, field: str) -> int | None:
     return number
 
 
-@API.add("GET", "/control/faults", errors=_ERRORS)
-async def list_faults(service: Service) -> dict[str, Any]:
+@API.add("GET", "/control/faults")
+async def list_faults(service: Service) -> Answer:
     """The faults that have not been used up."""
     return {"data": service.guard.faults.listed()}
 
 
-@API.add("POST", "/control/faults", status=201, errors=_ERRORS)
-async def add_fault(service: Service, body: ApiFault) -> dict[str, Any]:
+@API.add("POST", "/control/faults", status=201)
+async def add_fault(service: Service, body: ApiFault) -> Answer:
     """Set a fault."""
     service.guard.faults.add(body)
     return {"data": service.guard.faults.listed()}
 
 
-@API.add("DELETE", "/control/faults", errors=_ERRORS)
-async def clear_faults(service: Service) -> dict[str, Any]:
+@API.add("DELETE", "/control/faults")
+async def clear_faults(service: Service) -> Answer:
     """Clear all faults."""
     service.guard.faults.clear()
     return {"data": []}
 
 
-@API.add("PUT", "/control/limiter", errors=_ERRORS)
-async def change_limiter(service: Service, body: LimiterChange) -> dict[str, Any]:
+@API.add("PUT", "/control/limiter")
+async def change_limiter(service: Service, body: LimiterChange) -> Answer:
     """Another form of the limit, or none."""
     service.guard.limiter.change(body.form)
     return {"form": body.form}
 
 
-@API.add("POST", "/control/keys", status=201, errors=_ERRORS)
-async def change_keys(service: Service, body: KeyChange) -> dict[str, Any]:
+@API.add("POST", "/control/keys", status=201)
+async def change_keys(service: Service, body: KeyChange) -> Answer:
     """Issue a key for a workspace, or revoke one."""
-    workspace = _workspace(service, body.workspace)
+    workspace = service.account.workspace_named(body.workspace).number
     if body.revoke is None:
         return {"key": service.issue_key(workspace)}
     if service.live_keys.get(body.revoke) != workspace:
@@ -331,15 +325,15 @@ async def change_keys(service: Service, body: KeyChange) -> dict[str, Any]:
     return {"revoked": True}
 
 
-@API.add("POST", "/control/reset", errors=_ERRORS)
-async def reset(service: Service, body: Reset = Reset()) -> dict[str, Any]:  # noqa: B008 -- frozen by its use
+@API.add("POST", "/control/reset")
+async def reset(service: Service, body: Reset = Reset()) -> Answer:  # noqa: B008 -- frozen by its use
     """Settings back to their defaults and counts to zero; with `everything`, the account as on its first day."""
     service.reset(everything=body.everything)
     return {"status": "reset"}
 
 
-@API.add("GET", "/control/subscriptions", errors=_ERRORS)
-async def list_subscriptions(service: Service, workspace: str | None = None) -> dict[str, Any]:
+@API.add("GET", "/control/subscriptions")
+async def list_subscriptions(service: Service, workspace: str | None = None) -> Answer:
     """The subscriptions, without secrets."""
     shown = [
         {
@@ -354,15 +348,15 @@ async def list_subscriptions(service: Service, workspace: str | None = None) -> 
     return {"data": [one for one in shown if workspace in {None, one["workspace"]}]}
 
 
-@API.add("GET", "/control/deliveries", errors=_ERRORS)
+@API.add("GET", "/control/deliveries")
 async def list_deliveries(
     service: Service,
     state: Literal["pending", "delivered", "failed"] | None = None,
     kind: EventKind | None = None,
     limit: Annotated[int, Field(ge=1, le=1_000), BeforeValidator(whole_number)] = 100,
-) -> dict[str, Any]:
+) -> Answer:
     """The newest deliveries, with their bodies; `first_sent` is by the real clock, in Unix seconds."""
-    found = list[dict[str, Any]]()
+    found = list[Answer]()
     for one in reversed(service.deliveries.all.values()):
         if state in {None, one.state} and kind in {None, one.kind}:
             found.append(_delivery(one))
@@ -371,7 +365,7 @@ async def list_deliveries(
     return {"data": found}
 
 
-def _delivery(one: Delivery) -> dict[str, Any]:
+def _delivery(one: Delivery) -> Answer:
     return {
         "id": ids.encode("dl", one.number),
         "subscription": ids.encode("wh", one.subscription),
@@ -379,33 +373,23 @@ def _delivery(one: Delivery) -> dict[str, Any]:
         "state": one.state,
         "attempts": len(one.attempts),
         "next_at": stamp(one.next_at) if one.state == "pending" else None,
-        "first_sent": one.attempts[0].real if one.attempts else None,
+        "first_sent": one.first_sent,
         "body": one.body.decode(),
     }
 
 
-@API.add("GET", "/control/deliveries/{id}/attempts", errors=_ERRORS)
-async def list_attempts(service: Service, id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
+@API.add("GET", "/control/deliveries/{id}/attempts")
+async def list_attempts(service: Service, id: str) -> Answer:  # noqa: A002 -- reads as the others do
     """Every attempt of a delivery."""
     number = ids.decode("dl", id)
     delivery = None if number is None else service.deliveries.all.get(number)
     if delivery is None:
         raise NotFound("This delivery doesn't exist.")
-    shown = [
-        {
-            "number": one.number,
-            "at": stamp(one.at),
-            "status": one.status,
-            "error": one.error,
-            "seconds": round(one.seconds, 4),
-        }
-        for one in delivery.attempts
-    ]
-    return {"data": shown}
+    return {"data": delivery.attempts}
 
 
-@API.add("POST", "/control/deliveries/{id}/replay", errors=_ERRORS)
-async def replay(service: Service, id: str) -> dict[str, Any]:  # noqa: A002 -- reads as the others do
+@API.add("POST", "/control/deliveries/{id}/replay")
+async def replay(service: Service, id: str) -> Answer:  # noqa: A002 -- reads as the others do
     """Send a delivery again, byte for byte, whatever became of it."""
     number = ids.decode("dl", id)
     if number is None or not service.deliveries.replay(number):
@@ -413,8 +397,8 @@ async def replay(service: Service, id: str) -> dict[str, Any]:  # noqa: A002 -- 
     return {"id": id, "state": "pending"}
 
 
-@API.add("GET", "/control/dns", errors=_ERRORS)
-async def read_dns(service: Service) -> dict[str, Any]:
+@API.add("GET", "/control/dns")
+async def read_dns(service: Service) -> Answer:
     """Where the resolvers are, what is different in which zone, the faults, and how many queries there were."""
     domains = service.zones.domains[:_SHOWN_DOMAINS]
     return {
@@ -425,22 +409,22 @@ async def read_dns(service: Service) -> dict[str, Any]:
     }
 
 
-@API.add("POST", "/control/dns/changes", status=201, errors=_ERRORS)
-async def change_zone(service: Service, body: ZoneEdit) -> dict[str, Any]:
+@API.add("POST", "/control/dns/changes", status=201)
+async def change_zone(service: Service, body: ZoneEdit) -> Answer:
     """Break something in a domain's zone."""
     service.zones.change(body.domain, body.change)
     return await read_dns(service)
 
 
-@API.add("DELETE", "/control/dns/changes", errors=_ERRORS)
-async def repair_zones(service: Service, domain: str | None = None) -> dict[str, Any]:
+@API.add("DELETE", "/control/dns/changes")
+async def repair_zones(service: Service, domain: str | None = None) -> Answer:
     """Put a domain's zone in order, or all of them: what the scenario broke and what was changed by hand."""
     service.zones.repair(domain)
     return await read_dns(service)
 
 
-@API.add("GET", "/control/dns/records", errors=_ERRORS)
-async def list_records(service: Service, domain: str) -> dict[str, Any]:
+@API.add("GET", "/control/dns/records")
+async def list_records(service: Service, domain: str) -> Answer:
     """The records of a domain as they are now; bytes that are no UTF-8 are shown in hexadecimal."""
     shown = [
         {
@@ -454,8 +438,8 @@ async def list_records(service: Service, domain: str) -> dict[str, Any]:
     return {"data": shown}
 
 
-@API.add("PUT", "/control/dns/records", errors=_ERRORS)
-async def set_records(service: Service, body: RecordSet) -> dict[str, Any]:
+@API.add("PUT", "/control/dns/records")
+async def set_records(service: Service, body: RecordSet) -> Answer:
     """Replace the records of a name and type."""
     from sandbox.service.dns import answers
 
@@ -467,21 +451,21 @@ async def set_records(service: Service, body: RecordSet) -> dict[str, Any]:
     return body.model_dump()
 
 
-@API.add("GET", "/control/dns/faults", errors=_ERRORS)
-async def list_dns_faults(service: Service) -> dict[str, Any]:
+@API.add("GET", "/control/dns/faults")
+async def list_dns_faults(service: Service) -> Answer:
     """The faults of the resolvers that have not been used up."""
     return {"data": service.resolvers.faults.listed()}
 
 
-@API.add("POST", "/control/dns/faults", status=201, errors=_ERRORS)
-async def add_dns_fault(service: Service, body: DnsFault) -> dict[str, Any]:
+@API.add("POST", "/control/dns/faults", status=201)
+async def add_dns_fault(service: Service, body: DnsFault) -> Answer:
     """Let resolvers fail."""
     service.resolvers.faults.add(body)
     return await list_dns_faults(service)
 
 
-@API.add("DELETE", "/control/dns/faults", errors=_ERRORS)
-async def clear_dns_faults(service: Service) -> dict[str, Any]:
+@API.add("DELETE", "/control/dns/faults")
+async def clear_dns_faults(service: Service) -> Answer:
     """Clear all faults of the resolvers."""
     service.resolvers.faults.clear()
     return {"data": []}

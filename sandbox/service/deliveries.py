@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
+from typing import Any
 
 import aiohttp
 
 from sandbox.service import payloads
 from sandbox.service.account import Event
 from sandbox.service.dice import between, roll
-from sandbox.service.moments import DAY, HOUR, MINUTE
+from sandbox.service.moments import DAY, HOUR, MINUTE, stamp
 
 TIMEOUT = 10.0
 RETRIES = 5
@@ -34,24 +35,6 @@ _SETTLE_SECONDS = 0.01
 _ANSWER_BYTES = 16_384
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One attempt: a status, or an error when there was no answer."""
-
-    number: int
-    at: float
-    real: float
-    """When it was sent by the real clock, in Unix seconds; `at` is the service's own time."""
-    status: int | None
-    error: str | None
-    seconds: float
-
-    @property
-    def delivered(self) -> bool:
-        """False for anything but a 2xx in time."""
-        return self.status is not None and 200 <= self.status < 300
-
-
 @dataclass(slots=True, kw_only=True)
 class Delivery:
     """An event on its way to a subscription; its bytes are the same at every attempt."""
@@ -63,7 +46,10 @@ class Delivery:
     first_at: float
     next_at: float
     state: str = "pending"
-    attempts: list[Attempt] = field(default_factory=list)
+    first_sent: float | None = None
+    """By the real clock, in Unix seconds."""
+    attempts: list[dict[str, Any]] = field(default_factory=list)
+    """What the control API shows of each."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -233,19 +219,21 @@ class Deliveries:
     ) -> None:
         at, real, started, due_at = self._now(), time.time(), time.perf_counter(), delivery.next_at
         status, error = await send(session, subscription, delivery.body)
-        attempt = Attempt(
-            number=len(delivery.attempts) + 1,
-            at=at,
-            real=real,
-            status=status,
-            error=error,
-            seconds=time.perf_counter() - started,
+        number = len(delivery.attempts) + 1
+        delivery.first_sent = delivery.first_sent or real
+        delivery.attempts.append(
+            {
+                "number": number,
+                "at": stamp(at),
+                "status": status,
+                "error": error,
+                "seconds": round(time.perf_counter() - started, 4),
+            }
         )
-        delivery.attempts.append(attempt)
         if delivery.next_at != due_at:
             return  # to be replayed: it is on the heap already
-        again = retry_at(delivery.first_at, attempt.number, key=(self._seed, delivery.number))
-        if attempt.delivered:
+        again = retry_at(delivery.first_at, number, key=(self._seed, delivery.number))
+        if status is not None and 200 <= status < 300:  # anything but a 2xx in time is a failure
             delivery.state = "delivered"
         elif again is None:
             delivery.state = "failed"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, get_type_hints
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, TypeAdapter, ValidationError, create_model
@@ -18,9 +19,11 @@ from starlette.types import Receive, Scope, Send
 from sandbox.service.errors import CODES, ApiError, BadRequest, Json, error_response, response_of
 
 BODY_LIMIT = 8 * 1024 * 1024
+Answer = dict[str, Any]
 Document = dict[str, Any]
 Location = tuple[int | str, ...]
-Handler = Callable[..., Awaitable[Response | dict[str, Any]]]
+Handler = Callable[..., Awaitable[Response | Answer]]
+H = TypeVar("H", bound=Handler)
 Invalid = Callable[[list[dict[str, Any]]], Response]
 """Answers with what is wrong: pydantic's errors, whose places begin with `query` or `body`."""
 
@@ -99,52 +102,40 @@ class Endpoint:
         return answer if isinstance(answer, Response) else Json(answer, status_code=self.status)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """Endpoints, with what their OpenAPI document says of all of them.
+    """Endpoints, with what their OpenAPI document says of all of them."""
 
-    Args:
-        title: of the document.
-        description: of the document.
-        invalid: answers a request that doesn't have the declared form.
-        error: the body of every error.
-        invalid_error: the body of those of status 422, where that is another.
-        security: the document's components about authentication.
-        has_examples: True where every field of every model declares an example.
-    """
-
-    def __init__(
-        self,
-        *,
-        title: str,
-        description: str,
-        invalid: Invalid,
-        error: type[BaseModel],
-        invalid_error: type[BaseModel] | None = None,
-        security: Document | None = None,
-        has_examples: bool = False,
-    ) -> None:
-        self._info = {"title": title, "version": "1", "description": description}
-        self._invalid = invalid
-        self._error = error
-        self._invalid_error = invalid_error or error
-        self._security = security or {}
-        self._has_examples = has_examples
-        self._endpoints: list[Endpoint] = []
+    title: str
+    description: str
+    invalid: Invalid
+    """Answers a request that doesn't have the declared form."""
+    error: type[BaseModel]
+    """The body of every error."""
+    invalid_error: type[BaseModel]
+    """The body of those of status 422."""
+    errors: Mapping[int, str]
+    """What is said of each status that every endpoint may answer."""
+    security: Document = field(default_factory=dict)
+    has_examples: bool = False
+    """True where every field of every model declares an example."""
+    endpoints: list[Endpoint] = field(default_factory=list)
 
     def add(
         self,
         method: str,
         path: str,
         *,
-        errors: Mapping[int, str],
-        status: int = 200,
         answer: type[BaseModel] | None = None,
-    ) -> Callable[[Handler], Handler]:
-        """Declare the decorated function as an endpoint."""
+        status: int = 200,
+        errors: Mapping[int, str] | None = None,
+    ) -> Callable[[H], H]:
+        """Declare the decorated function as an endpoint; `errors` are those that it answers besides the usual ones."""
+        possible = {**self.errors, **(errors or {})}
 
-        def declare(handler: Handler) -> Handler:
-            made = Endpoint(method, path, handler, status=status, answer=answer, errors=errors)
-            self._endpoints.append(made)
+        def declare(handler: H) -> H:
+            made = Endpoint(method, path, handler, status=status, answer=answer, errors=possible)
+            self.endpoints.append(made)
             return handler
 
         return declare
@@ -152,35 +143,35 @@ class Api:
     def routes(self, prefix: str = "") -> list[Route]:
         """A route for each path; requests carry `scope["caller"]`, the handlers' first argument."""
         by_path: dict[str, dict[str, Endpoint]] = {}
-        for endpoint in self._endpoints:
+        for endpoint in self.endpoints:
             by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-        return [Route(prefix + path, _Path(methods, self._invalid)) for path, methods in by_path.items()]
+        return [Route(prefix + path, _Path(methods, self.invalid)) for path, methods in by_path.items()]
 
     def document(self, more: Iterable[type[BaseModel]] = ()) -> Document:
         """The OpenAPI document without the server's address; `more` models are described as well."""
-        models = {self._error, self._invalid_error, *more}
-        for one in self._endpoints:
+        models = {self.error, self.invalid_error, *more}
+        for one in self.endpoints:
             models |= {model for model in (one.query, one.body, one.answer) if model is not None}
         listed = [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)]
         _, found = models_json_schema(listed, ref_template=f"{_SCHEMAS}{{model}}")  # type: ignore[arg-type]
         schemas: Document = found["$defs"]
         paths: Document = {}
-        for endpoint in self._endpoints:
+        for endpoint in self.endpoints:
             operation = self._operation(endpoint, schemas)
             paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
         shown = {name: schema for name, schema in schemas.items() if not name.endswith("_query")}
         return {
             "openapi": "3.1.0",
-            "info": self._info,
+            "info": {"title": self.title, "version": "1", "description": self.description},
             "paths": paths,
-            "components": {"schemas": shown} | self._security,
+            "components": {"schemas": shown} | self.security,
         }
 
     def content(self, model: type[BaseModel] | None, schemas: Document) -> Document:
         """How a body of this model is described; of None it is any object."""
         schema = {"$ref": f"{_SCHEMAS}{model.__name__}"} if model else {"type": "object"}
         described: Document = {"schema": schema}
-        if self._has_examples:
+        if self.has_examples:
             described["example"] = _example(schema, schemas)
         return {"application/json": described}
 
@@ -189,8 +180,8 @@ class Api:
         answer = self.content(endpoint.answer, schemas)
         responses = {str(endpoint.status): {"description": "Done.", "content": answer}}
         for status, description in endpoint.errors.items():
-            content = self.content(self._invalid_error if status == 422 else self._error, schemas)
-            if self._has_examples:
+            content = self.content(self.invalid_error if status == 422 else self.error, schemas)
+            if self.has_examples:
                 error = {"code": CODES[status], "message": description}
                 content["application/json"]["example"] = {"error": error}
             headers = _HEADERS.get(status, {})
@@ -202,7 +193,7 @@ class Api:
             "tags": [endpoint.path.split("/")[1]],
             "parameters": list(_parameters(endpoint, schemas)),
             "responses": responses,
-            "security": [{scheme: []} for scheme in self._security.get("securitySchemes", ())],
+            "security": [{scheme: []} for scheme in self.security.get("securitySchemes", ())],
         }
         if endpoint.body is not None:
             content = self.content(endpoint.body, schemas)

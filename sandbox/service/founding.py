@@ -6,7 +6,7 @@ import hashlib
 from functools import lru_cache
 
 from sandbox.service import deliverability, scenarios
-from sandbox.service.account import Account, Domain, Inbox, Sequence, Tally, Workspace
+from sandbox.service.account import Account, Domain, Inbox, Sequence, Tally
 from sandbox.service.campaign import ACT, KEPT_DAYS, PAUSE, REFILL, REVIEW, Campaign
 from sandbox.service.dice import between, pick, roll
 from sandbox.service.moments import DAY, HOUR, day_of
@@ -77,8 +77,25 @@ def _set_up(campaign: Campaign, plan: AccountPlan, *, first_day: int, today: int
     workspace = account.add_workspace(
         plan.workspace, blocklist={entry.lower() for entry in plan.blocklist}, first_day=first_day
     )
-    sequences = [_add_sequence(account, workspace, plan, place) for place in range(len(plan.sequences))]
-    domains = [_add_domain(account, workspace, plan, place) for place in range(len(plan.domains))]
+    sequences, domains = list[Sequence](), list[Domain]()
+    for planned in plan.sequences:
+        number = len(account.sequences) + 1
+        sequence = Sequence(number=number, workspace=workspace.number, plan=planned, tally=Tally(first_day))
+        account.sequences[number] = sequence
+        sequences.append(sequence)
+        if planned.status == "paused":
+            campaign.schedule((today - _PAUSED_DAYS) * DAY, PAUSE, number)
+    for home in plan.domains:
+        number = len(account.domains) + 1
+        domain = Domain(
+            number=number,
+            workspace=workspace.number,
+            name=home.name,
+            state=home.state,
+            tally=Tally(first_day),
+        )
+        account.domains[number] = domain
+        domains.append(domain)
     for place in range(plan.inboxes):
         sequence = sequences[place % len(sequences)]
         # Neighbours in the list are on other domains, and each sequence sends from many.
@@ -88,36 +105,6 @@ def _set_up(campaign: Campaign, plan: AccountPlan, *, first_day: int, today: int
         sequence.inboxes.append(inbox.number)
         domains[number].inboxes.append(inbox.number)
         campaign.schedule_inbox(inbox, after=account.now)
-    for sequence, planned in zip(sequences, plan.sequences, strict=True):
-        if planned.status == "paused":
-            campaign.schedule((today - _PAUSED_DAYS) * DAY, PAUSE, sequence.number)
-
-
-def _add_sequence(account: Account, workspace: Workspace, plan: AccountPlan, place: int) -> Sequence:
-    planned, number = plan.sequences[place], len(account.sequences) + 1
-    made = account.sequences[number] = Sequence(
-        number=number,
-        workspace=workspace.number,
-        name=planned.name,
-        status="active",
-        steps=planned.steps,
-        appeal=planned.appeal,
-        window=planned.window,
-        tally=Tally(workspace.first_day),
-    )
-    return made
-
-
-def _add_domain(account: Account, workspace: Workspace, plan: AccountPlan, place: int) -> Domain:
-    planned, number = plan.domains[place], len(account.domains) + 1
-    made = account.domains[number] = Domain(
-        number=number,
-        workspace=workspace.number,
-        name=planned.name,
-        state=planned.state,
-        tally=Tally(workspace.first_day),
-    )
-    return made
 
 
 def _inbox(
@@ -157,9 +144,8 @@ def _forget_leads(account: Account, now: float) -> None:
 
 def _fill_queues(account: Account, plan: AccountPlan) -> None:
     """Add the plan's newest leads, since the hour began: they were sent nothing yet."""
-    workspace = account.workspace_named(plan.workspace)
-    assert workspace is not None
-    sequences = [one for one in account.sequences.values() if one.workspace == workspace.number]
+    workspace = account.workspace_named(plan.workspace).number
+    sequences = [one for one in account.sequences.values() if one.workspace == workspace]
     # Customers' own imports come on the hour: later leads have later numbers.
     since = account.now // HOUR * HOUR
     for place in range(plan.queue if sequences else 0):

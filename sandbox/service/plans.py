@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cached_property
 from importlib import resources
 from typing import Annotated, Literal, Self
 
@@ -33,7 +34,7 @@ class SequencePlan(_Plan):
     status: Literal["active", "paused"] = "active"
     appeal: Annotated[float, Field(ge=0, le=20, description="A factor on the reply rate.")] = 1.0
 
-    @property
+    @cached_property
     def window(self) -> Window:
         return Window(opens=self.opens, closes=self.closes, weekdays=self.weekdays)
 

@@ -219,7 +219,8 @@ def _key(scope: Scope) -> str:
 
 def _error_body(status: int) -> bytes:
     code = CODES.get(status, "server_error")
-    return error_response(status, code=code, message="A fault was set for this endpoint.").body
+    response = error_response(status, code=code, message="A fault was set for this endpoint.")
+    return bytes(response.body)
 
 
 async def _discard(message: Message) -> None:

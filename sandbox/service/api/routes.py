@@ -15,7 +15,7 @@ from sandbox.service import endpoints, ids
 from sandbox.service.account import Sequence, Tally
 from sandbox.service.api import schemas
 from sandbox.service.api.guard import Caller
-from sandbox.service.endpoints import Api, Document
+from sandbox.service.endpoints import Answer, Api, Document
 from sandbox.service.errors import BadRequest, Json, NotFound, error_response
 from sandbox.service.moments import date_of, day_number
 from sandbox.service.people import Person
@@ -39,7 +39,7 @@ _ERRORS = {
     401: "The API key is missing or revoked.",
     429: "Too many requests. See `Retry-After`.",
 }
-_MISSING = _ERRORS | {404: "The resource does not exist in this workspace."}
+MISSING = {404: "The resource does not exist in this workspace."}
 
 
 def invalid(errors: list[dict[str, Any]]) -> Response:
@@ -63,12 +63,14 @@ API = Api(
     description=_DESCRIPTION,
     invalid=invalid,
     error=schemas.Error,
+    invalid_error=schemas.Error,
     security={"securitySchemes": {"bearerAuth": {"type": "http", "scheme": "bearer", "description": _KEY}}},
+    errors=_ERRORS,
     has_examples=True,
 )
 
 
-@API.add("GET", "/leads", answer=schemas.LeadPage, errors=_MISSING)
+@API.add("GET", "/leads", answer=schemas.LeadPage, errors=MISSING)
 async def list_leads(
     caller: Caller,
     sequence_id: schemas.SequenceId | None = None,
@@ -89,8 +91,8 @@ async def list_leads(
     return Response(body, media_type="application/json")
 
 
-@API.add("POST", "/leads", status=201, answer=schemas.Added, errors=_MISSING)
-async def add_leads(caller: Caller, body: schemas.NewLeads) -> dict[str, Any]:
+@API.add("POST", "/leads", status=201, answer=schemas.Added, errors=MISSING)
+async def add_leads(caller: Caller, body: schemas.NewLeads) -> Answer:
     """Add up to 1,000 leads to a sequence; duplicates and blocklisted addresses are skipped and reported."""
     account, sequence = caller.account, _sequence(caller, body.sequence_id)
     blocked = account.workspaces[caller.workspace].blocklist
@@ -110,7 +112,7 @@ async def add_leads(caller: Caller, body: schemas.NewLeads) -> dict[str, Any]:
     return {"added": len(people), "skipped": skipped}
 
 
-def _custom(lead: schemas.NewLead, *, place: int) -> dict[str, Any]:
+def _custom(lead: schemas.NewLead, *, place: int) -> Answer:
     custom = lead.model_extra or {}
     try:
         json.dumps(custom, allow_nan=False)
@@ -121,8 +123,8 @@ def _custom(lead: schemas.NewLead, *, place: int) -> dict[str, Any]:
     return custom
 
 
-@API.add("DELETE", "/leads/{id}", answer=schemas.Removed, errors=_MISSING)
-async def remove_lead(caller: Caller, id: schemas.LeadPathId) -> dict[str, Any]:  # noqa: A002 -- the document's parameter
+@API.add("DELETE", "/leads/{id}", answer=schemas.Removed, errors=MISSING)
+async def remove_lead(caller: Caller, id: schemas.LeadPathId) -> Answer:  # noqa: A002 -- the document's parameter
     """Remove the lead from all sequences; its reply history is kept."""
     number, leads = ids.decode("ld", id), caller.account.leads
     lead = leads[number] if number is not None and number < len(leads) else None
@@ -132,31 +134,31 @@ async def remove_lead(caller: Caller, id: schemas.LeadPathId) -> dict[str, Any]:
     return {"id": id, "removed": True}
 
 
-@API.add("GET", "/sequences", answer=schemas.Sequences, errors=_ERRORS)
-async def list_sequences(caller: Caller) -> dict[str, Any]:
+@API.add("GET", "/sequences", answer=schemas.Sequences)
+async def list_sequences(caller: Caller) -> Answer:
     """List the sequences of the workspace with their status and step count."""
     mine = (one for one in caller.account.sequences.values() if one.workspace == caller.workspace)
     return {"data": [_shown(sequence) for sequence in mine]}
 
 
-@API.add("PATCH", "/sequences/{id}", answer=schemas.Sequence, errors=_MISSING)
+@API.add("PATCH", "/sequences/{id}", answer=schemas.Sequence, errors=MISSING)
 async def change_sequence(
     caller: Caller,
     id: schemas.SequencePathId,  # noqa: A002 -- the document's parameter
     body: schemas.SequenceChange,
-) -> dict[str, Any]:
+) -> Answer:
     """Pause or resume a sequence."""
     sequence = _sequence(caller, id)
     sequence.status = body.status
     return _shown(sequence)
 
 
-def _shown(sequence: Sequence) -> dict[str, Any]:
+def _shown(sequence: Sequence) -> Answer:
     return {
         "id": ids.encode("sq", sequence.number),
-        "name": sequence.name,
+        "name": sequence.plan.name,
         "status": sequence.status,
-        "steps": sequence.steps,
+        "steps": sequence.plan.steps,
     }
 
 
@@ -169,8 +171,8 @@ def _sequence(caller: Caller, sequence_id: str) -> Sequence:
     return sequence
 
 
-@API.add("GET", "/inboxes", answer=schemas.Inboxes, errors=_ERRORS)
-async def list_inboxes(caller: Caller) -> dict[str, Any]:
+@API.add("GET", "/inboxes", answer=schemas.Inboxes)
+async def list_inboxes(caller: Caller) -> Answer:
     """List connected inboxes with health score, daily limit and status."""
     shown = [
         {
@@ -186,13 +188,13 @@ async def list_inboxes(caller: Caller) -> dict[str, Any]:
     return {"data": shown}
 
 
-@API.add("GET", "/stats", answer=schemas.Stats, errors=_ERRORS)
+@API.add("GET", "/stats", answer=schemas.Stats)
 async def read_stats(
     caller: Caller,
     group_by: schemas.Grouping = "sequence",
     start: schemas.First = None,
     end: schemas.Last = None,
-) -> dict[str, Any]:
+) -> Answer:
     """Count sends, replies, positive replies and meetings; the last 30 days when both ends are omitted."""
     # The document doesn't show what one end alone means: `to` is then today, and `from` 29 days before `to`.
     last = day_number(end or date_of(caller.service.now()))
@@ -220,7 +222,7 @@ def _groups(caller: Caller, grouping: str) -> Iterator[tuple[str, str, Tally]]:
     if grouping == "sequence":
         for sequence in account.sequences.values():
             if sequence.workspace == workspace:
-                yield sequence.name, ids.encode("sq", sequence.number), sequence.tally
+                yield sequence.plan.name, ids.encode("sq", sequence.number), sequence.tally
     elif grouping == "inbox":
         for inbox in account.inboxes.values():
             if inbox.workspace == workspace:
@@ -233,8 +235,8 @@ def _groups(caller: Caller, grouping: str) -> Iterator[tuple[str, str, Tally]]:
             yield variant, variant, tally
 
 
-@API.add("POST", "/webhooks", status=201, answer=schemas.Subscribed, errors=_ERRORS)
-async def subscribe(caller: Caller, body: schemas.NewSubscription) -> dict[str, Any]:
+@API.add("POST", "/webhooks", status=201, answer=schemas.Subscribed)
+async def subscribe(caller: Caller, body: schemas.NewSubscription) -> Answer:
     """Subscribe an HTTPS endpoint to one or more events; the secret is shown once."""
     made = caller.service.deliveries.subscribe(
         workspace=caller.workspace, url=body.url, events=body.events, now=caller.service.now()
