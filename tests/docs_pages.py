@@ -24,7 +24,7 @@ _COMMANDS = """\
 Made by `make docs` from the tables in `shared/commands` and `cli/parser/shell_commands.py`.
 
 Commands take the same words in a shell (`outreach pause sq_1`), in Slack (`/outreach pause sq_1`) and in the dashboard's
-palette (`pause sq_1`). A command that isn't available everywhere says where it is. SEQUENCE is an id, a name, or the start of a name that matches only one. `@NAME`
+palette (`pause sq_1`). A command that isn't available everywhere says where it is. SEQUENCE is a whole id, a whole name, a whole word of a name, or its beginning from four letters on, if only one fits. `@NAME`
 selects one of several workspaces, in any command. In a shell, `--json` prints
 the answer's data, `--csv` and `-o FILE` work with commands that read, `--limit N` and `--all` with `leads` and `audit`,
 `--quiet` silences a change that succeeds, and `--yes` skips confirmations.

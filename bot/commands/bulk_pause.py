@@ -28,11 +28,9 @@ class BulkPause:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def ask(self, arguments: OnSequences, person: Person, *, context: CommandContext) -> Card | None:
-        """What would change, with confirm buttons; None if a sequence has exactly that name."""
+    async def ask(self, arguments: OnSequences, person: Person, *, context: CommandContext) -> Card:
+        """What would change, with confirm buttons."""
         touched = await bulk.find_touched(arguments, context)
-        if touched is None:
-            return None
         if problem := end_problem(arguments, context):
             return problem.card
         verb = arguments.verb

@@ -38,9 +38,7 @@ class CommandRunner:
     async def run(self, invocation: Invocation, person: Person, *, context: CommandContext) -> Answer:
         arguments = invocation.arguments
         if isinstance(arguments, OnSequences) and arguments.scope:
-            question = await self._bulk.ask(arguments, person, context=context)
-            if question:
-                return Answer(card=question)
+            return Answer(card=await self._bulk.ask(arguments, person, context=context))
         if isinstance(arguments, Confirmable):  # in Slack only a button confirms, never a typed `--yes`
             invocation = replace(invocation, arguments=replace(arguments, confirmed=False))
         return await self._run(invocation, person, context=context)

@@ -174,7 +174,7 @@ def write_target(target: tuple[str, ...]) -> list[str]:
 def need_target(words: Words) -> tuple[str, ...]:
     if not any(word.text.strip() for word in words):
         raise ArgumentError(
-            "Which sequence?", hint="Enter its id, its name, or the start of a name that matches only one."
+            "Which sequence?", hint="Enter its id, its name, or a word of its name that fits only one."
         )
     return texts(words)
 

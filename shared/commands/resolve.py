@@ -1,15 +1,19 @@
-"""Finds the sequence that a person names: by id, name, or the start of a name that matches only one. Pure."""
+"""Finds the sequence that a person names: by its whole id, its name, or a part that fits only one. Pure.
+
+A part is a whole word of the name, or its beginning from four letters on. Case never counts.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shared.commands.arguments import Sequences, clip
+from shared.commands.arguments import ALL, Sequences, clip
 from shared.domain.card import Action, Button, Card, Row, Table, Tone, columns, number
 from shared.text.sanitize import visible
 from shared.text.tokenize import CURLY
@@ -23,6 +27,12 @@ MOST_CANDIDATES = 10
 NOTHING_CHANGED = "Nothing was changed. "
 LONGEST_NAME = 40
 """Words."""
+SHORTEST_BEGINNING = 4
+"""Letters of a name that are enough to name it where they fit only one."""
+NO_NAMES = frozenset({ALL, "it"})
+"""Words that mean something else, also where a name contains them."""
+END_WORDS = frozenset({"for", "until", "till", "til"})
+"""Words with which the end of a pause begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +105,17 @@ def resolve_sequence(
 ) -> Resolved | Ambiguous | NoMatch:
     """The sequence that the words name.
 
-    `greedy`: the longest beginning of the words that is an id or a whole name counts, and the rest is a reason.
-    A mere beginning of a name never takes a rest: “Q3 fuonders” must not pause a lone “Q3 CTO”.
+    `greedy`: where all words fit none, the longest beginning of them that is an id or a whole name counts;
+    before a word that begins the end of a pause, what fits one sequence counts as well.
+    The words after it are in `rest`.
     """
     query = " ".join(words).strip()
     fitting = _fitting(sequences, query)
     if len(fitting) == 1:
         return Resolved(sequence=fitting[0])
-    for count in range(min(len(words), LONGEST_NAME), 0, -1) if greedy and not fitting else ():
-        fitting = _named(sequences, " ".join(words[:count]))
+    for count in range(min(len(words) - 1, LONGEST_NAME), 0, -1) if greedy and not fitting else ():
+        before_end = words[count].lower() in END_WORDS or words[count][:1].isdigit()
+        fitting = (_fitting if before_end else _named)(sequences, " ".join(words[:count]))
         if len(fitting) == 1:
             return Resolved(sequence=fitting[0], rest=tuple(words[count:]))
         if fitting:
@@ -120,14 +132,25 @@ def _named(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
 
 
 def _fitting(sequences: Many[Sequence], query: str) -> tuple[Sequence, ...]:
-    """Those so named; else those that begin so: what all ids begin with says nothing beside a name."""
+    """Those with this id or whole name; else those whose names begin so, or contain it as whole words."""
+    if named := _named(sequences, query):
+        return named
     folded = _fold(query)
-    if not folded:
+    words = _words(folded)
+    if not words or folded in NO_NAMES:
         return ()
-    by_name = {s.id for s in sequences if _fold(s.name or "").startswith(folded)}
-    by_id = {s.id for s in sequences if _fold(s.id).startswith(folded)}
-    begun = by_name if by_name and len(by_id) == len(sequences) else by_name | by_id
-    return _named(sequences, query) or tuple(s for s in sequences if s.id in begun)
+    is_long = len(folded.replace(" ", "")) >= SHORTEST_BEGINNING
+    return tuple(
+        one
+        for one in sequences
+        if (is_long and _fold(one.name or "").startswith(folded))
+        or f" {words} " in f" {_words(_fold(one.name or ''))} "
+    )
+
+
+def _words(folded: str) -> str:
+    """The words alone, without the signs between them."""
+    return " ".join(re.findall(r"\w+", folded))
 
 
 def _fold(text: str) -> str:

@@ -115,12 +115,10 @@ class Touched:
         return tuple(one.id for one in (*dict(self.offers)[word], *self.timed_for(word)))
 
 
-async def find_touched(arguments: OnSequences, context: CommandContext) -> Touched | None:
-    """What the line would touch; None: a sequence bears that very name. Raises `OutreachError`, `RecordsUnavailable`."""
+async def find_touched(arguments: OnSequences, context: CommandContext) -> Touched:
+    """What the line would touch. Raises `OutreachError`, `RecordsUnavailable`."""
     wanted = arguments.scope
     known, timers = await _list_with_timers(arguments, context)
-    if any(wanted == (one.name or "").lower() for one in known):
-        return None
     due_at = due_at_of(arguments, context)
     able = tuple(one for one in known if one.status == STATUS[arguments.verb])
     timed = tuple(one for one in known if one.status == "paused" and ends_earlier(timers.get(one.id), due_at))
@@ -186,9 +184,9 @@ async def resume(arguments: Resume, context: CommandContext) -> Result:
 
 async def _many(arguments: OnSequences, context: CommandContext) -> Result | None:
     """Ask about several, or change them once that is confirmed; None: the line means one."""
-    touched = await find_touched(arguments, context) if arguments.scope else None
-    if touched is None:
+    if not arguments.scope:
         return None
+    touched = await find_touched(arguments, context)
     if touched.nothing:
         return nothing_able(arguments.verb, touched)
     word = touched.offers[0][0]

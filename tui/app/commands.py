@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from textual.notifications import SeverityLevel
 
 from shared.api.models import Sequence as SequenceModel
-from shared.commands import Invocation, UsageError, parse
+from shared.commands import Invocation, UsageError, invocation, parse
 from shared.domain.card import Card, Tone
 from shared.text.sanitize import visible
 from tui.app.presenter import Presenter, Ui
@@ -21,7 +21,7 @@ from tui.feed.workspace_state import WorkspaceState
 from tui.model.lists.lines import SequenceLine
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
-from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of
+from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of, question_of
 from tui.screens.headed import HeadedScreen
 from tui.theme import formatting
 
@@ -177,9 +177,17 @@ class Commands:
         screen, self.ui.board.running = self.ui.app.screen, asked.line
         self.presenter.second_passed()
         try:
-            card = (await state.pending_changes.run(asked)).card
+            result = await state.pending_changes.run(asked)
+            if result.question:
+                dialog = question_of(result, glyphs=self.ui.glyphs)
+                if not await self.ui.app.push_screen_wait(dialog):
+                    return
+                # What was shown is what runs: the line is not read again.
+                yes = invocation(result.question, workspace=asked.workspace)
+                result = await state.pending_changes.run(yes)
         finally:
             self.ui.board.running = ""
+        card = result.card
         self.presenter.second_passed()
         if state.feed and dialog:
             state.feed.read_now()

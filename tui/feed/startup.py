@@ -287,7 +287,6 @@ class ServiceFeed:
                 actor=Actor(name=getpass.getuser(), face="dashboard"),
                 records=records,
                 now=self._now,
-                confirmed=True,
                 settings=settings,
                 zone=local_zone(),
             )

@@ -15,9 +15,10 @@ from textual.widgets import Button, Static
 
 from shared.api.models import Sequence as SequenceModel
 from shared.commands import Invocation, invocation
-from shared.commands.arguments import Add, Arguments, OnSequence, Remove
+from shared.commands.arguments import Add, Arguments, Confirmable, OnSequence
 from shared.commands.pauses import Pause
 from shared.commands.resolve import Resolved, resolve_sequence
+from shared.commands.result import Result
 from shared.domain.card import Button as CardButton
 from shared.domain.card import Card
 from shared.text.formats import show_span
@@ -170,15 +171,16 @@ class HoursDialog(HeadedScreen[int], ModalScreen[int]):
 def confirmation_of(
     asked: Invocation, *, sequences: Sequence[SequenceModel], glyphs: Glyphs
 ) -> ConfirmDialog | None:
-    """What to ask before a command that changes something, by the names it means; None for one that reads, or is none."""
-    if not asked.changes:
+    """What to ask before a command that changes something, by the names it means.
+
+    None for a command that reads, or that asks by itself once it has looked.
+    """
+    arguments = asked.arguments
+    if not asked.changes or (isinstance(arguments, Confirmable) and arguments.asks_first):
         return None
     verb = asked.command.name.capitalize()
     title = f"{asked.command.summary}?"
-    arguments = asked.arguments
-    if isinstance(arguments, Remove):
-        title = f"{verb} {arguments.who}?"
-    elif isinstance(arguments, OnSequence):
+    if isinstance(arguments, OnSequence):
         found = resolve_sequence(sequences, arguments.target)
         if isinstance(found, Resolved):
             email = f"{arguments.email} to " if isinstance(arguments, Add) else ""
@@ -186,3 +188,12 @@ def confirmation_of(
             period = f" for {show_span(duration)}" if duration else ""
             title = f"{verb} {email}{found.sequence.label}{period}?"
     return ConfirmDialog(title=title, text=(asked.line,), yes=verb, glyphs=glyphs)
+
+
+def question_of(result: Result, *, glyphs: Glyphs) -> ConfirmDialog:
+    """The question that a command asks before it changes anything."""
+    card = result.card
+    yes = result.question.verb.capitalize() if result.question else ""
+    listed = [line for row in card.table.rows if (line := str(row.cells[0]))] if card.table else []
+    names = (", ".join(listed),) if listed else ()
+    return ConfirmDialog(title=card.title, text=(*card.text, *names), yes=yes, glyphs=glyphs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,21 +21,28 @@ NAMELESS = Sequence(id="sq_44")
 ALL = (FOUNDERS, CTOS, CTOS_EU, NAMELESS)
 
 
-def test_an_id_a_whole_name_or_a_lone_beginning_picks() -> None:
-    for text in ("sq_1", "SQ_1", "q3 founders", "Q3  FOUN", "q3 f"):
+def test_a_whole_id_a_whole_name_a_word_or_a_lone_beginning_picks() -> None:
+    for text in ("sq_1", "SQ_1", "q3 founders", "Q3  FOUN", "founders", "q3 fo"):
         assert resolve_sequence(ALL, text.split()) == Resolved(sequence=FOUNDERS)
-    assert resolve_sequence(ALL, ["sq_4"]) == Resolved(sequence=NAMELESS)
+    assert resolve_sequence(ALL, ["sq_44"]) == Resolved(sequence=NAMELESS)
 
 
-def test_a_common_id_prefix_matches_no_sequence() -> None:
-    sales = Sequence(id="sq_5", name="Sales leads")
-    assert resolve_sequence((*ALL, sales), ["s"]) == Resolved(sequence=sales)
-    assert isinstance(resolve_sequence(ALL, ["sq"]), Ambiguous)
+@pytest.mark.parametrize("text", ["sq", "sq_", "sq_4", "q3 f", "fou", "ounders", "it", "all", "s"])
+def test_a_part_of_an_id_and_a_short_beginning_match_no_sequence(text: str) -> None:
+    others = (Sequence(id="sq_5", name="IT services"), Sequence(id="sq_6", name="Allied all stars"))
+    assert isinstance(resolve_sequence((*ALL, *others), text.split()), NoMatch)
+
+
+def test_whole_words_of_several_names_are_ambiguous() -> None:
+    coast = (Sequence(id="sq_5", name="West Coast"), Sequence(id="sq_6", name="Western Europe"))
+    found = resolve_sequence(coast, ["west"])
+    assert isinstance(found, Ambiguous)
+    assert found.candidates == coast
 
 
 def test_the_shape_of_quotes_does_not_count() -> None:
     wait = Sequence(id="sq_5", name="Don’t wait")
-    for line in ("resume don't wait", "resume “Don’t wait”", "resume 'don't w'"):
+    for line in ("resume don't wait", "resume “Don’t wait”", "resume 'don't wa'"):
         arguments = parse(line).arguments
         assert isinstance(arguments, Resume)
         assert resolve_sequence((*ALL, wait), arguments.target) == Resolved(sequence=wait)

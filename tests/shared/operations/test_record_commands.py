@@ -92,7 +92,7 @@ async def test_subscribe_takes_exactly_what_is_listed_and_shows_the_whole_set(
     harness: CommandHarness,
 ) -> None:
     await harness.say("subscribe lead.bounced")
-    card = await harness.say("subscribe reply.ooo sequence=spr condensed")
+    card = await harness.say("subscribe reply.ooo sequence=spri condensed")
     assert card.tone is Tone.GOOD
     assert [parse(button.line).arguments for button in card.buttons] == [
         Unsubscribe(events=("lead.bounced",), channel="C1"),

@@ -41,14 +41,14 @@ async def test_missing_fields_of_a_sequence_are_unknown(harness: CommandHarness)
 
 
 async def test_pause_pauses_offers_undo_and_is_in_the_audit(harness: CommandHarness) -> None:
-    card = await harness.say("pause q3 f reason bounces are high")
+    card = await harness.say("pause founders reason bounces are high")
     assert card.title == "Q3 Founders is paused"
     assert facts(card)["Reason"] == "bounces are high"
     assert card.buttons[0].line == "resume sq_1"
     assert harness.service.sequences[0]["status"] == "paused"
     assert results(harness) == ["Q3 Founders is paused"]
     assert harness.records is not None
-    assert harness.records.entries[0].command == "pause q3 f reason bounces are high"
+    assert harness.records.entries[0].command == "pause founders reason bounces are high"
 
 
 async def test_the_words_after_a_whole_name_are_the_reason(harness: CommandHarness) -> None:
@@ -193,3 +193,20 @@ async def test_who_paused_in_a_shell_is_named_as_in_the_audit(harness: CommandHa
     assert card.table is not None
     shown = {row.cells[-1]: row.cells[1] for row in card.table.rows}
     assert shown["sq_1"] == "root"
+
+
+async def test_a_part_of_an_id_names_no_sequence_and_changes_nothing(harness: CommandHarness) -> None:
+    harness.service.sequences[0] |= {"id": "sq_x8jz", "name": "IT services"}
+    for line in ("pause sq_x", "pause it", "pause sq_x for 2h"):
+        card = await harness.say(line)
+        assert card.title.startswith("No sequence is named"), line
+    assert harness.service.asked("PATCH") == []
+
+
+async def test_all_is_every_sequence_beside_one_whose_name_begins_so(harness: CommandHarness) -> None:
+    harness.service.sequences[0]["name"] = "Allied founders"
+    harness.service.sequences[2]["name"] = "All"
+    question = await harness.say("pause all")
+    assert question.title == "Pause 2 active sequences?"
+    assert harness.service.asked("PATCH") == []
+    assert (await harness.say("pause alli")).title == "Allied founders is paused"

@@ -6,14 +6,16 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Static
 
 from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading
+from tests.shared.doubles import open_harness
 from tests.tui.accounts import NOW, Clock, account, failing
 from tests.tui.app.dashboard_harness import staged
+from tui.feed.pending_changes import PendingChanges
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog
 from tui.theme.palette import UNICODE
@@ -192,6 +194,24 @@ async def test_a_typed_command_that_changes_something_is_asked(clock: Clock) -> 
         assert isinstance(harness.app.screen, ConfirmDialog)
         await harness.press("n")
         assert harness.service.lines == []
+
+
+async def test_pause_all_asks_about_all_beside_a_sequence_whose_name_begins_so(clock: Clock) -> None:
+    commands = open_harness()
+    commands.service.sequences[0]["name"] = "Allied founders"
+    async with staged(clock) as harness, commands.client:
+        harness.app.workspaces.current.pending_changes = PendingChanges(commands.run, now=clock)
+        await harness.see(account())
+        await harness.press("colon", *"pause all", "enter")
+        await harness.pilot.pause()
+        asked = harness.app.screen
+        assert isinstance(asked, ConfirmDialog)
+        shown = " ".join(str(one.render()) for one in asked.query(Static))
+        assert "Pause 2 active sequences?" in shown
+        assert commands.service.asked("PATCH") == []
+        await harness.press("y")
+        await harness.pilot.pause()
+        assert sorted(commands.service.asked("PATCH")) == ["/sequences/sq_1", "/sequences/sq_3"]
 
 
 async def test_the_foot_offers_what_does_something_where_the_cursor_is(clock: Clock) -> None:
