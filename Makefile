@@ -87,7 +87,7 @@ soak: $(DEV)  ## the fault tests in their long form, and ten thousand seeds of t
 lint: $(DEV)  ## ruff, import contracts, mypy --strict, stale pages, words, documents, deployment files, packages
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/python -m tests.page_format --check
+	@$(BIN)/python -m tools.page_format --check
 	@$(BIN)/lint-imports
 	@fresh=$$(mktemp -d) && trap 'rm -rf "$$fresh"' EXIT && cp -r docs "$$fresh" && \
 		$(MAKE) --no-print-directory docs INTO="$$fresh" PICTURES= && diff -ru docs "$$fresh/docs" && \
@@ -100,13 +100,13 @@ format: $(DEV)  ## fix and format the code with ruff
 	@$(BIN)/ruff format --quiet .
 
 bench: $(DEV)  ## measured ratios against baselines of the same run
-	@$(BIN)/python -m tests.bench $(ARGS)
+	@$(BIN)/python -m tools.bench $(ARGS)
 
 docs: $(DEV)  ## write manifest.yml, the pages that are made from the tables, and the pictures (PICTURES= leaves them)
 	@$(BIN)/python -m bot.slack.manifest $(INTO)/manifest.yml
-	@$(BIN)/python -m tests.docs_pages $(INTO)/docs
+	@$(BIN)/python -m tools.docs_pages $(INTO)/docs
 ifneq ($(PICTURES),)
-	@$(BIN)/python -m tests.pictures $(INTO)/docs
+	@$(BIN)/python -m tools.pictures $(INTO)/docs
 endif
 
 lock: $(DEV)  ## resolve the locks again (needs uv on the path)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.pictures.__main__ import FINGERPRINTS
-from tests.pictures.dashboard import DRAWN, filled_history, pictures
-from tests.pictures.slack import SHOWN, fingerprint
 from tests.test_docs import PAGES
+from tools.pictures.__main__ import FINGERPRINTS
+from tools.pictures.dashboard import DRAWN, filled_history, pictures
+from tools.pictures.slack import SHOWN, fingerprint
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -22,8 +22,8 @@ from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
-from tests.docs_pages import events_table
 from tests.shared.doubles import NOW, MemoryRecords, open_harness
+from tools.docs_pages import events_table
 
 CALL = json.dumps(
     {"event": "lead.called", "lead": {"email": "ada@acme.example", "first_name": "Ada"}}

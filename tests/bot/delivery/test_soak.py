@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench import memory
 from tests.bot.delivery.test_crashes import second_bot
 from tests.bot.harness import open_harness
 from tests.bot.random_faults import FaultRun
 from tests.clock import moment
+from tools.bench import memory
 
 SECONDS = float(os.environ.get("OUTREACH_SOAK_SECONDS", "3600"))
 

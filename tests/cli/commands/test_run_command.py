@@ -18,8 +18,8 @@ from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, parse
 from shared.commands.arguments import Add
 from shared.commands.table import Face
-from tests import docs_pages
 from tests.cli.conftest import ROOT, Shell
+from tools import docs_pages
 
 READING = ("status", "sequences", "inboxes", "stats", "stats by step 7d", "leads", "open", "audit", "whoami")
 

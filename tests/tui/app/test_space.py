@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.screen import Screen
 
-from tests.pictures.crisis_account import WORST, at
-from tests.pictures.crisis_account import account as in_crisis
-from tests.pictures.dashboard import Replies
 from tests.tui.accounts import Clock
 from tests.tui.app.app_driver import open_app, see, state
+from tools.pictures.crisis_account import WORST, at
+from tools.pictures.crisis_account import account as in_crisis
+from tools.pictures.dashboard import Replies
 from tui.model.lists.columns import GAP, LISTS, MEASURED, WIDE, Placed, place
 from tui.screens.headed import HeadedScreen
 from tui.theme.palette import UNICODE

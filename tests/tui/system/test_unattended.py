@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from shared.domain.snapshot import Snapshot
-from tests.bench.dashboard import tui_month
 from tests.clock import moment
 from tests.tui.accounts import NOW, Clock, account, acme, failing, tick_of
 from tests.tui.system.conftest import Terminals
 from tests.waiting import until
+from tools.bench.dashboard import tui_month
 from tui.app.dashboard import DashboardApp
 from tui.model.news.alarms import Alarm, to_plain
 from tui.system import self_restart

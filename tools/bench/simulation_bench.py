@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
-from tests.bench.__main__ import Row
+from tools.bench.__main__ import Row
 
 SEED = 1
 SECONDS = 30.0

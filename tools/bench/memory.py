@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from tests.bench.intake_server import SECRET
-from tests.bench.load import deliveries, fire
+from tools.bench.intake_server import SECRET
+from tools.bench.load import deliveries, fire
 
 CHUNK = 25_000
 MEBIBYTE = 1024 * 1024
@@ -20,7 +20,7 @@ async def resident(total: int) -> Sequence[float]:
     """Mebibytes after each chunk of distinct deliveries, the first chunk being the warming up."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the PostgreSQL that it imports, as where the tests start theirs
-        from tests.bench.bot_bench import server  # late: that module measures with this one
+        from tools.bench.bot_bench import server  # late: that module measures with this one
 
     found = []
     with tempfile.TemporaryDirectory() as folder:

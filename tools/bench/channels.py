@@ -117,7 +117,7 @@ async def _bare_loop(
     message = next(iter(bot.slack.workspace.channels[like].messages.values()))
     body = {"text": message.text, "blocks": message.blocks, "metadata": message.metadata}
     environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
-    command = (sys.executable, "-m", "tests.bench.slack_calls", *channels)
+    command = (sys.executable, "-m", "tools.bench.slack_calls", *channels)
     async with running_async(*command, env=environ, stdin=asyncio.subprocess.PIPE) as process:
         assert process.stdin
         process.stdin.write(json.dumps(body).encode())

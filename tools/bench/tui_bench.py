@@ -17,11 +17,11 @@ from pathlib import Path
 from shared.domain.snapshot import Snapshot
 from shared.history import History
 from shared.storage.database import parse_url, sibling_url
-from tests.bench.dashboard import tui_month
-from tests.bench.dashboard.large_account import MANY, Lag, large_snapshot, with_random_changes
-from tests.bench.dashboard.tui_terminal import dashboard
 from tests.clock import moment
 from tests.tui.accounts import account
+from tools.bench.dashboard import tui_month
+from tools.bench.dashboard.large_account import MANY, Lag, large_snapshot, with_random_changes
+from tools.bench.dashboard.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp
 from tui.feed.poller import Tick, intervals
 from tui.feed.workspace_state import WorkspaceState

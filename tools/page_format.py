@@ -1,4 +1,4 @@
-"""Formats the stand-in's page: `python -m tests.page_format [--check]`.
+"""Formats the stand-in's page: `python -m tools.page_format [--check]`.
 
 With `--check`, as in `make lint`, nothing is written; a file that the formatter would change, or a line over 120
 characters, is an error.

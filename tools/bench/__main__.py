@@ -15,7 +15,7 @@ Row = tuple[str, float, str, str, bool]
 """Name, measured figure, its unit, the target or baseline in words, and whether the target is met."""
 
 
-NAMED_ONLY = {"large", "million", "month"}
+NAMED_ONLY = {"large"}
 """Parts that run only when they are named: they take minutes."""
 
 
@@ -26,7 +26,7 @@ def parts() -> list[str]:
 
 def run(part: str) -> Iterable[Row]:
     """The rows of one part, measured now."""
-    rows: Iterable[Row] = importlib.import_module(f"tests.bench.{part}_bench").run()
+    rows: Iterable[Row] = importlib.import_module(f"tools.bench.{part}_bench").run()
     return rows
 
 
@@ -37,7 +37,7 @@ def main() -> int:
         "parts",
         nargs="*",
         choices=[*parts(), []],
-        help="all parts when none is named, but for large, million and month",
+        help="all parts when none is named, but for large",
     )
     console = Console()
     met = True

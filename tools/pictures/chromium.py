@@ -16,9 +16,9 @@ from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
 from sandbox.slack.settings import Settings
 from tests.e2e.browser import chromium
-from tests.pictures.dashboard import recording
-from tests.pictures.slack import Shown
 from tests.shared.doubles import NOW
+from tools.pictures.dashboard import recording
+from tools.pictures.slack import Shown
 
 CHANNEL, MOMENT, HOME, REPORT = (1160, 700), (1010, 470), (1160, 990), (940, 1085)
 """Sizes of a channel, of a moment of a recording, of Home, and of a report."""

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import uvloop
 from aiohttp import web
 
-from bot.blockkit.actions import OnAlert, write_value
-from tests.bench import channels, memory
-from tests.bench.intake_server import SECRET
-from tests.bench.load import Load, deliveries, fire
-from tests.bot.harness import CHANNEL, BotHarness, bot_process, free_port, interested, open_harness
+from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
+from tools.bench import channels, memory
+from tools.bench.intake_server import SECRET
+from tools.bench.load import Load, deliveries, fire
 
 Row = tuple[str, float, str, str, bool]
 COUNT = 20_000
@@ -36,7 +34,6 @@ def run() -> list[Row]:
             *runner.run(intake()),
             *runner.run(latency()),
             *runner.run(commands()),
-            *runner.run(clicks()),
             *runner.run(sharing()),
             *runner.run(memory_use()),
         ]
@@ -81,7 +78,7 @@ async def server(mode: str, folder: Path) -> AsyncIterator[tuple[int, int]]:
     command = [
         sys.executable,
         "-m",
-        "tests.bench.intake_server",
+        "tools.bench.intake_server",
         mode,
         str(port),
         f"sqlite:///{folder}/bot.db",
@@ -169,44 +166,6 @@ async def commands() -> list[Row]:
         ("50 commands that ask nobody, acknowledged p99", _at(empty, 0.99), "ms", "the baseline", True),
         ("50 commands, the service slow, acknowledged p99", p99, "ms", "under 100", p99 < 100),
     ]
-
-
-CLICKS = 20
-"""Each with two repaints: no more than Slack takes at once."""
-
-
-async def clicks() -> list[Row]:
-    """How long a card takes to show what was clicked on it, from the click to Slack's own note of the repaint."""
-    with tempfile.TemporaryDirectory() as folder:
-        async with open_harness(Path(folder)) as bot, bot_process(bot, pace=None):
-            await bot.control("settings", tier_factor=0)
-            await bot.deliver(interested(1))
-            await bot.until_posted(1)
-            (card,) = await bot.messages()
-            alert = card["metadata"]["event_payload"]["alert_id"]
-            release = {"action_id": "run_menu", "value": write_value(OnAlert(verb="release", alert=alert))}
-            acts = (({"text": "Claim"}, "Claimed by @ann"), (release, '"Claim"'))
-            took = [
-                await _repainted(bot, card["ts"], act, words) for _ in range(CLICKS) for act, words in acts
-            ]
-    p50, p99 = _at(took, 0.5), _at(took, 0.99)
-    return [
-        ("click to repainted card, p50", p50 * 1e3, "ms", "", True),
-        ("click to repainted card, p99", p99 * 1e3, "ms", "under 500", p99 < 0.5),
-    ]
-
-
-async def _repainted(bot: BotHarness, ts: str, act: Mapping[str, str], words: str) -> float:
-    feed, started = bot.slack.feed, time.perf_counter()
-    since = feed.number
-    await bot.control("click", channel=CHANNEL, ts=ts, **act)
-
-    def shown() -> bool:
-        changed = [item.data for item in feed.since(since) or [] if item.kind == "message_changed"]
-        return any(words in json.dumps(data["blocks"]) for data in changed)
-
-    assert await feed.until(shown, timeout=10.0)
-    return time.perf_counter() - started
 
 
 async def _acknowledged(bot: BotHarness, line: str) -> float:

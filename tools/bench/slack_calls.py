@@ -1,4 +1,4 @@
-"""A bare loop of Slack calls, the least that any bot does: `python -m tests.bench.slack_calls CHANNEL…`.
+"""A bare loop of Slack calls, the least that any bot does: `python -m tools.bench.slack_calls CHANNEL…`.
 
 Posts the message on stdin to each of these channels once a second, with Slack's SDK on uvloop, until it is killed.
 """

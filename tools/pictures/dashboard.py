@@ -18,7 +18,8 @@ from shared.commands.result import Result
 from shared.domain.reply_queue import Permission, QueuedReplies, QueuedReply
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.pictures.crisis_account import (
+from tests.tui.accounts import FakeFeed
+from tools.pictures.crisis_account import (
     CALM,
     COURSES,
     FIRST,
@@ -30,7 +31,6 @@ from tests.pictures.crisis_account import (
     at,
     changes,
 )
-from tests.tui.accounts import FakeFeed
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges

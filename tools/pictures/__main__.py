@@ -1,4 +1,4 @@
-"""Draw the pictures of the documents anew: `python -m tests.pictures FOLDER`."""
+"""Draw the pictures of the documents anew: `python -m tools.pictures FOLDER`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import os
 import sys
 from pathlib import Path
 
-from tests.pictures import chromium
-from tests.pictures.dashboard import DRAWN, filled_history, pictures
-from tests.pictures.slack import SHOWN, fingerprint
+from tools.pictures import chromium
+from tools.pictures.dashboard import DRAWN, filled_history, pictures
+from tools.pictures.slack import SHOWN, fingerprint
 
 FINGERPRINTS = "pictures.json"
 """Of what the pictures show that chromium drew: their bytes differ by machine."""

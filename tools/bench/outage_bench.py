@@ -20,14 +20,14 @@ import uvloop
 from aiohttp import web
 
 from bot.store import LeaseTimings
-from tests.bench.__main__ import Row
-from tests.bench.bot_bench import server, until_open
-from tests.bench.intake_server import SECRET, environment
-from tests.bench.load import Load, deliveries, fire
 from tests.bot.harness import RUN, free_port
 from tests.bot.migrated import migrated_file
 from tests.processes import running_async
 from tests.waiting import until
+from tools.bench.__main__ import Row
+from tools.bench.bot_bench import server, until_open
+from tools.bench.intake_server import SECRET, environment
+from tools.bench.load import Load, deliveries, fire
 
 WAITING = 40_000
 CHUNK = 4_000

@@ -1,4 +1,4 @@
-"""The generated pages of docs/, made from the tables: `python -m tests.docs_pages FOLDER`."""
+"""The generated pages of docs/, made from the tables: `python -m tools.docs_pages FOLDER`."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from shared.guardrails.evaluate import doubt, holding
 from shared.guardrails.rule import Rule
 from shared.guardrails.sentence import parse
 from shared.records.guardrails import CountSample, Happening
-from tests.bench.__main__ import Row
 from tests.clock import moment
+from tools.bench.__main__ import Row
 
 WORKSPACES, RULES = 12, 200
 SEQUENCES, INBOXES, DAYS = 12, 30, 30

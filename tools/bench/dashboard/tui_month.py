@@ -26,9 +26,9 @@ from shared.api.http.rate_wait import LocalBudget
 from shared.domain.snapshot import Reading
 from shared.history import History
 from shared.storage.database import parse_url
-from tests.bench.dashboard.large_account import CHANGED, Lag, large_snapshot
-from tests.bench.dashboard.tui_terminal import dashboard
 from tests.clock import moment
+from tools.bench.dashboard.large_account import CHANGED, Lag, large_snapshot
+from tools.bench.dashboard.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, PollIntervals, Tick
@@ -88,7 +88,7 @@ def measure(seconds: float = SECONDS) -> Month:
     """A month in so many seconds, in its own process."""
     with tempfile.TemporaryDirectory() as folder, _service() as port:
         asyncio.run(_simulate_fortnight(folder))
-        command = [sys.executable, "-m", "tests.bench.dashboard.tui_month", folder, str(port), str(seconds)]
+        command = [sys.executable, "-m", "tools.bench.dashboard.tui_month", folder, str(port), str(seconds)]
         result = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     most, slope, widgets, boards, lag, late = map(float, result)
     return Month(largest=most, slope=slope, widgets=widgets, boards=boards, lag=lag, late=late)
@@ -96,7 +96,7 @@ def measure(seconds: float = SECONDS) -> Month:
 
 @contextlib.contextmanager
 def _service(changed: int = CHANGED) -> Iterator[int]:
-    command = [sys.executable, "-m", "tests.bench.dashboard.tui_service", str(changed)]
+    command = [sys.executable, "-m", "tools.bench.dashboard.tui_service", str(changed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:

@@ -1,10 +1,9 @@
-"""Targets 5 and 6, and the decoding of a thousand leads, against the sandbox in its own process."""
+"""Targets 5 and 6, against the sandbox in its own process."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import multiprocessing
 import tempfile
 import time
@@ -17,7 +16,7 @@ import httpx
 from sqlalchemy.engine import make_url
 
 from sandbox.service import Service
-from shared.api import OutreachClient, Priority, decode
+from shared.api import OutreachClient, Priority
 from shared.storage.rate_budget import SharedBudget
 
 Row = tuple[str, float, str, str, bool]
@@ -33,7 +32,7 @@ def run() -> list[Row]:
     """About half a minute: a whole import under one form of the limit, half of one under the others."""
     with tempfile.TemporaryDirectory() as folder, _sandbox() as announcement:
         rows = [row for form in FORMS for row in asyncio.run(_import(announcement, form, Path(folder)))]
-        return [*rows, *_together(announcement, Path(folder)), *_decoding()]
+        return [*rows, *_together(announcement, Path(folder))]
 
 
 @contextlib.contextmanager
@@ -151,24 +150,3 @@ def _use(sandbox: dict[str, Any], folder: Path, priority: Priority, waits: Any) 
         return longest
 
     waits.put(asyncio.run(use()))
-
-
-def _decoding() -> list[Row]:
-    def decoded(body: Any) -> float:
-        started = time.perf_counter()
-        decode.leads(body)
-        return (time.perf_counter() - started) * 1000
-
-    lead = {"status": "active", "first_name": "Ada", "company": "Engines", "custom_fields": {"shoe": 38}}
-    items = [
-        {
-            "id": f"ld_{number}",
-            "email": f"ada.{number}@x.io",
-            "last_name": None if number % 4 == 0 else "L",
-            **lead,
-        }
-        for number in range(1000)
-    ]
-    body = json.loads(json.dumps({"data": items, "next_cursor": "c"}))
-    best = min(decoded(body) for _ in range(20))
-    return [("decoding 1,000 leads, a quarter without last name", best, "ms", "under 3", best < 3.0)]

@@ -1,6 +1,6 @@
 """A service of ten thousand inboxes in a process of its own: answers made beforehand, so many inboxes moving.
 
-    python -m tests.bench.dashboard.tui_service [CHANGED]
+    python -m tools.bench.dashboard.tui_service [CHANGED]
 
 The sandbox would do, but for its own work, which takes the cores from what is measured.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import cycle
 
 from shared.api.models import Inbox
-from tests.bench.dashboard.large_account import CHANGED, large_snapshot, with_random_changes
+from tools.bench.dashboard.large_account import CHANGED, large_snapshot, with_random_changes
 
 COUNTS = {"sends": 900, "replies": 31, "positive_replies": 9, "meetings": 2}
 NOBODY = b'{"data": [], "next_cursor": null}'
