@@ -1,42 +1,28 @@
-"""Every released schema is upgraded to the declared tables with its data; older and newer ones are refused by name."""
+"""A schema since the baseline is upgraded with its data; older ones are refused with their pauses, newer ones by name."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import sqlite3
 import warnings
 from collections.abc import Mapping
-from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
-import psycopg
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from bot.store import Store, open_store
+from bot.store import open_store
 from bot.store.db import columns, installation_schema, migrate
 from bot.store.db.engine import Transaction
 from bot.store.db.migrate import UnusableSchema
-from bot.store.db.schema import alerts, deliveries
-from shared.records.audit import Actor
-from shared.storage.database import open_engine, temporary_engine
-from tests.bot.manual_clock import ManualClock, routes
+from shared.records.sequence_changes import Timer
+from shared.storage.database import temporary_engine
+from tests.bot.manual_clock import ManualClock
 
-RELEASED = ("0160",)
-
-
-def load(url: sa.URL, revision: str) -> None:
-    """Fill an empty database with what a version of that schema left."""
-    text = (Path(__file__).parent / "schemas" / f"{revision}.{url.get_backend_name()}.sql").read_text()
-    if url.get_backend_name() == "sqlite":
-        with closing(sqlite3.connect(url.database or "")) as connection, connection:
-            connection.executescript(text)
-        return
-    with psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False)) as server:
-        server.execute(text)
+ENDS_AT = datetime(2026, 11, 24, 16, 0, tzinfo=UTC)
 
 
 def differences(tx: Transaction) -> list[object]:
@@ -62,71 +48,45 @@ def declared_indexes(tx: Transaction) -> Mapping[str, str]:
     return indexes(tx)
 
 
-@pytest.mark.parametrize("revision", ["", *RELEASED])
-async def test_a_database_is_brought_to_the_declared_tables_with_its_data(
-    empty: sa.URL, clock: ManualClock, revision: str
-) -> None:
-    if revision:
-        load(empty, revision)
+async def test_an_empty_database_gets_the_declared_tables(empty: sa.URL, clock: ManualClock) -> None:
     async with open_store(empty, clock=clock) as store:
         assert await store.database.read(differences) == []
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
         assert (state.revision, bool(state.made_by), state.problem) == (migrate.HEAD, True, "")
-        if revision:
-            await everything_is_there(store)
+        assert await store.database.read(indexes) == await store.database.write(declared_indexes)
+
+
+async def test_a_database_is_upgraded_through_every_migration_to_the_declared_tables(
+    empty: sa.URL, clock: ManualClock
+) -> None:
+    """A database at the baseline; a migration that changes the tables says here how they were before it."""
+    async with open_store(empty, clock=clock) as store:
+        at_baseline = sa.update(installation_schema.alembic_version).values(version_num=migrate.BASELINE)
+        await store.database.write(lambda tx: tx.execute(at_baseline))
+    async with open_store(empty, clock=clock) as store:
+        assert await store.database.read(differences) == []
         assert await store.database.read(indexes) == await store.database.write(declared_indexes)
 
 
 async def test_the_next_migration_is_applied_and_recorded(
     empty: sa.URL, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load(empty, RELEASED[0])
+    async with open_store(empty, clock=clock) as store:
+        timer = Timer(kind="resume", key="sq_1", due_at=ENDS_AT, payload={"name": "Q3 CTOs"})
+        await store.records.set_timer("default", timer)
     scripts = shutil.copytree(migrate.SCRIPTS, tmp_path / "migrations")
     (scripts / "versions" / "9990_next.py").write_text(
         f"from alembic import op\n\nrevision, down_revision = '9990', '{migrate.HEAD}'\n\n\n"
         "def upgrade() -> None:\n    op.execute('CREATE TABLE next_release (id INTEGER)')\n"
     )
     monkeypatch.setattr(migrate, "SCRIPTS", scripts)
+    monkeypatch.setattr(migrate, "_known", lambda: frozenset({migrate.BASELINE, "9990"}))
     monkeypatch.setattr(migrate, "HEAD", "9990")
-    monkeypatch.setattr(migrate, "_known", lambda: frozenset({*RELEASED, "9990"}))
     async with open_store(empty, clock=clock) as store:
         assert await store.database.read(lambda tx: sa.inspect(tx.connection).has_table("next_release"))
         state = await store.database.read(lambda tx: migrate.read_state(tx.connection))
         assert (state.revision, state.made_by) == ("9990", migrate.program_version())
-        await everything_is_there(store)
-
-
-async def everything_is_there(store: Store) -> None:
-    """Ann claimed the first reply, the second waits, the third was not routed yet, and the first came again."""
-    (held,) = await store.alerts.claimed_by("U1")
-    assert (held.claimed_name, held.body is not None) == ("ann", True)
-    assert [reply.email for reply in (await store.records.open_replies("default")).replies] == [
-        "ada2@acme.example"
-    ]
-    routed = await store.deliveries.route(routes().decide)
-    assert sorted(pending.seen for pending, _ in routed) == [1, 2]
-    assert await store.records.digest_at("default", "C2") == "09:00"
-    assert [one.event for one in await store.records.subscriptions("default", "C2")] == ["lead.bounced"]
-    (timer,) = await store.records.timers("default", "resume")
-    assert (timer.key, timer.payload["name"]) == ("sq_1", "Q3")
-    (entry,) = await store.records.audit("default")
-    assert entry.actor == Actor(name="ann", id="U1", face="slack", channel="C1")
-    assert await store.records.last_changes("default", ["sq_1", "sq_2"]) == {"sq_1": entry}
-    assert entry.effect == "paused"
-
-
-async def test_an_alert_whose_delivery_has_not_come_yet_is_upgraded_as_one(
-    empty: sa.URL, clock: ManualClock
-) -> None:
-    load(empty, "0160")
-    with temporary_engine(empty) as engine, engine.begin() as connection:
-        connection.execute(
-            sa.text("UPDATE deliveries SET found = true WHERE id = (SELECT min(id) FROM deliveries)")
-        )
-    async with open_store(empty, clock=clock) as store:
-        both = sa.select(deliveries.c.found, alerts.c.undelivered).join(alerts)
-        rows = await store.database.read(lambda tx: tx.execute(both).all())
-    assert sorted(map(tuple, rows)) == [(False, False), (True, True)]
+        assert await store.records.timers("default", "resume") == [timer]
 
 
 @pytest.mark.parametrize("revision", ["9999", "0042b", "a1b2c3"])
@@ -146,21 +106,64 @@ async def test_a_database_that_a_newer_version_upgraded_is_refused_by_name(
             pass
 
 
-@pytest.mark.parametrize("revision", ["0001", "0110", "0150"])
-async def test_a_database_from_before_the_baseline_is_refused_with_what_upgrades_it(
+@pytest.mark.parametrize("revision", ["0001", "0160", "0270"])
+async def test_a_database_from_before_the_baseline_is_refused_with_its_timed_pauses(
     empty: sa.URL, revision: str
 ) -> None:
-    load(empty, RELEASED[0])
-    engine = open_engine(empty)
-    older = sa.text("UPDATE alembic_version SET version_num = :revision").bindparams(revision=revision)
-    with engine.begin() as connection:
-        connection.execute(older)
-    engine.dispose()
-    advice = (
-        rf"schema {revision}; .* Install commit {migrate.UPGRADING_COMMIT}, run `outreach database upgrade`"
+    older(
+        empty,
+        revision,
+        ("default", "resume", "sq_1", '{"name": "Q3 \\u001b[31mCTOs"}', ENDS_AT.timestamp()),
+        ("Agency", "resume", "sq_2", "", ENDS_AT.timestamp() + 86_400),
+        ("default", "resume", "sq_3", '{"name": "Endless"}', 1e300),
+        ("default", "lookup", "other", "{}", 0.0),
     )
-    with pytest.raises(UnusableSchema, match=advice):
+    with pytest.raises(UnusableSchema) as refused:
         async with open_store(empty):
             pass
+    assert f"has schema {revision}" in str(refused.value)
+    assert (
+        "3 timed pauses in it won't end without the old version: "
+        "Q3 CTOs (sq_1) in workspace default until 24 Nov 2026 16:00 UTC; "
+        "sq_2 in workspace Agency until 25 Nov 2026 16:00 UTC; "
+        "Endless (sq_3) in workspace default until an unknown time."
+    ) in str(refused.value)
     with temporary_engine(empty) as engine, engine.connect() as connection:
         assert migrate.current_revision(connection) == revision
+        assert connection.scalar(sa.text("SELECT count(*) FROM timers")) == 4
+
+
+async def test_an_older_database_without_timed_pauses_is_refused_as_one(empty: sa.URL) -> None:
+    older(empty, "0160", ("default", "lookup", "other", "{}", 0.0))
+    with pytest.raises(UnusableSchema, match=r"has schema 0160; .* No timed pause is pending in it\."):
+        async with open_store(empty):
+            pass
+
+
+@pytest.mark.parametrize("damage", ["DROP TABLE timers", "ALTER TABLE timers RENAME COLUMN payload TO text"])
+async def test_an_older_database_whose_timers_cannot_be_read_is_refused_with_that(
+    empty: sa.URL, damage: str
+) -> None:
+    older(empty, "0160")
+    with temporary_engine(empty) as engine, engine.begin() as connection:
+        connection.execute(sa.text(damage))
+    with pytest.raises(UnusableSchema, match=r"has schema 0160; .* Its timed pauses can't be read"):
+        async with open_store(empty):
+            pass
+
+
+def older(empty: sa.URL, revision: str, *timers: tuple[str, str, str, str, float]) -> None:
+    """Fill an empty database with what the older schemas have in common, and with these timers."""
+    version = "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)"
+    table = (
+        "CREATE TABLE timers (id INTEGER PRIMARY KEY, workspace TEXT NOT NULL, kind TEXT NOT NULL, "
+        "key TEXT NOT NULL, payload TEXT NOT NULL, due_at DOUBLE PRECISION NOT NULL)"
+    )
+    with temporary_engine(empty) as engine, engine.begin() as connection:
+        for statement in (version, table):
+            connection.execute(sa.text(statement))
+        connection.execute(sa.text("INSERT INTO alembic_version VALUES (:revision)"), {"revision": revision})
+        for number, (workspace, kind, key, payload, due_at) in enumerate(timers):
+            row = {"id": number, "workspace": workspace, "kind": kind, "key": key}
+            insert = "INSERT INTO timers VALUES (:id, :workspace, :kind, :key, :payload, :due_at)"
+            connection.execute(sa.text(insert), {**row, "payload": payload, "due_at": due_at})

@@ -1,0 +1,11 @@
+"""The baseline, from which later migrations go on.
+
+It has nothing to do: `bot.store.db.migrate` creates the tables of an empty database as they are declared.
+"""
+
+revision = "0300"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Apply nothing."""
