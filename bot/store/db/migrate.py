@@ -70,7 +70,7 @@ class SchemaState:
 
 
 def _is_older(revision: str) -> bool:
-    """True for the schemas from before the baseline, which were numbered from 0001 to 0270."""
+    """True for the schemas from before the baseline, which were numbered from 0001 to 0280."""
     return len(revision) == len(BASELINE) and revision.isdecimal() and revision < BASELINE
 
 
