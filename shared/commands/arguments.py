@@ -155,6 +155,8 @@ def one_of(words: Words, known: Collection[str]) -> str | None:
 TARGET_KEYWORDS = (
     "for",
     "until",
+    "till",
+    "til",
     "reason",
     "reason:",
     "to",
@@ -167,7 +169,8 @@ TARGET_KEYWORDS = (
 
 
 def write_target(target: tuple[str, ...]) -> list[str]:
-    words = [quote(word, keywords=TARGET_KEYWORDS) for word in target]
+    lengths = (word.lower() for word in target if word[:1].isdigit())  # `2h` alone is the end of a pause
+    words = [quote(word, keywords=(*TARGET_KEYWORDS, *lengths)) for word in target]
     return [quote(" ".join(target))] if words[1:] and words[0].startswith('"') else words
 
 

@@ -34,27 +34,13 @@ class Pause(OnSequences):
 
     @classmethod
     def read(cls, words: Words) -> Self:
-        at, duration, after = _find_duration(words)
-        until = None if duration else _find_until(words)
-        if until:
-            at, after = until[0], until[2]
-        target, rest = words[:at], words[after:]
-        if duration is None and until is None:
-            at = next(
-                (i for i, word in enumerate(words) if i and word.is_one_of("reason", "reason:")), len(words)
-            )
-            at = 1 if words and words[0].quoted and not words[0].key else at
-            target, rest = words[:at], words[at:]
-        scope = words[:1] if words and (words[0].quoted or cls(target=texts(words[:1])).scope) else ()
-        if not duration and not until and scope and (mistake := find_end_mistake(texts(words[1:]))):
-            raise ArgumentError(mistake.problem, hint=mistake.hint)
-        if rest and rest[0].is_one_of("reason", "reason:"):
-            rest = rest[1:]
+        reason = next((at for at, word in enumerate(words) if at and word.is_one_of(*_REASON)), len(words))
+        named, end = _split_end(words[:reason], is_scope=bool(cls(target=texts(words[:1])).scope))
         return cls(
-            target=need_target(target),
-            duration=duration,
-            until=until[1] if until else None,
-            reason=" ".join(texts(rest)),
+            target=need_target(named),
+            duration=end.duration,
+            until=end.until,
+            reason=" ".join(texts(words[reason + 1 :])),
         )
 
     def write(self) -> Iterable[str]:
@@ -65,38 +51,68 @@ class Pause(OnSequences):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EndMistake:
-    """Words that seem to say when a pause ends, and don't; with the duration or time that they are near to."""
+class End:
+    """When a pause ends: after a duration, at a moment, or only when a person resumes."""
 
-    problem: str
     duration: timedelta | None = None
     until: times.Moment | None = None
 
-    @property
-    def end(self) -> str:
-        """`for 1h`; empty where nothing is near."""
+    def __str__(self) -> str:
         return " ".join(_end(self.duration, self.until))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EndMistake:
+    """Words that seem to say when a pause ends, and don't; with the end that they are near to."""
+
+    problem: str
+    near: End | None = None
 
     @property
     def hint(self) -> str:
-        near = f"Did you mean `{self.end}`?" if self.end else _DURATIONS
+        near = f"Did you mean `{self.near}`?" if self.near else _ENDS
         return f"{near} A reason comes after `reason`."
 
 
-def find_end_mistake(words: Sequence[str]) -> EndMistake | None:
-    """What is wrong with the words after the name, where they begin like an end of the pause and not like a reason."""
+def read_end(words: Sequence[str]) -> End | None:
+    """The end that all the words tell: `2h`, `for a week`, `for the weekend`, `til tomorrow morning`."""
+    if not words:
+        return None
+    first, rest = words[0].lower(), " ".join(words[1:]).lower()
+    if first in UNTIL:
+        found = times.read_moment(words[1:])
+        return End(until=found[0]) if found and found[1] == len(words) - 1 else None
+    if first == "for":
+        return _WEEKEND if rest in {"the weekend", "weekend"} else _spelled_out(rest)
+    return _spelled_out(" ".join(words).lower()) if first[:1].isdigit() else None
+
+
+def end_mistake(words: Sequence[str]) -> EndMistake:
+    """What is wrong with the words after a name, and the nearest end that would be right."""
     given = " ".join(words)
-    if duration := parse_duration(given):
-        return EndMistake(problem=f"“{clip(given)}” needs a “for”.", duration=duration)
+    first, rest = words[0].lower(), words[1:]
     moment = times.read_moment(words)
     if moment and moment[1] == len(words):
-        return EndMistake(problem=f"“{clip(given)}” needs an “until”.", until=moment[0])
-    is_length = _LENGTH.match(given.lower())
-    if not is_length and (not words or words[0].lower() != "for"):
-        return None
-    length = given if is_length else given.removeprefix(words[0]).strip()
-    problem = f"“{clip(length)}” isn't a duration." if length else "For how long?"
-    return EndMistake(problem=problem, duration=_spelled_out(length))
+        return EndMistake(problem=f"“{clip(given)}” needs an “until”.", near=End(until=moment[0]))
+    if first in UNTIL:
+        problem = f"“{clip(' '.join(rest))}” isn't a day or time." if rest else "Until when?"
+    elif first == "for" or first[:1].isdigit():
+        length = " ".join(rest if first == "for" else words)
+        problem = f"“{clip(length)}” isn't a duration." if length else "For how long?"
+    else:
+        problem = f"“{clip(given)}” isn't a duration, a day or a time."
+    return EndMistake(problem=problem, near=_nearest_end(words))
+
+
+def _nearest_end(words: Sequence[str]) -> End | None:
+    """The longest beginning that is an end; else the one that is spelled most alike."""
+    import difflib  # late: only a mistake pays for its import
+
+    begun = (read_end(words[:count]) for count in range(len(words) - 1, 0, -1))
+    near = next(filter(None, begun), None)
+    typed = " ".join("until" if at == 0 and word.lower() in UNTIL else word for at, word in enumerate(words))
+    alike = difflib.get_close_matches(typed.lower()[:60], _FORMS, n=1, cutoff=0.8)
+    return read_end(alike[0].split()) if alike else near
 
 
 def _end(duration: timedelta | None, until: times.Moment | None) -> Iterable[str]:
@@ -106,63 +122,68 @@ def _end(duration: timedelta | None, until: times.Moment | None) -> Iterable[str
         yield from ("until", *str(until).split())
 
 
-_LENGTH = re.compile(r"[0-9][0-9.,]*\s*(?:[smhdw]|mins?|minutes?|hrs?|hours?|days?|weeks?)\b")
-_DURATIONS = "Use 30m, 2h, 1d or 1h30m, up to one year."
-_COUNTS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "eight": 8,
-    "twelve": 12,
-}
+UNTIL = ("until", "till", "til")
+_REASON = ("reason", "reason:")
+_WEEKEND = End(until=times.Moment(day="monday", not_today=True))
+"""The weekend is over on Monday morning; said on a Monday, the coming one is meant."""
+_ENDS = (
+    "Use `for 2h`, `for 1h30m`, `for a week`, `until monday 09:00` or `until 2026-12-01`; at most one year."
+)
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_COUNTS = {"a": "1", "an": "1", **{word: str(n) for n, word in enumerate(_NUMBERS, 1)}}
 _LENGTHS = {"half an hour": timedelta(minutes=30), "half a day": timedelta(hours=12)}
+_PART = re.compile(
+    rf"\b(?:({'|'.join(_COUNTS)})\s+|([0-9]+)\s*)(s|m|h|d|w|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?)\b"
+)
+_FORMS = (
+    "for the weekend",
+    *(f"for {length}" for length in ("an hour", "a day", "a week", "two hours", "two days", "two weeks")),
+    *(f"until {day}" for day in (*times.DAYS, times.TODAY, times.TOMORROW)),
+    *(f"until {day} morning" for day in (*times.DAYS, times.TOMORROW)),
+)
+"""Ends as people write them, for those that are misspelled."""
 
 
-def _spelled_out(text: str) -> timedelta | None:
-    """`an hour`, `two days`, `half an hour`."""
-    found = re.match(rf"({'|'.join(_COUNTS)})\s+(min|hour|day|week)", text.lower())
-    length = next((length for words, length in _LENGTHS.items() if text.lower().startswith(words)), None)
-    return parse_duration(f"{_COUNTS[found[1]]}{found[2][0]}") if found else length
+def _spelled_out(text: str) -> End | None:
+    """`2h`, `1h30m`, `2 hours`, `an hour`, `1 day and 2 hours`, `half an hour`."""
+    if not (length := _LENGTHS.get(text) or parse_duration(text)):
+        parts = _PART.findall(text)
+        left = _PART.sub("", text).replace("and", "").strip()
+        spelled = "".join(f"{_COUNTS.get(word, number)}{unit[0]}" for word, number, unit in parts)
+        length = None if left else parse_duration(spelled)
+    return End(duration=length) if length else None
 
 
-def _find_until(words: Words) -> tuple[int, times.Moment, int] | None:
-    """Where `until monday` starts, the time, where it ends. An invalid time is refused, never ignored."""
-    for at, word in enumerate(words):
-        if not at or not word.is_one_of("until", "till"):
-            continue
-        if found := times.read_moment(list(texts(words[at + 1 : at + 1 + times.LONGEST_MOMENT]))):
-            return at, found[0], at + 1 + found[1]
-        given = words[at + 1].text if at + 1 < len(words) else ""
-        near = times.nearest_moment(given)
-        hint = (
-            f"Did you mean {near}?"
-            if near
-            else "Use until monday, tomorrow 14:00, 16:00, 1 dec or 2026-12-01."
-        )
-        problem = f"“{clip(given)}” isn't a day or time." if given else "Until when?"
-        raise ArgumentError(problem, hint=f"{hint} If it is part of a name, put the name in quotes.")
-    return None
+def _split_end(words: Words, *, is_scope: bool) -> tuple[Words, End]:
+    """The words that name the sequence, and the end after them.
+
+    Words that only look like an end are refused, never dropped. What a name may contain as well, like the `for` of
+    “Looking for CTOs”, is left to the operation, which knows the names.
+    """
+    for at in range(1, len(words)):
+        if not any(word.quoted for word in words[at:]) and (end := read_end(texts(words[at:]))):
+            return words[:at], end
+    for at in range(1, len(words)):
+        if words[at].is_one_of(*UNTIL) or _is_length(words[at:]):
+            raise _refused(words[at:])
+    if len(words) > 1 and words[0].quoted and not words[0].key:
+        raise _refused(words[1:])
+    if is_scope and words[1:] and (words[1].is_one_of("for") or re.match("[0-9]+[a-z]", words[1].text)):
+        raise _refused(words[1:])
+    return words, End()
 
 
-def _find_duration(words: Words) -> tuple[int, timedelta | None, int]:
-    """Where `for 2h` begins, the duration, where it ends. A number that is none is refused, never overlooked."""
-    for at, word in enumerate(words[:-1]):
-        amount = words[at + 1]
-        if not word.is_one_of("for") or amount.quoted or not amount.text[:1].isdigit():
-            continue
-        unit = words[at + 2].text if at + 2 < len(words) else ""
-        long_form = re.match(r"(?:sec|min|hour|hr|day|week)", unit.lower())
-        spelled = amount.text + unit[0] if amount.text.isdigit() and long_form else amount.text
-        if duration := parse_duration(spelled):
-            return at, duration, at + (3 if spelled != amount.text else 2)
-        if not amount.text.isdigit() or not unit:
-            hint = (
-                "Use 30m, 2h, 1d or 1h30m, up to one year. If it is part of a name, put the name in quotes."
-            )
-            raise ArgumentError(f"“{clip(amount.text)}” isn't a duration.", hint=hint)
-    return len(words), None, len(words)
+def _is_length(words: Words) -> bool:
+    """A `for` before an amount: `for 2h30`, `for 2h please`; a name may go on like `for 50 founders`."""
+    if not words[0].is_one_of("for") or not words[1:] or words[1].quoted:
+        return False
+    amount = words[1].text
+    is_amount = amount[:1].isdigit() and (not amount.isdigit() or len(words) == 2)
+    return is_amount or any(read_end(texts(words[:count])) for count in range(2, len(words)))
+
+
+def _refused(words: Words) -> ArgumentError:
+    mistake = end_mistake(texts(words))
+    return ArgumentError(
+        mistake.problem, hint=f"{mistake.hint} If it is part of a name, put the name in quotes."
+    )

@@ -133,7 +133,8 @@ _TABLE = (
         examples=(
             "pause sq_1",
             'pause "Q3 founders" for 2h reason bounces are high',
-            "pause sq_1 until monday 09:00",
+            "pause sq_1 until monday 9am",
+            "pause sq_1 for the weekend",
             "pause all",
             "pause domain:acme.com",
         ),

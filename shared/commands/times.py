@@ -23,7 +23,8 @@ LEAP_CYCLE = 8
 LONGEST_MOMENT = 6
 """Words."""
 NEXT = "next"
-_FILLERS = frozenset({"at", "on", NEXT})
+_FILLERS = frozenset({"at", "on", "in", "the", NEXT})
+_MORNING = "morning"
 LEAP_DAY = (2, 29)
 YEARS = range(1970, 9999)
 """Of dates that have an instant in every zone."""
@@ -117,7 +118,9 @@ def _moment(words: list[str]) -> Moment | None:
         words = [*words[:-2], "".join(words[-2:])]
     not_today = NEXT in words
     words = [word for word in words if word not in _FILLERS]
+    is_morning = words[1:] and words[-1] == _MORNING
     at = parse_time(words[-1]) if words and re.search(r"[:.]|[ap]m$", words[-1]) else None
+    at = MORNING if is_morning else at
     if at is not None:
         words = words[:-1]
     if not words:

@@ -10,8 +10,8 @@ from datetime import date, datetime
 from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
 from shared.commands.arguments import OnSequences, Resume, Sequences, clip
-from shared.commands.pauses import EndMistake, Pause, find_end_mistake
-from shared.commands.resolve import Resolved
+from shared.commands.pauses import Pause, end_mistake
+from shared.commands.resolve import END_WORDS, Ambiguous, NoMatch, Resolved
 from shared.commands.result import Result
 from shared.commands.times import LEAP_DAY
 from shared.domain.card import Button, Card, Column, Fact, Row, Table, Tone, columns, number
@@ -150,10 +150,10 @@ async def pause(arguments: Pause, context: CommandContext) -> Result:
     revisions = await read_revisions(context)
     found = await find_sequence(arguments.target, context=context, greedy=True)
     if not isinstance(found, Resolved):
-        return which_sequence(found, arguments)
-    if not due_at and (mistake := find_end_mistake(found.rest)):
-        return _which_end(arguments, found, mistake)
-    reason = arguments.reason or _without_keyword(found.rest)
+        return _which(found, arguments)
+    if found.rest:
+        return _which_end(arguments, found)
+    reason = arguments.reason
     if due_at and context.records is None:
         endless = replace(arguments, target=(found.sequence.id,), duration=None, until=None, reason=reason)
         card = Card(
@@ -171,26 +171,30 @@ async def pause(arguments: Pause, context: CommandContext) -> Result:
         context=context,
         revisions=revisions,
     )
-    if not (reason and result.changed):
+    return replace(result, reason=reason) if reason and result.changed else result
+
+
+def _which(found: Ambiguous | NoMatch, arguments: Pause) -> Result:
+    """The question which sequence is meant; without buttons where they would lose words about the end."""
+    result = which_sequence(found, arguments)
+    words = arguments.target[1:]
+    if not any(word.lower() in END_WORDS or word[:1].isdigit() for word in words):
         return result
-    # Of a reason that only the account could tell from the name, the line in the audit shows nothing.
-    audit = result.audit if arguments.reason else f"{result.audit}; reason: {reason}"
-    return replace(result, audit=audit, reason=reason)
+    return replace(result, card=replace(result.card, buttons=()))
 
 
-def _which_end(arguments: Pause, found: Resolved, mistake: EndMistake) -> Result:
-    """The question how long a pause should last: never longer than was asked, without a yes."""
-    this = replace(arguments, target=(found.sequence.id,))
-    buttons = []
-    if mistake.duration or mistake.until:
-        timed = replace(this, duration=mistake.duration, until=mistake.until)
-        buttons.append(Button(label=f"Pause {clip(mistake.end, length=40)}", action=timed))
-    buttons.append(Button(label="Pause until resumed", action=replace(this, reason=" ".join(found.rest))))
+def _which_end(arguments: Pause, found: Resolved) -> Result:
+    """The refusal of words that tell no end; its button has the end that they are near to."""
+    mistake = end_mistake(found.rest)
+    buttons: tuple[Button, ...] = ()
+    if near := mistake.near:
+        timed = replace(arguments, target=(found.sequence.id,), duration=near.duration, until=near.until)
+        buttons = (Button(label=f"Pause {clip(str(near), length=40)}", action=timed),)
     card = Card(
         title=mistake.problem.rstrip("."),
         tone=Tone.WARN,
         text=("Nothing was paused.", mistake.hint),
-        buttons=tuple(buttons),
+        buttons=buttons,
     )
     return refusal(card, why="no duration", argument="duration")
 
@@ -228,11 +232,6 @@ def end_problem(arguments: OnSequences, context: CommandContext) -> Result | Non
     return refused(
         f"“{until}” has passed", "Nothing was paused.", why="the time has passed", argument="until"
     )
-
-
-def _without_keyword(rest: tuple[str, ...]) -> str:
-    words = rest[1:] if rest and rest[0].lower().rstrip(":") == "reason" else rest
-    return " ".join(words)
 
 
 async def _pause(

@@ -25,7 +25,7 @@ from shared.commands.arguments import (
 )
 from shared.commands.channels import Digest, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.guard_arguments import Guard
-from shared.commands.pauses import Pause, find_end_mistake
+from shared.commands.pauses import Pause, end_mistake, read_end
 from shared.commands.periods import STATS_GROUPS, Period, Replies, Report, Stats
 from shared.commands.table import Help
 from shared.commands.times import Moment
@@ -90,7 +90,8 @@ def test_an_empty_line_is_help() -> None:
 def test_pause_with_a_duration_and_a_reason() -> None:
     expected = Pause(target=("Q3", "CTO"), duration=timedelta(hours=2), reason="bounces are high")
     assert read("pause Q3 CTO for 2h reason bounces are high") == expected
-    assert read("pause Q3 CTO for 2 hours bounces are high") == expected
+    assert read("pause Q3 CTO for 2 hours reason bounces are high") == expected
+    assert "`for 2h`" in refusal("pause Q3 CTO for 2 hours bounces are high")
     quoted = read("PAUSE “Q3 CTO” for 2h reason: bounces are high")
     assert quoted == replace(expected, target=("Q3 CTO",))
 
@@ -98,45 +99,55 @@ def test_pause_with_a_duration_and_a_reason() -> None:
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        ("for a while", None),
-        ("for soon", None),
-        ("for", None),
         ("FOR an hour", timedelta(hours=1)),
-        ("for two days please", timedelta(days=2)),
         ("for half an hour", timedelta(minutes=30)),
         ("2h", timedelta(hours=2)),
-        ("1.5h", None),
-        ("3 hours", None),
-        ("tomorrow", Moment(day="tomorrow")),
-        ("monday 9:00", Moment(day="monday", at=time(9))),
+        ("3 hours", timedelta(hours=3)),
+        ("for one day and 2 hours", timedelta(hours=26)),
+        ("for a week", timedelta(days=7)),
+        ("for the weekend", Moment(day="monday", not_today=True)),
+        ("til monday 9am", Moment(day="monday", at=time(9))),
+        ("until tomorrow morning", Moment(day="tomorrow", at=time(9))),
     ],
 )
-def test_words_after_a_name_that_seem_to_say_an_end_are_no_reason(
-    words: str, meant: timedelta | Moment | None
-) -> None:
-    mistake = find_end_mistake(words.split())
-    assert mistake
-    assert (mistake.duration or mistake.until, bool(mistake.end)) == (meant, meant is not None)
-    with pytest.raises(UsageError):
-        parse(f'pause "Q3 CTO" {words}')
-    if meant:
-        assert read(f"pause Q3 CTO {mistake.end}").line == f"pause Q3 CTO {mistake.end}"
+def test_an_end_is_read_as_people_write_it(words: str, meant: timedelta | Moment) -> None:
+    for line in (f"pause Q3 CTO {words}", f'pause "Q3 CTO" {words}', f"pause all {words}"):
+        arguments = read(f"{line} reason a holiday")
+        assert isinstance(arguments, Pause)
+        assert (arguments.duration or arguments.until, arguments.reason) == (meant, "a holiday")
+        assert read(arguments.line) == arguments
 
 
-@pytest.mark.parametrize("line", ["pause all for a while", "pause domain:acme.com for soon", "pause ALL 2h"])
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        ("for a while", ""),
+        ("for soon", ""),
+        ("for", ""),
+        ("1.5h", ""),
+        ("for two days please", "for 2d"),
+        ("tomorrow", "until tomorrow"),
+        ("monday 9:00", "until monday 09:00"),
+    ],
+)
+def test_words_that_tell_no_end_are_refused_with_the_nearest(words: str, near: str) -> None:
+    assert str(end_mistake(words.split()).near or "") == near
+    assert near in refusal(f'pause "Q3 CTO" {words}')
+    if near:
+        assert read(f"pause Q3 CTO {near}").line == f"pause Q3 CTO {near}"
+
+
+@pytest.mark.parametrize("line", ["pause all for a while", "pause domain:acme.com for soon", "pause ALL 2hx"])
 def test_nothing_is_paused_without_an_end_where_one_was_tried(line: str) -> None:
     with pytest.raises(UsageError):
         parse(line)
 
 
-@pytest.mark.parametrize(
-    "reason", ["", "bounces", "monday blues", "forever young", "2 of 5 domains", "reason for a while"]
-)
-def test_a_reason_is_no_end(reason: str) -> None:
-    assert find_end_mistake(tuple(reason.split())) is None
-    assert read(f'pause "Q3 CTO" {reason}') == Pause(
-        target=("Q3 CTO",), reason=reason.removeprefix("reason ")
-    )
+@pytest.mark.parametrize("words", ["bounces", "monday blues", "forever young", "2 of 5 domains"])
+def test_words_after_a_quoted_name_are_no_reason_without_the_word(words: str) -> None:
+    assert read_end(words.split()) is None
+    assert "A reason comes after `reason`" in refusal(f'pause "Q3 CTO" {words}')
+    assert read(f'pause "Q3 CTO" reason {words}') == Pause(target=("Q3 CTO",), reason=words)
 
 
 def test_pause_leaves_the_split_of_name_and_reason_to_the_account() -> None:
@@ -145,7 +156,7 @@ def test_pause_leaves_the_split_of_name_and_reason_to_the_account() -> None:
 
 
 def test_a_name_in_quotes_ends_where_the_quotes_do() -> None:
-    assert read('pause "Q3 C" bounces') == Pause(target=("Q3 C",), reason="bounces")
+    assert read('pause "Q3 C" reason bounces') == Pause(target=("Q3 C",), reason="bounces")
 
 
 def test_a_number_after_for_is_a_duration_or_refused() -> None:

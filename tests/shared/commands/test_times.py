@@ -145,7 +145,8 @@ def test_pause_takes_a_moment_and_a_reason() -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("pause Q3 until mondy", "Did you mean monday?"),
+        ("pause Q3 until mondy", "Did you mean `until monday`?"),
+        ("pause Q3 til tomorow morning", "Did you mean `until tomorrow 09:00`?"),
         ("pause Q3 until whenever", "2026-12-01"),
         ("pause Q3 until", "Until when?"),
         ("stats yesterdy", "Did you mean yesterday?"),

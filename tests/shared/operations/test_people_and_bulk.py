@@ -97,7 +97,7 @@ async def test_paused_sequences_show_who_why_and_until_when(harness: CommandHarn
         one["status"] = "active"
     first, second = (one["id"] for one in harness.service.sequences[:2])
     await harness.say(f"pause {first} until 2026-03-16 08:00 reason list is bad")
-    await harness.say(f"pause {second} because of a holiday")
+    await harness.say(f"pause {second} reason because of a holiday")
     card = await harness.say("sequences paused")
     found = {row[-1]: row[1:4] for row in rows(card)}
     assert found[first] == ("@ann", "16 Mar 08:00 UTC", "list is bad")

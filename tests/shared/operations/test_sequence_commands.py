@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from shared.api.errors import OutreachError, Refused
-from shared.commands import parse
+from shared.commands import UsageError, parse
 from shared.commands.pauses import Pause
 from shared.domain.card import Tone
 from shared.operations.outcome import NO_RECORDS
@@ -51,26 +51,71 @@ async def test_pause_pauses_offers_undo_and_is_in_the_audit(harness: CommandHarn
     assert harness.records.entries[0].command == "pause founders reason bounces are high"
 
 
-async def test_the_words_after_a_whole_name_are_the_reason(harness: CommandHarness) -> None:
-    assert facts(await harness.say("pause spring it is over"))["Reason"] == "it is over"
+@pytest.mark.parametrize(
+    ("words", "until"),
+    [
+        ("2h", "16:30 UTC"),
+        ("for 2h", "16:30 UTC"),
+        ("for 2 hours", "16:30 UTC"),
+        ("til monday 9am", "16 Mar 09:00 UTC"),
+        ("for a week", "17 Mar 14:30 UTC"),
+        ("for the weekend", "16 Mar 09:00 UTC"),
+        ("til friday", "13 Mar 09:00 UTC"),
+        ("until tomorrow morning", "11 Mar 09:00 UTC"),
+        ("2h reason a holiday", "16:30 UTC"),
+    ],
+)
+async def test_a_pause_ends_when_it_was_asked_to(harness: CommandHarness, words: str, until: str) -> None:
+    card = await harness.say(f"pause spring {words}")
+    assert card.title == f"Spring is paused until {until}"
+    assert harness.records is not None
+    assert ("resume", "sq_3") in harness.records.planned
+    assert facts(card).get("Reason") == ("a holiday" if "reason" in words else None)
 
 
 @pytest.mark.parametrize(
     ("words", "buttons"),
     [
-        ("for soon", ['pause sq_3 reason "for soon"']),
-        ("for an hour", ["pause sq_3 for 1h", 'pause sq_3 reason "for an hour"']),
-        ("2h", ["pause sq_3 for 2h", "pause sq_3 reason 2h"]),
-        ("tomorrow 9:00", ["pause sq_3 until tomorrow 09:00", 'pause sq_3 reason "tomorrow 9:00"']),
+        ("for soon", []),
+        ("it is over", []),
+        ("for a wek", ["pause sq_3 for 7d"]),
+        ("for the wekend", ["pause sq_3 until next monday"]),
+        ("2h please", ["pause sq_3 for 2h"]),
+        ("tomorrow 9:00", ["pause sq_3 until tomorrow 09:00"]),
     ],
 )
-async def test_an_end_that_is_not_understood_pauses_nothing_and_cancels_no_timer(
+async def test_words_that_tell_no_end_pause_nothing_and_are_no_reason(
     harness: CommandHarness, words: str, buttons: list[str]
 ) -> None:
     card = await harness.say(f"pause spring {words}")
     assert [button.line for button in card.buttons] == buttons
+    assert "A reason comes after `reason`." in text(card)
     assert harness.service.asked("PATCH") == []
     assert results(harness) == ["refused: no duration"]
+
+
+@pytest.mark.parametrize(
+    ("line", "near"),
+    [
+        ("pause spring until tomorrow mornin", "until tomorrow 09:00"),
+        ("pause all 2h please", "for 2h"),
+        ("pause spring for two hours please", "for 2h"),
+        ('pause "spring" for a wek', "for 7d"),
+        ("pause spring til mondy", "until monday"),
+        ("pause all for the wekend", "until next monday"),
+    ],
+)
+def test_a_misspelled_end_is_refused_with_the_nearest(line: str, near: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(line)
+    assert near in str(refused.value)
+
+
+async def test_no_button_pauses_without_the_end_that_was_asked(harness: CommandHarness) -> None:
+    for line in ("pause sprong for soon", "pause q3 for soon", "pause sprong for 2h"):
+        card = await harness.say(line)
+        assert all("for 2h" in button.line for button in card.buttons if "pause" in button.line), line
+    assert harness.service.asked("PATCH") == []
 
 
 async def test_pausing_what_is_paused_says_so_and_asks_nothing_of_the_service(
