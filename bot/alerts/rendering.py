@@ -74,8 +74,7 @@ def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | No
         return kinds.turned(alert)
     if kind.draws == "again":
         return kinds.again(alert, at=moment(post.created_at))
-    drawn = kinds.condensed(alert) if post.condensed else kinds.card(alert)
-    return settled_card(drawn, post) if kind.draws == "direct" and is_settled(post) else drawn
+    return kinds.condensed(alert) if post.condensed else kinds.card(alert)
 
 
 def is_settled(post: Post) -> bool:
@@ -125,8 +124,7 @@ def message(
     if len(posts) == 1 and not posts[0].bundle:
         card = card_of(posts[0], several=several, link=link, tally=tally)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
-        called = (who for who in posts[0].mention.split() if who not in posts[0].hushed)
-        return with_mention(drawn, " ".join(called) if _calls(posts[0]) else "")
+        return with_mention(drawn, posts[0].mention if _calls(posts[0]) else "")
     cards = [kinds.listed(card_of(post, several=several, link=link)) for post in posts]
     return with_mention(card_list.render_list(cards), _owners(posts))
 
@@ -134,7 +132,7 @@ def message(
 def _owners(posts: Sequence[Post]) -> str:
     """Whose turns the replies of a list are: in a storm, each of them is told too."""
     turns = (one for one in posts if one.alert and one.mention and one.alert.owner == one.mention)
-    called = (one.mention for one in turns if _calls(one) and one.mention not in one.hushed)
+    called = (one.mention for one in turns if _calls(one))
     return " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
 
 

@@ -15,7 +15,7 @@ from shared.commands.tasks import IN_TASKS, ON_A_REPLY, TASKS, command_of
 from shared.domain.card import Button, Card, Tone
 from shared.operations.context import CommandContext
 
-FORMS = ("pause", "subscribe", "add", "preferences")
+FORMS = ("pause", "subscribe", "add")
 """The commands with a form."""
 _BUTTONS = (
     Button(label="Status", action=Status(), tone=Tone.GOOD),

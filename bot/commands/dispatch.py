@@ -26,7 +26,6 @@ from bot.commands.answer import Answer, followed
 from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
-from bot.commands.own_preferences import OwnPreferences
 from bot.commands.runner import CommandRunner
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, role_of
@@ -35,7 +34,6 @@ from shared.api.errors import OutreachError
 from shared.commands import COMMANDS, Invocation, Role, UsageError, invocation
 from shared.commands.arguments import Doctor
 from shared.commands.periods import Replies
-from shared.commands.preferences import Preferences
 from shared.commands.table import Help
 from shared.domain.card import Action, Card, Typed
 from shared.domain.wall_clock import find_zone
@@ -67,7 +65,6 @@ class CommandDispatcher:
         directory: UserDirectory,
         *,
         bot_commands: Mapping[str, BotCommand],
-        channel_of: Callable[[str], str],
         alert_changed: Callable[[], None],
         account_changed: Callable[[], None],
     ) -> None:
@@ -75,7 +72,6 @@ class CommandDispatcher:
         self._directory = directory
         self._several = len(contexts.settings.workspaces) > 1
         self._access = Access(contexts, directory)
-        self._preferences = OwnPreferences(contexts.store, channel_of=channel_of)
         self._runner = CommandRunner(contexts.store, self._access, account_changed=account_changed)
         self._alert_actions = AlertActions(
             contexts.store,
@@ -273,8 +269,6 @@ class CommandDispatcher:
                 return await self._bot_commands["replies"](
                     replace(context, page=page or 1, mine=mine), person
                 )
-            case Preferences():
-                return await self._preferences.run(readable.arguments, context, person)
             case Help(command=None) | Doctor():
                 return await self._bot_commands[readable.command.name](context, person)
         return await self._runner.run(readable, person, context=context)

@@ -104,6 +104,5 @@ class EventListeners:
         """A person opens the Home tab."""
         await ack()
         with self._active.track():
-            await self._modals.home.meet(event["user"], str(event.get("channel") or ""))
             if event.get("tab", "home") == "home":
                 await self._modals.home.show(event["user"], view=event.get("view"))

@@ -9,10 +9,9 @@ from typing import Any
 from bot.blockkit.elements import cut
 from bot.commands.answer import Answer
 from bot.interactions.forms import SEQUENCE, channel_of, verb_of, workspace_of
-from shared.commands.arguments import EMAIL, Add, ArgumentError, Arguments
+from shared.commands.arguments import EMAIL, Add, Arguments
 from shared.commands.channels import HERE, Subscribe
 from shared.commands.pauses import Pause
-from shared.commands.preferences import OFF, Preferences
 from shared.text.sanitize import visible
 from shared.text.tokenize import parse_duration, split
 
@@ -47,7 +46,6 @@ def read_form(view: Mapping[str, Any]) -> FormInput | None:
         "pause": _read_pause,
         "subscribe": _read_subscribe,
         "add": _read_add,
-        "preferences": _read_preferences,
     }
     read = readers.get(verb_of(view))
     if read is None:
@@ -104,22 +102,3 @@ def _read_add(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
     named = {key: values[key] for key in ("first_name", "last_name", "company") if values.get(key)}
     fields = {**named, **{word.key: word.value for word in more}}
     return Add(email=values["email"], target=(values[SEQUENCE],), fields=fields)
-
-
-def _read_preferences(values: Mapping[str, Any]) -> Arguments | dict[str, str]:
-    """The whole form: what is empty is off."""
-    typed = {
-        "notify": str(values.get("notify") or ""),
-        "quiet": f"quiet {values.get('quiet') or OFF}",
-        "digest": f"digest {values.get('digest') or OFF}",
-    }
-    read: dict[str, Preferences] = {}
-    errors: dict[str, str] = {}
-    for name, words in typed.items():
-        try:
-            read[name] = Preferences.read(split(words))
-        except ArgumentError as error:
-            errors[name] = f"{error.problem} {error.hint}"
-    if errors:
-        return errors
-    return Preferences(notify=read["notify"].notify, quiet=read["quiet"].quiet, digest=read["digest"].digest)

@@ -16,7 +16,6 @@ from shared.api.event_kinds import EVENTS
 from shared.api.models import Sequence as Campaign
 from shared.commands.table import ALIASES
 from shared.domain.card import Card
-from shared.domain.personal import DEFAULTS, PersonalSettings
 from shared.text.sanitize import visible
 from shared.text.slack_ids import bare
 
@@ -40,13 +39,11 @@ _TITLES = {
     "pause": "Pause a sequence",
     "subscribe": "Subscribe a channel",
     "add": "Add a lead",
-    "preferences": "Your preferences",
 }
 _SUBMIT = {
     "pause": "Pause",
     "subscribe": "Subscribe",
     "add": "Add",
-    "preferences": "Save",
 }
 
 
@@ -58,8 +55,6 @@ class FormRequest:
     workspace: str = ""
     workspaces: Sequence[str] = ()
     """The choices; empty if there is only one."""
-    own: PersonalSettings = DEFAULTS
-    """What the person has chosen for themselves."""
 
 
 def form_view(verb: str, request: FormRequest) -> View:
@@ -72,7 +67,7 @@ def form_view(verb: str, request: FormRequest) -> View:
         "submit": plain(_SUBMIT[verb]),
         "close": plain("Cancel"),
         "private_metadata": json.dumps({"channel": request.channel, WORKSPACE: request.workspace}),
-        "blocks": [*(() if verb in _OF_NO_WORKSPACE else _workspaces(request)), *blocks],
+        "blocks": [*_workspaces(request), *blocks],
     }
 
 
@@ -196,42 +191,11 @@ def _add(request: FormRequest) -> list[Block]:
     ]
 
 
-def _preferences(request: FormRequest) -> list[Block]:
-    ways = [
-        _option("Mention me", "mention"),
-        _option("Message me instead", "message"),
-        _option("Neither", "nothing"),
-    ]
-    chosen = next(one for one in ways if one["value"] == request.own.notify)
-    way = {**_radio("notify", ways), "initial_option": chosen}
-    return [
-        _input("notify", "When an alert is for me", way),
-        _input(
-            "quiet",
-            "My quiet hours",
-            _line(20, hint="20:00-08:00", value=request.own.quiet),
-            optional=True,
-        ),
-        _input(
-            "digest",
-            "Digest of my own replies",
-            _line(80, hint="weekdays at 09:00", value=request.own.digest),
-            optional=True,
-        ),
-    ]
-
-
 _BLOCKS: Mapping[str, Callable[[FormRequest], list[Block]]] = {
     "pause": _pause,
     "subscribe": _subscribe,
     "add": _add,
-    "preferences": _preferences,
 }
-_OF_NO_WORKSPACE = frozenset({"preferences"})
-
-
-def _radio(name: str, offered: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"type": "radio_buttons", "action_id": name, "options": offered, "initial_option": offered[0]}
 
 
 def _select(name: str, offered: list[dict[str, Any]], *, first: int = 0) -> dict[str, Any]:
@@ -254,9 +218,8 @@ def _sequence_menu(label: str, request: FormRequest, *, optional: bool = False) 
     return _input(name, label, element, optional=optional)
 
 
-def _line(most: int, *, hint: str = "", value: str = "") -> dict[str, Any]:
+def _line(most: int, *, hint: str = "") -> dict[str, Any]:
     element: dict[str, Any] = {"type": "plain_text_input", "action_id": "text", "max_length": most}
-    element |= {"initial_value": value} if value else {}
     return element | ({"placeholder": plain(hint)} if hint else {})
 
 

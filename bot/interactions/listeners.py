@@ -133,9 +133,7 @@ class Listeners:
         elif refusal := await self._dispatcher.form_refusal(asked.verb, body["user"]["id"], channel=channel):
             await self._modals.refuse(refusal, body["trigger_id"], channel=channel)
         else:
-            await self._modals.open_form(
-                asked, body["trigger_id"], person=body["user"]["id"], channel=channel
-            )
+            await self._modals.open_form(asked, body["trigger_id"], channel=channel)
 
     async def workspace_chosen(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Another workspace is chosen in a form."""

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -138,11 +137,9 @@ class Modals:
         if answer.public and shared and shared != channel:
             await self.queue.post(answer, channel=shared)
 
-    async def open_form(self, asked: OpenForm, trigger: str, *, person: str, channel: str) -> None:
-        """A command's empty form, or what the person has chosen so far."""
+    async def open_form(self, asked: OpenForm, trigger: str, *, channel: str) -> None:
+        """A command's empty form."""
         request = self._form_request(channel, asked.workspace)
-        if asked.verb == "preferences":
-            request = replace(request, own=await self._store.people.find(person))
         view = forms.form_view(asked.verb, request)
         await self._slack.call("views.open", trigger_id=trigger, view=view)
 

@@ -89,7 +89,6 @@ class SlackApps:
                 "replies": OpenReplies(links=modals.links),
                 "doctor": SelfTest(slack=slack, state=self.state),
             },
-            channel_of=modals.home.channel_of,
             alert_changed=self.alert_changed,
             account_changed=self.account_changed,
         )

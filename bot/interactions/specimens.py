@@ -241,7 +241,7 @@ def views(now: datetime, answers: Mapping[str, Card], items: list[Card], *, long
     lead, name, problem = (LONG,) * 3 if long else (SHORT, "Q3 founders", "The service can't be reached")
     many = MANY if long else 2
     several = FormRequest(channel="C0000000001", workspace="emea", workspaces=("emea", "apac"))
-    for verb in ("pause", "subscribe", "add", "preferences"):
+    for verb in ("pause", "subscribe", "add"):
         yield Specimen(name=f"form: {verb}", view=forms.form_view(verb, FormRequest(channel="C0000000001")))
         yield Specimen(name=f"form: {verb}, several workspaces", view=forms.form_view(verb, several))
     for modal, card in {"working": canned_replies.ON_ITS_WAY, **answers}.items():

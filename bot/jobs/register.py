@@ -83,7 +83,6 @@ def add_jobs(
     scheduler.every(spikes.EVERY, watch.check, name="spikes")
     sending = Digests(store, contexts, planned=planned)
     scheduler.every(digests.EVERY, sending.send_due, name="digests", at_once=True)
-    scheduler.every(digests.EVERY, sending.send_own, name="own digests", at_once=True)
     reconciler = Reconciler(store, contexts, found=signals.stored)
     scheduler.every(reconcile.EVERY, reconciler.reconcile, name="reconcile", at_once=True)
     sampler = HistorySampler(contexts, histories)

@@ -21,7 +21,7 @@ EVERYBODY = Roles()
 """What holds without any `[roles]`."""
 
 
-SHOWN = frozenset({"help", "whoami", "subscriptions", "preferences"})
+SHOWN = frozenset({"help", "whoami", "subscriptions"})
 """What outsiders can view in a channel that is open to them and isn't an alert channel."""
 OPEN = SHOWN | {"status", "replies", "sequences", "inboxes", "stats", "leads", "lead"}
 """What an outsider may read of a workspace in its alert channel; `audit` tells of other channels, too."""

@@ -17,7 +17,7 @@ from slack_sdk.oauth.installation_store import Installation
 from slack_sdk.oauth.installation_store.sqlalchemy import SQLAlchemyInstallationStore
 
 from bot.store.db.engine import Database, Repository, Transaction, reads, writes
-from bot.store.db.schema import channel_leases, digests, people, posts, subscriptions
+from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.db.slack_schema import (
     slack_bots,
     slack_installations,
@@ -157,7 +157,6 @@ def _forget_channels(tx: Transaction, team: str, workspace: str = "") -> None:
             mine &= UNSENT
         tx.execute(sa.delete(table).where(mine))
     if not workspace:
-        tx.execute(sa.delete(people).where(people.c.person.startswith(f"{team}/", autoescape=True)))
         tx.execute(
             sa.delete(channel_leases).where(channel_leases.c.channel.startswith(f"{team}/", autoescape=True))
         )

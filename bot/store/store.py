@@ -29,7 +29,6 @@ from bot.store.queue.slack_state import SlackEvents
 from bot.store.records.digests import Digests
 from bot.store.records.domains import Domains
 from bot.store.records.erasure import Erasure
-from bot.store.records.people import People
 from bot.store.records.records import CommandRecords
 from bot.store.records.reply_queue import ReplyQueueRecords
 
@@ -57,7 +56,6 @@ class Store:
         self.lookups = Lookups(database, timings)
         self.outbox = Outbox(database)
         self.outcomes = Outcomes(database, timings)
-        self.people = People(database)
         self.records = CommandRecords(database)
         self.reminders = Reminders(database)
         self.repaints = Repaints(database)

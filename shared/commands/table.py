@@ -15,7 +15,6 @@ from shared.commands.arguments import Arguments, Words, one_of
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.commands.periods import Replies, Report, Stats
-from shared.commands.preferences import Preferences
 
 
 class Role(StrEnum):
@@ -317,19 +316,6 @@ _TABLE = (
         own_fields=frozenset({"at", "workspace", "via"}),
         newest_only=True,
         examples=("audit",),
-    ),
-    Command(
-        arguments=Preferences,
-        usage="[mention|message|nothing] [quiet 20:00-08:00|off] [digest weekdays at 09:00|off] | forget",
-        summary="Choose how the bot notifies you: mentions or direct messages, quiet hours, a digest of your replies",
-        examples=(
-            "preferences",
-            "preferences message quiet 20:00-08:00",
-            "preferences digest weekdays at 09:00",
-            "preferences forget",
-        ),
-        faces=frozenset({Face.SLACK}),  # they are about messages in Slack
-        assistants=False,
     ),
     Command(
         arguments=arguments.Whoami,

@@ -13,7 +13,6 @@ from shared.commands.arguments import Arguments
 from shared.commands.guard_arguments import Guard
 from shared.commands.pauses import Pause
 from shared.commands.periods import Replies, Report, Stats
-from shared.commands.preferences import Preferences
 from shared.commands.result import Problem, Result
 from shared.commands.table import Help
 from shared.domain.card import Card
@@ -57,11 +56,6 @@ async def _doctor(_: given.Doctor, __: CommandContext) -> Result:
     return Result(card=card, problem=Problem(text="in a shell only"))
 
 
-async def _preferences(_: Preferences, __: CommandContext) -> Result:
-    card = Card(title="Your preferences are set in Slack", text=("Open the bot's Home there.",))
-    return Result(card=card, problem=Problem(text="in Slack only"))
-
-
 OPERATIONS: Mapping[type, Operation] = dict(
     (
         _of(Help, _help),
@@ -89,7 +83,6 @@ OPERATIONS: Mapping[type, Operation] = dict(
         _of(given.Audit, replies.audit),
         _of(given.Whoami, replies.whoami),
         _of(given.Doctor, _doctor),
-        _of(Preferences, _preferences),
     )
 )
 

@@ -63,23 +63,6 @@ class HomeTab:
         self._store, self._page = contexts.store, contexts.settings.links.lead
         self._chosen: dict[str, str] = {}
         """The workspace that each visitor has selected; empty: all."""
-        self._channels: dict[str, str] = {}
-
-    def channel_of(self, user: str) -> str:
-        """The person's direct messages with the bot, where this process knows them."""
-        return self._channels.get(user, "")
-
-    async def meet(self, user: str, channel: str) -> None:
-        """A person opened Home, in these direct messages."""
-        if not channel:
-            return
-        if len(self._channels) >= MOST_VISITORS:
-            self._channels.clear()
-        self._channels[user] = channel
-        try:
-            await self._store.people.meet(user, channel)
-        except RecordsUnavailable as error:  # their next visit says so again
-            log.info("direct messages not kept", error=str(error)[:200])
 
     async def show(
         self, user: str, *, view: Mapping[str, Any] | None = None, workspace: str | None = None
@@ -137,7 +120,6 @@ class HomeTab:
             self._each(shown, self._cache.domains, problem),
             self._each(shown, self._cache.sequences, problem),
         )
-        own = await _attempt(self._store.people.find(person.id), problem)
         digests = await _attempt(self._digests(one, person), problem)
         return HomeState(
             now=datetime.now(UTC),
@@ -149,7 +131,6 @@ class HomeTab:
             paused=paused or (),
             domains=domains,
             sequences=sequences,
-            own=own,
             digests=digests or (),
             zone=find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC,
             absence=absence or "",

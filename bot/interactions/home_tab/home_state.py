@@ -10,7 +10,6 @@ from typing import Any
 
 from shared.api.models import Sequence as Campaign
 from shared.domain.health import DomainHealth
-from shared.domain.personal import PersonalSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +55,6 @@ class HomeState:
     paused: Sequence[Paused] = ()
     domains: Mapping[str, Sequence[DomainHealth]] = field(default_factory=dict)
     sequences: Mapping[str, Sequence[Campaign]] = field(default_factory=dict)
-    own: PersonalSettings | None = None
-    """What the person chose for themselves."""
     digests: Sequence[tuple[str, str]] = ()
     """Of the workspace shown in full: channels that the person may know, and when their digests come."""
     zone: tzinfo = UTC

@@ -16,7 +16,6 @@ from bot.blockkit import card_blocks, elements
 from bot.blockkit.actions import OnAlert, OpenForm, ShowHome, write_value
 from bot.blockkit.elements import LABEL, RUN, Block, cut, draw_button, plain
 from bot.blockkit.tables import MARKS
-from bot.commands.own_preferences import EDIT, facts_of
 from bot.interactions.home_tab.home_state import HomeState, Waiting
 from shared.api.models import Sequence as Campaign
 from shared.commands.arguments import DOMAIN, Back, Inboxes, Resume, Sequences, Status
@@ -47,9 +46,6 @@ def view(standing: HomeState) -> dict[str, Any]:
         *whole,
         *_digests(standing),
     ]
-    # At the end, and never cut off.
-    own = _own(standing)
-    parts = [*parts[: BLOCKS - len(own)], *own]
     return {
         "type": "home",
         "callback_id": "home",
@@ -279,19 +275,6 @@ def _digests(standing: HomeState) -> list[Block]:
         text = f"{show_times(at)}, next {show_next(at, now=standing.now, zone=standing.zone)}"
         drawn.append(_entry(visible(channel), text[:1].upper() + text[1:], bold=True))
     return drawn
-
-
-def _own(standing: HomeState) -> list[Block]:
-    """What the person chose for themselves, and the form to change it."""
-    if standing.own is None:
-        return []
-    facts = facts_of(standing.own, now=standing.now, zone=standing.zone)
-    return [
-        _divider(),
-        _header("Your preferences"),
-        *(_entry(fact.label, f"{fact.value[:1].upper()}{fact.value[1:]}", bold=True) for fact in facts),
-        _dispatcher("preferences", [EDIT]),
-    ]
 
 
 def _entry(title: str, text: str, *, bold: bool = False) -> Block:

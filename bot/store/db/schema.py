@@ -400,19 +400,6 @@ partial_index("ix_audit_acts", audit.c.workspace, audit.c.id, where=audit.c.effe
 partial_index("ix_audit_read", audit.c.workspace, audit.c.id, where=audit.c.effect == "read")
 partial_index("ix_audit_changes", audit.c.workspace, audit.c.at, where=audit.c.sequences != "")
 
-people = sa.Table(  # what a person chose for themselves, as long as they did
-    "people",
-    metadata,
-    text("person", primary_key=True),  # Slack's id, behind that of the team where there are several
-    text("channel"),  # their direct messages with the bot; their own id until that is known
-    text("notify"),  # mention, message or nothing; empty: mention
-    text("quiet"),  # hours in which the bot leaves them alone: `20:00-08:00`
-    text("zone"),  # of those hours
-    text("digest"),  # a rhythm: `weekdays 09:00 Europe/Berlin`
-    timestamp("due_at"),  # when the next digest is due
-)
-sa.Index("ix_people_due_at", people.c.due_at)
-
 known_leads = (
     sa.Table(  # interested leads, whether announced, there before the first start, or not yet announced
         "known_leads",

@@ -21,7 +21,6 @@ from bot.store.db.columns import NOW
 from bot.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
-from bot.store.queue.personal import personal_rows
 from bot.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
 from bot.store.queue.posts import ANY_UNSENT, State
 from bot.store.queue.slack_state import present_ids
@@ -78,7 +77,6 @@ def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
     """
     if not rows:
         return
-    rows = personal_rows(tx, rows)
     ids = present_ids(tx, {row["channel"] for row in rows})
     rows = [{**row, "channel": ids.get(row["channel"], row["channel"])} for row in rows]
     unseen = not_allowed(tx, ((row["channel"], row["workspace"]) for row in rows))

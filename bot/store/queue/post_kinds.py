@@ -13,9 +13,8 @@ class KindOfPost:
 
     name: str
     meaning: str
-    draws: Literal["note", "card", "direct", "updated", "again", "storm", "answer"] = "note"
-    """What is drawn: the note of the post, the card of its alert (as long as it asks for something, or always), a note about
-    that, the head of a storm."""
+    draws: Literal["note", "card", "updated", "again", "storm", "answer"] = "note"
+    """What is drawn: the note of the post, the card of its alert, a note about that, the head of a storm."""
     in_thread: bool = True
     """It goes under the card of its alert, where it has one."""
     broadcast: bool = False
@@ -35,7 +34,6 @@ class KindOfPost:
 
 
 ALERT, CURRENT, REPLACED, TURNED = "alert", "current", "replaced", "turned"
-DIRECT = "direct"
 UNFINISHED, UNACKNOWLEDGED = "unfinished", "unacknowledged"
 NOTE, ANSWER, STORM, SPIKE, TRACE = "note", "answer", "storm", "spike", "trace"
 TURN = "turn"
@@ -49,15 +47,6 @@ _TABLE = (
         in_thread=False,
         repainted=True,
         of_alert="card",
-        kept="alert",
-    ),
-    KindOfPost(
-        name=DIRECT,
-        meaning="the card of an alert, to a person who wants a direct message instead of a mention",
-        draws="direct",
-        in_thread=False,
-        repainted=True,
-        settled_by="claim",
         kept="alert",
     ),
     KindOfPost(

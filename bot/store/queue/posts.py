@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -14,7 +14,6 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries, posts, questions
 from bot.store.queue import alert_row
 from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.personal import hushed_people
 from bot.store.queue.post_kinds import names
 
 
@@ -86,8 +85,6 @@ class Post:
     undone_by: str = ""
     overtaken_by: str = ""
     """Who used its Undo, or changed since what that would take back."""
-    hushed: frozenset[str] = frozenset()
-    """People who don't want to be mentioned now."""
     alert: AlertRow | None = None
     """None where it belongs to none."""
 
@@ -117,12 +114,10 @@ def read_posts(
     tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any] | None = None
 ) -> tuple[Post, ...]:
     """The rows of a query on `drawable`."""
-    found = tuple(
+    return tuple(
         Post(**dict(zip(_NAMES, row, strict=False)), alert=alert_row.alert_of(row[len(_NAMES) :]))
         for row in tx.execute(query, values)
     )
-    hushed = hushed_people(tx, [post.mention for post in found])
-    return tuple(replace(post, hushed=hushed) for post in found) if hushed else found
 
 
 # The queries over what is not sent are built once: this takes longer than their execution. Each reads an index in its

@@ -15,8 +15,6 @@ import sqlalchemy as sa
 from bot.store.db.columns import NOW
 from bot.store.db.engine import Transaction
 from bot.store.db.schema import absences, rota_turns
-from bot.store.db.schema import people as chosen
-from bot.store.queue.personal import quiet_until, read_settings
 from shared.domain.rota import next_of
 
 
@@ -92,14 +90,8 @@ _AWAY = sa.select(absences.c.person).where(
 )
 
 
-_CHOSEN = sa.select(chosen).where(chosen.c.person.in_(sa.bindparam("people", expanding=True)))
-
-
 def _away(tx: Transaction, people: Collection[str]) -> set[str]:
-    """Who said that they are away, is in their own quiet hours, or wants to hear nothing."""
+    """Who said that they are away."""
     if not people:
         return set()
-    named = {"people": sorted(people)}
-    known = [(row.person, read_settings(row)) for row in tx.execute(_CHOSEN, named)]
-    quiet = {one for one, own in known if own.notify == "nothing" or quiet_until(own, tx.now)}
-    return quiet.union(tx.scalars(_AWAY, {**named, "now": tx.now}))
+    return {*tx.scalars(_AWAY, {"people": sorted(people), "now": tx.now})}

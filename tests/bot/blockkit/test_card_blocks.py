@@ -243,7 +243,6 @@ def test_a_long_wide_table_keeps_its_pages_and_the_columns_that_fit() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "preferences forget",
         "replies 2",
         "replies last week",
         "guardrails list",

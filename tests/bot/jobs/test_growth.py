@@ -184,7 +184,6 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "ChannelIds.read": lambda at: ChannelIds.read(at.contexts.settings, at.skewed.store),
     "ChannelIds.look": _look,
     "Digests.send_due": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_due(),
-    "Digests.send_own": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_own(),
     "DomainChecks.watch": _watch_domains,
     "DomainChecks.check": lambda at: _domain_checks(at).check(),
     "GuardrailActs.act": _act,

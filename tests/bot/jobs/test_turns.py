@@ -19,7 +19,6 @@ from bot.store.queue import outbox
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.posts import Post
 from shared.domain.alert_settings import AlertPolicy, ChannelPolicy, QuietHours, Routing
-from shared.domain.personal import PersonalSettings
 from shared.domain.rota import Rota, WorkHours, next_of
 from shared.records.audit import Actor
 from tests.bot.harness import interested
@@ -285,23 +284,6 @@ async def test_who_leaves_has_no_turn_and_theirs_pass_on_at_once(store: Store, c
     assert await store.turns.come_back(ANN)
     assert not await store.turns.come_back(ANN)
     assert await store.turns.absences() == []
-
-
-@pytest.mark.parametrize(
-    ("own", "owner"),
-    [
-        (PersonalSettings(quiet="08:00-10:00", zone="UTC"), BEN),
-        (PersonalSettings(quiet="08:00-09:00", zone="UTC"), ANN),
-        (PersonalSettings(notify="nothing"), BEN),
-        (PersonalSettings(notify="message"), ANN),
-    ],
-)
-async def test_ones_own_preferences_decide_whether_a_turn_would_be_noticed(
-    store: Store, clock: ManualClock, own: PersonalSettings, owner: str
-) -> None:
-    await store.people.choose(ANN, own, channel="D0ANN00001")
-    await arrive(store, interested(1), by=routes())
-    assert {post.mention for post in await post_all(store, clock)} == {owner}
 
 
 async def test_the_owner_of_a_sequence_comes_before_everybody(store: Store, clock: ManualClock) -> None:

@@ -25,11 +25,9 @@ from bot.store.queue.turns import Candidates
 from bot.store.records.digests import DueDigest
 from bot.store.records.domains import Checked, DueDomain
 from bot.store.records.erasure import Traces
-from bot.store.records.people import OwnDigest
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import WebhookSubscriptions
 from shared.api.models import Subscription as WebhookSubscription
-from shared.domain.personal import PersonalSettings
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainReport
 from shared.records.audit import Actor, AuditEntry
@@ -401,16 +399,6 @@ QUEUE: Mapping[str, Case] = {
 RECORDS: Mapping[str, Case] = {
     "Digests.due": flat(lambda one: one.store.digests.due()),
     "Digests.scheduled": lists(LISTED, lambda one: one.store.digests.scheduled(one.workspace, most=5)),
-    "People.find": flat(lambda one: one.store.people.find("U1")),
-    "People.choose": flat(lambda one: one.store.people.choose("U1", PersonalSettings(notify="nothing"))),
-    "People.forget": flat(lambda one: one.store.people.forget("U1")),
-    "People.meet": flat(lambda one: one.store.people.meet("U1", "D1")),
-    "People.due_digests": flat(lambda one: one.store.people.due_digests()),
-    "People.give": flat(
-        lambda one: one.store.people.give(
-            OwnDigest(person="U1", channel="D1", due_at=one.now, zone="UTC"), {one.workspace: "{}"}
-        )
-    ),
     "Digests.give": flat(
         lambda one: one.store.digests.give(
             DueDigest(workspace=one.workspace, channel="C101", every="day", due_at=one.now + 1.0, days=1), "{}"

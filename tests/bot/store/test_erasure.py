@@ -43,7 +43,6 @@ IMPERSONAL = {
         "bot_processes",
         "channel_leases",
         "digests",
-        "people",
         "absences",
         "rota_turns",
     ),

@@ -21,7 +21,6 @@ from bot.store.db.slack_schema import slack_bots, slack_installations, slack_oau
 from bot.store.queue.outbox import PlannedPost
 from bot.store.slack_teams import SlackTeam, SlackTeams
 from bot.store.webhooks import SecretCipher
-from shared.domain.personal import PersonalSettings
 from shared.records.records import Subscription
 
 KEYS = (SecretStr("one-key-of-the-tests"),)
@@ -115,11 +114,7 @@ async def test_removal_takes_everything_that_waits_for_the_teams_channels_and_no
         await store.records.subscribe("acme", [one, replace(one, event="reply.ooo")])
         await store.records.set_digest("acme", channel, "09:00")
         await store.outbox.plan("acme", PlannedPost(dedupe=channel, channel=channel, kind="note", note="{}"))
-    for person in ("T1/U1", "T10/U1"):
-        await store.people.choose(person, PersonalSettings(notify="nothing"))
     await teams.remove("T1")
-    chosen = [(await store.people.find(person)).notify for person in ("T1/U1", "T10/U1")]
-    assert chosen == ["mention", "nothing"]
     left = {one.channel for one in await store.records.subscriptions("acme", "")}
     assert left == {"T10/C1", "C1"}
     assert await store.records.digest_at("acme", "T1/C1") is None

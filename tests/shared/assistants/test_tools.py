@@ -53,7 +53,6 @@ def test_each_example_fits_its_schema_and_means_its_line(line: str) -> None:
         ("guardrails", {"act": "explode"}),
         ("guardrails", {"act": "list", "rule": "pause sequence"}),
         ("status", {"target": ["sq_1"]}),
-        ("preferences", {"forget": True}),
         ("no-such-tool", {}),
         ("", {}),
         ("lead", {"who": "x" * (LARGEST_CALL + 1)}),

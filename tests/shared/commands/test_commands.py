@@ -62,7 +62,6 @@ def test_the_table_has_every_documented_command() -> None:
         "away",
         "back",
         "audit",
-        "preferences",
         "whoami",
         "doctor",
     ]
