@@ -55,8 +55,6 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     from cli.doctor import slack_checks
 
     yield scopes(answer.headers.get("x-oauth-scopes"))
-    async for drawn in slack_checks.drawings(client):
-        yield drawn
     if slack.config_token is not None:
         yield await slack_checks.app_manifest(client, slack.config_token.get_secret_value())
     async with open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "") as api:
@@ -123,8 +121,6 @@ async def team_api(team: SlackTeam, slack: SlackSettings) -> AsyncIterator[WebAp
 
 
 async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
-    from cli.doctor import slack_checks
-
     name = visible(team.name)
     check = f"Slack workspace {name}"
     if team.problem:
@@ -139,10 +135,9 @@ async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
         return [doubtful(check, "has no access to an outreach workspace", fix=fix)]
     lacking = scopes(answer.headers.get("x-oauth-scopes"))
     found = [good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)]
-    drawn = [replace(one, check=f"{one.check} in {name}") async for one in slack_checks.drawings(client)]
     async with team_api(team, settings.slack) as api:
         places = [*await _channels(api, settings), *await rotas.people(api, settings)]
-        return [*found, *drawn, *places, *_unseen(team, settings)]
+        return [*found, *places, *_unseen(team, settings)]
 
 
 def _unseen(team: SlackTeam, settings: Settings) -> Iterator[Finding]:

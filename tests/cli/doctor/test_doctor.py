@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread, current_thread, main_thread
+from threading import Thread
 from typing import Any, ClassVar
 
 import pytest
 
-from bot.interactions.specimens import Specimen, specimens
 from bot.slack.manifest import SCOPES
 from bot.store import open_store
 from bot.store.records.domains import Checked
-from cli.doctor import slack_checks
 from cli.doctor.service import clock
 from cli.doctor.slack import scopes
 from shared.domain.card import Tone
@@ -123,20 +121,8 @@ def test_requests_do_not_wait_while_the_bot_is_imported(slack: Shell) -> None:
     run = [sys.executable, "-c", IMPORTS]
     found = subprocess.run(run, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False)
     by_check = {one["check"]: one["status"] for one in json.loads(found.stdout)}
-    assert by_check["API key of default"] == by_check["Slack cards"] == "passed"
+    assert by_check["API key of default"] == by_check["Slack token"] == "passed"
     assert found.stderr == ""
-
-
-def test_the_cards_are_drawn_beside_the_event_loop(slack: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: list[bool] = []
-
-    def drawn(now: datetime) -> Iterator[Specimen]:
-        threads.append(current_thread() is main_thread())
-        return specimens(now)
-
-    monkeypatch.setattr(slack_checks, "specimens", drawn)
-    assert findings(slack.run("doctor", "--json"))["Slack cards"]["status"] == "passed"
-    assert threads == [False]
 
 
 def test_an_address_that_takes_forged_deliveries_fails(slack: Shell) -> None:

@@ -1,4 +1,4 @@
-"""A sample of everything that the bot shows, for `outreach doctor` to have Slack validate. Pure.
+"""A sample of everything that the bot shows, which the rules for blocks are held against.
 
 Alert cards in every state, answers, modals and Home: short ones, and ones in which every text is too long.
 """
