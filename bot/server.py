@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import resource
 import signal
 import socket
 import sys
@@ -19,7 +20,6 @@ from sqlalchemy.engine import URL
 from bot.app import Bot, open_bot
 from bot.delivery.lost_database import report_replaced
 from bot.http.asgi import Application, RequestGate, on_details_address, unavailable
-from bot.http.bounded_protocol import BoundedProtocol
 from bot.store import LeaseTimings
 from bot.store.db import migrate
 from bot.store.db.engine import unreachable, unusable
@@ -38,6 +38,9 @@ KEEP_ALIVE_SECONDS = 75
 
 nginx keeps them for 60 s (https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive_timeout).
 """
+MAX_CONNECTIONS = 1_000
+RESERVED_FILES = 100
+"""Open files that are left to the database, Slack and the log."""
 RELOAD_SECONDS = 10.0
 """How long requests under way may hold up a reload of the settings."""
 NOT_RELOADED = ("host", "port", "metrics_listen", "database", "log_level")
@@ -254,12 +257,23 @@ def tune_runtime() -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
 
 
+def max_connections() -> int:
+    """The number of connections above which a request gets 503: as many as the limit of open files allows.
+
+    The bot stands behind a proxy, which is where slow and oversized senders are cut off.
+    """
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return min(MAX_CONNECTIONS, max(soft // 2, soft - RESERVED_FILES))
+
+
 def server_config(web: Application) -> uvicorn.Config:
     """HTTP without anything that is not needed, and with a bound on how long a shutdown waits."""
     return uvicorn.Config(
         web,
         loop="none",
-        http=BoundedProtocol,
+        http="h11",
         ws="none",
         lifespan="off",
         log_config=None,
@@ -267,6 +281,7 @@ def server_config(web: Application) -> uvicorn.Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
+        limit_concurrency=max_connections(),
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
@@ -290,9 +305,6 @@ async def _stopping(
 def run(
     settings: Settings, *, pace: LeaseTimings | None = None, load: Callable[[], Settings] | None = None
 ) -> int:
-    """`serve` on uvloop; the process's exit code."""
-    import uvloop
-
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(serve(settings, pace=pace, load=load))
+    """Run `serve` until it ends; the process's exit code."""
+    asyncio.run(serve(settings, pace=pace, load=load))
     return 0

@@ -55,13 +55,6 @@ class Guard:
 
 def write_addresses(file: str) -> None:
     """Have this process write whom it sends to and what it looks up, for as long as it lives."""
-    # uvloop connects in C, which Python's audit doesn't hear.
-    import asyncio
-    import types
-
-    plain = types.ModuleType("uvloop")
-    plain.new_event_loop = asyncio.new_event_loop  # type: ignore[attr-defined]
-    sys.modules["uvloop"] = plain
     descriptor = os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
 
     def heard(event: str, args: tuple[Any, ...]) -> None:

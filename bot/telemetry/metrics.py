@@ -74,11 +74,6 @@ API_THROTTLED = Gauge(
 )
 TASK_FAILURES = Counter("outreach_task_failures", "Failures of background tasks", ["task"], registry=REGISTRY)
 TASK_FAILING = Gauge("outreach_task_failing", "1 while a task keeps failing", ["task"], registry=REGISTRY)
-CUT_OFF = Counter(
-    "outreach_connections_cut_off",
-    "Connections closed because they were too slow, too large or too many",
-    registry=REGISTRY,
-)
 DATABASE_REPLACED = Counter(
     "outreach_database_replaced",
     "Times that the database's file was deleted or replaced under the running bot",

