@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.api.http.rate_limit import Priority
-from shared.api.http.rate_wait import Turns
+from shared.api.pace import Priority, Turns
 
 
 def lift_rate_limit(patch: pytest.MonkeyPatch) -> None:

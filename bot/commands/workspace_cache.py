@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from bot.commands.context import CommandContexts
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence as Campaign
+from shared.api.pace import Priority
 from shared.domain.health import DomainHealth, roll_up
 from shared.settings import Workspace
 

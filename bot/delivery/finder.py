@@ -12,7 +12,7 @@ from bot.slack.messages import MessageSender
 from bot.store import Store
 from bot.store.queue.leases import Report
 from bot.store.queue.lookups import Look, Lookup
-from shared.api.http.rate_wait import boot_time
+from shared.api.pace import boot_time
 from shared.records.records import RecordsUnavailable
 
 POLL = 1.0

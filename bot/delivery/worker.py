@@ -35,7 +35,7 @@ from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.routing import Decide, Decision, PendingDelivery
 from bot.telemetry import metrics
 from shared.api.event_kinds import kind_of
-from shared.api.http.rate_wait import boot_time
+from shared.api.pace import boot_time
 from shared.records.records import RecordsUnavailable
 
 POLL = 1.0

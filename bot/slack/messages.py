@@ -18,7 +18,7 @@ from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import Look
 from bot.store.queue.slack_state import HISTORY, REPLIES
-from shared.api.http.rate_wait import boot_time
+from shared.api.pace import boot_time
 
 EVENT_TYPE = "outreach_alert"
 PAGES = 20

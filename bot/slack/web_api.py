@@ -24,7 +24,7 @@ from slack_sdk.webhook import WebhookResponse
 from bot.blockkit.plainer import plainer
 from bot.slack.proxy import proxy_for
 from bot.telemetry import metrics
-from shared.api.http.rate_wait import boot_time
+from shared.api.pace import boot_time
 from shared.text.network_errors import describe_network_error
 from shared.text.slack_ids import bare, split_id
 

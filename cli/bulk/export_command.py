@@ -24,7 +24,7 @@ from cli.console.interactive import stopping
 from cli.console.progress import ProgressUpdate, progress_bar
 from cli.console.resources import is_device, named_sequence
 from shared.api.client import OutreachClient
-from shared.api.http.rate_limit import Priority
+from shared.api.pace import Priority
 from shared.api.words import LeadStatus
 from shared.operations.leads import STANDARD, record_of
 from shared.text.csv_cells import csv_cell

@@ -84,7 +84,7 @@ async def _import(options: Namespace, found: Survey, assignments: Sequence[Assig
     from cli.bulk.batch_sender import Run, open_report
     from cli.console.interactive import attended, confirm, stopping
     from cli.console.resources import named_sequence, record
-    from shared.api.http.rate_limit import Priority
+    from shared.api.pace import Priority
     from shared.operations.context import open_client
     from shared.settings import Need, load
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cli.console import exit_codes
-from shared.api.http.rate_limit import Priority
+from shared.api.pace import Priority
 from shared.commands.resolve import Resolved, resolve_sequence
 from shared.domain.card import Typed
 from shared.records.audit import Actor, AuditEntry

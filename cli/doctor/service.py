@@ -18,8 +18,8 @@ from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
 from shared.api.client import OutreachClient
 from shared.api.errors import OutreachError, Unauthorized, Unreadable
 from shared.api.events import PROBE_SIGNATURE, SIGNATURE_HEADER
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Subscription
+from shared.api.pace import Priority
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, Workspace
 from shared.storage.webhook_file import WebhookFileUnreadable, read_webhook_file

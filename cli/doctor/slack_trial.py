@@ -15,7 +15,7 @@ from bot.store.queue.leases import ChannelRefused, Outcome, Sent, Unpostable
 from bot.store.slack_teams import SlackTeam
 from cli.doctor.finding import Finding, bad, good
 from cli.doctor.slack import installed_teams, team_api
-from shared.api.http.rate_wait import boot_time
+from shared.api.pace import boot_time
 from shared.domain.card import Card, Chart, Column, Row, Table, Tone
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     )
     from .events import Event, EventLead, Unknown, read_event, sign, signature_matches
     from .http.pipeline import RequestCounts
-    from .http.rate_limit import BudgetState, Pacer, Priority
-    from .http.rate_wait import LocalBudget
     from .models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
+    from .pace import BudgetState, LocalBudget, Pacer, Priority
     from .words import EventKind, Grouping, InboxStatus, LeadStatus, SequenceStatus
 
 __version__ = VERSION
@@ -77,8 +76,7 @@ __all__ = [
 _MODULES = {
     ".client": ("OutreachClient",),
     ".http.pipeline": ("RequestCounts",),
-    ".http.rate_limit": ("BudgetState", "Pacer", "Priority"),
-    ".http.rate_wait": ("LocalBudget",),
+    ".pace": ("BudgetState", "LocalBudget", "Pacer", "Priority"),
     ".events": ("Event", "EventLead", "Unknown", "read_event", "sign", "signature_matches"),
     ".models": ("AddResult", "Inbox", "Lead", "Page", "Sequence", "Skipped", "StatsRow", "Subscription"),
     ".words": ("EventKind", "Grouping", "InboxStatus", "LeadStatus", "SequenceStatus"),

@@ -18,9 +18,8 @@ from .errors import OutreachError
 from .http import requests
 from .http.decode_thread import LARGE_LIST, decode_in_thread
 from .http.pipeline import ATTEMPTS, Answer, Limits, Pipeline, RequestCounts
-from .http.rate_limit import BudgetState, Pacer, Priority
-from .http.rate_wait import LocalBudget
 from .http.transport import Http, Transport
+from .pace import BudgetState, LocalBudget, Pacer, Priority
 from .shapes import ShapeLog
 
 T = TypeVar("T")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shared.api.errors import OutreachError
 from shared.api.http.decode_thread import LARGE_LIST, decode_in_thread
-from shared.api.http.rate_limit import BudgetState, Priority
 from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow
+from shared.api.pace import BudgetState, Priority
 from shared.api.words import GROUPINGS, Grouping
 from shared.domain.failures import cause_of
 from shared.domain.totals import totals

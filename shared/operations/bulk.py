@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from shared.api.errors import OutreachError, Uncertain
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence
+from shared.api.pace import Priority
 from shared.commands.arguments import (
     ALL,
     DOMAIN,

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from shared.api.client import OutreachClient
+from shared.api.pace import SharedBudget, budget_key
 from shared.commands.table import Command, Role
 from shared.records.audit import Actor
 from shared.records.records import Records
 from shared.settings import Settings, Workspace
-from shared.storage.rate_budget import SharedBudget, budget_key
 from shared.text.slack_ids import split_id
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
+from shared.api.pace import Priority
 from shared.commands.arguments import DOMAIN, Domain, Inboxes, Status, clip, did_you_mean
 from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result

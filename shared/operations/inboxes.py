@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox
+from shared.api.pace import Priority
 from shared.commands.arguments import Inboxes, clip, did_you_mean
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number

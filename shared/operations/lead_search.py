@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Lead, Page
+from shared.api.pace import Priority
 from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.operations.context import CommandContext
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from shared.api.errors import NotFound
-from shared.api.http.rate_limit import Priority
 from shared.api.models import AddResult, Lead, names_of
+from shared.api.pace import Priority
 from shared.api.values import fold
 from shared.api.words import LEAD_STATUSES, LeadStatus
 from shared.commands import arguments as given

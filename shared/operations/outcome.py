@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.api.errors import OutreachError
-from shared.api.http.rate_limit import Priority
+from shared.api.pace import Priority
 from shared.commands import Invocation
 from shared.commands.arguments import OnSequence
 from shared.commands.resolve import Ambiguous, Choice, NoMatch, Resolved, resolve_sequence

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Sequence, as_dict
+from shared.api.pace import Priority
 from shared.commands.arguments import OnSequences, Resume, Sequences, clip
 from shared.commands.pauses import Pause, end_mistake
 from shared.commands.resolve import END_WORDS, Ambiguous, NoMatch, Resolved

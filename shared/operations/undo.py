@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
 
-from shared.api.http.rate_limit import Priority
+from shared.api.pace import Priority
 from shared.commands import COMMANDS
 from shared.commands.arguments import ALL, OnSequences, Resume, Undo, clip
 from shared.commands.pauses import Pause

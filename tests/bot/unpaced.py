@@ -6,8 +6,7 @@ from typing import Self
 
 from sqlalchemy.engine import URL
 
-from shared.api.http.rate_limit import Priority
-from shared.api.http.rate_wait import LocalBudget
+from shared.api.pace import LocalBudget, Priority
 
 
 class UnpacedBudget(LocalBudget):

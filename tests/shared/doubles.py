@@ -15,7 +15,7 @@ import httpx
 from pydantic import SecretStr
 
 from shared.api import OutreachClient
-from shared.api.http.rate_wait import LocalBudget
+from shared.api.pace import LocalBudget
 from shared.commands import Invocation, Role, parse
 from shared.commands.result import Result
 from shared.domain.card import Card

@@ -18,7 +18,7 @@ from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.intake import Arrival
 from bot.store.queue.lookups import Look
 from bot.store.queue.turns import Candidates, Turn
-from shared.api.http.rate_wait import Turns
+from shared.api.pace import Turns
 from shared.domain.rota import next_of
 from tests.simulation.loop import PROCESS
 

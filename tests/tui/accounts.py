@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.api.pace import BudgetState
 from shared.domain.card import Fact
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import Reading, Snapshot

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.api.pace import BudgetState
 from shared.domain.snapshot import DailyCounts, Reading, Snapshot
 from tui.model.lists.lines import ChangeLine
 from tui.model.workspace.changes import between

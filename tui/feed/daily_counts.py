@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from shared.api.http.rate_limit import Priority
 from shared.api.models import StatsRow
+from shared.api.pace import Priority
 from shared.api.words import COUNTS
 from shared.domain.snapshot import DailyCounts, service_day
 from shared.domain.totals import totals

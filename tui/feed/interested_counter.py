@@ -86,7 +86,7 @@ class InterestedCounter:
         return time.monotonic() - self._counted_at > (SOON_AFTER if is_news else AGAIN_AFTER)
 
     async def _count(self) -> None:
-        from shared.api.http.rate_limit import Priority
+        from shared.api.pace import Priority
 
         replies = self._snapshot().replies
         replied = {reply.email.lower() for reply in replies}

@@ -182,7 +182,7 @@ class ServiceFeed:
 
     async def _read_sends(self, client: OutreachClient, day: date) -> Mapping[str, int | None] | None:
         from shared.api.errors import OutreachError
-        from shared.api.http.rate_limit import Priority
+        from shared.api.pace import Priority
 
         try:
             rows = await client.stats(group_by="inbox", start=day, end=day, priority=Priority.INTERACTIVE)

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from shared.api.http.rate_limit import BudgetState
+from shared.api.pace import BudgetState
 from shared.domain.card import Tone
 from shared.domain.failures import which_failed
 from shared.domain.local_zone import local

@@ -25,9 +25,9 @@ from ..errors import (
     Uncertain,
     Unreachable,
 )
+from ..pace import Pacer, Priority
 from . import requests, responses
 from .decode_thread import LARGE_BODY, decode_in_thread
-from .rate_limit import Pacer, Priority
 
 if TYPE_CHECKING:
     from .transport import Http
@@ -180,7 +180,6 @@ class Pipeline:
                 self._throttled += 1
                 await self._pacer.throttled(error.retry_after)
             raise
-        await self._pacer.answered()
         return value, reply
 
 

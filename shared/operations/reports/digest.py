@@ -9,8 +9,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from operator import itemgetter
 
 from shared.api.event_kinds import EVENTS
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
+from shared.api.pace import Priority
 from shared.commands.arguments import Inboxes
 from shared.commands.channels import Digest
 from shared.commands.periods import Replies, Stats

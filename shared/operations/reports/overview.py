@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 
 from shared.api.errors import OutreachError
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
 from shared.api.models import Sequence as Campaign
+from shared.api.pace import Priority
 from shared.api.words import COUNTS
 from shared.commands.arguments import Inboxes, Sequences, Status
 from shared.commands.periods import Replies, Stats

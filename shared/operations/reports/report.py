@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, date, timedelta
 from typing import Any
 
-from shared.api.http.rate_limit import Priority
 from shared.api.models import Inbox, StatsRow
+from shared.api.pace import Priority
 from shared.commands.periods import Period, Report
 from shared.commands.result import Result
 from shared.domain import evidence

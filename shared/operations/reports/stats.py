@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from shared.api.errors import OutreachError
-from shared.api.http.rate_limit import Priority
 from shared.api.models import StatsRow, as_dict
+from shared.api.pace import Priority
 from shared.api.values import fold
 from shared.api.words import Grouping
 from shared.commands.arguments import clip

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 
 from shared.api.event_kinds import EVENTS
-from shared.api.http.rate_limit import Priority
+from shared.api.pace import Priority
 from shared.commands.arguments import clip, did_you_mean
 from shared.commands.channels import Digest, InChannel, Subscribe, Subscriptions, Unsubscribe
 from shared.commands.resolve import Resolved

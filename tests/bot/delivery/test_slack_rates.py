@@ -13,7 +13,7 @@ from bot.slack.web_api import open_web_api
 from bot.store.db.schema import posts
 from bot.store.queue.leases import Sent
 from sandbox.slack import seed
-from shared.api.http.rate_wait import boot_time
+from shared.api.pace import boot_time
 from tests.bot.harness import CHANNEL, BotHarness, interested
 from tests.clock import moment
 from tests.waiting import until

@@ -21,9 +21,9 @@ from sqlalchemy.engine.default import DefaultDialect
 from bot.jobs import late_requests, register, scheduler
 from bot.server import run
 from bot.store.alerts import sequence_changes
+from shared.api import pace
 from shared.operations import pauses
 from shared.settings import load
-from shared.storage.budget_rows import RowWithFallback
 from tests.bot.harness import HASTE
 
 Moment = Literal["before commit", "after commit", "before request", "under request", "after answer"]
@@ -193,14 +193,13 @@ def _watch_requests(killer: _Killer) -> None:
 
 def _note_turns(turns: Path) -> None:
     """Write down when each request to the service had its turn, by the clock of the budget that all processes share."""
-    change: Any = RowWithFallback.change
+    take: Any = pace.take
 
-    def noted(self: RowWithFallback, act: Any) -> Any:
-        pace, now, result = change(self, act)
-        wait = result[1] if isinstance(result, tuple) else result
+    def noted(row: pace.Pace, now: float, *args: Any, **more: Any) -> Any:
+        after, wait = take(row, now, *args, **more)
         if wait == 0.0:
             with turns.open("a") as file:
                 file.write(f"{now}\n")
-        return pace, now, result
+        return after, wait
 
-    setattr(RowWithFallback, "change", noted)  # noqa: B010 mypy allows no assignment
+    setattr(pace, "take", noted)  # noqa: B010 mypy allows no assignment

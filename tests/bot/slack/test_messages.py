@@ -16,7 +16,7 @@ from bot.slack.web_api import open_web_api
 from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import Look
 from sandbox.slack import seed
-from shared.api.http.rate_wait import boot_time
+from shared.api.pace import boot_time
 from shared.domain.card import Card
 from tests.bot.harness import CHANNEL, BotHarness, open_harness
 from tests.clock import moment

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from shared.api import OutreachClient
-from shared.api.http.rate_limit import BudgetState, Priority
+from shared.api.pace import BudgetState, Priority
 from tests.shared.api.scripted_server import ScriptedServer, open_scripted_server
 
 KEY = "ok_live_s3cr3tk3y"
@@ -20,7 +20,6 @@ class RecordingPacer:
         self.reserved: list[Priority] = []
         self.stops: list[float] = []
         self.delays: list[float] = []
-        self.clean = 0
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
         self.reserved.append(priority)
@@ -30,9 +29,6 @@ class RecordingPacer:
 
     async def throttled(self, retry_after: float) -> None:
         self.stops.append(retry_after)
-
-    async def answered(self) -> None:
-        self.clean += 1
 
     def state(self) -> BudgetState:
         return BudgetState(rate=9.5)

@@ -28,8 +28,8 @@ from shared.api import (
     __version__,
 )
 from shared.api.http import responses
-from shared.api.http.rate_limit import Priority
 from shared.api.http.transport import cause
+from shared.api.pace import Priority
 from tests.shared.api.conftest import KEY, RecordingPacer
 from tests.shared.api.endpoint_calls import EVERY_CALL, Call
 from tests.shared.api.scripted_server import Answer, ScriptedServer

@@ -28,9 +28,7 @@ FOREIGN = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "line", ["from shared.api import *", "from shared.storage.rate_budget import SharedBudget"]
-)
+@pytest.mark.parametrize("line", ["from shared.api import *", "from shared.api.pace import SharedBudget"])
 def test_importing_it_loads_no_face_and_no_framework(line: str) -> None:
     program = f"import sys\n{line}\nprint(*sys.modules)"
     loaded = subprocess.run(

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
+from shared.api.pace import BudgetState
 from shared.domain.snapshot import Reading, Snapshot, to_text
 from shared.history import History
 from shared.history.engine import (

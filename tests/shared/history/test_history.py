@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL
 
-from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Sequence, StatsRow
+from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Reading, Snapshot, from_json, to_json, to_text
 from shared.history import History, HistoryUnavailable
 from shared.storage.database import parse_url, sibling_url

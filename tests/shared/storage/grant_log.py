@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from shared.api.http import rate_limit
-from shared.api.http.rate_limit import Pace, Turn
+from shared.api import pace
+from shared.api.pace import Pace, Priority
 from tests.shared.api.scripted_server import worst_second
 
 PUNCTUAL = 0.04
@@ -73,22 +73,22 @@ class GrantLog:
 def write_grants(file: str, *, patch: Callable[[object, str, Any], None] = setattr) -> None:
     """Have all budgets of this process write what they grant."""
     descriptor = os.open(file, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    pass_gate, late = rate_limit.pass_gate, rate_limit.late
+    take, late = pace.take, pace.late
 
     def write(kind: str, now: float, *more: Any) -> None:
         os.write(descriptor, f"{json.dumps([os.getpid(), kind, now, *more])}\n".encode())
 
-    def written_pass(pace: Pace, now: float, turn: Turn) -> tuple[Pace, float]:
-        after, wait = pass_gate(pace, now, turn)
+    def written_take(row: Pace, now: float, priority: Priority, **more: Any) -> tuple[Pace, float]:
+        after, wait = take(row, now, priority, **more)
         if wait:
             write("wait", now, wait)
         else:
             write("grant", now)
         return after, wait
 
-    def written_late(pace: Pace, now: float, seconds: float) -> Pace:
+    def written_late(row: Pace, now: float, seconds: float) -> Pace:
         write("late", now, seconds)
-        return late(pace, now, seconds)
+        return late(row, now, seconds)
 
-    patch(rate_limit, "pass_gate", written_pass)
-    patch(rate_limit, "late", written_late)
+    patch(pace, "take", written_take)
+    patch(pace, "late", written_late)

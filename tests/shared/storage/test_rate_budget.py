@@ -5,21 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy.engine import URL, make_url
 
 from shared.api import LocalBudget, Priority, RateLimited
-from shared.api.http.rate_limit import BURST, Pace
-from shared.api.http.rate_wait import DEFAULT_RATE
-from shared.storage import budget_rows
-from shared.storage.rate_budget import FALLBACK_SHARE, SharedBudget, budget_key
+from shared.api.pace import ALONE_SHARE, BURST, DEFAULT_RATE, Pace, SharedBudget, budget_key, row_at
 from tests.clock import moment
 from tests.shared.storage.budget_processes import SLOT
 
@@ -65,7 +60,7 @@ async def test_a_429_stops_every_holder_of_the_row(url: URL, waits: list[float])
         assert time.monotonic() - started >= 0.5
         assert sum(waits) <= 2.0
         state = other.state()
-        assert (state.throttled_count, round(state.rate, 2)) == (1, 7.6)
+        assert (state.throttled_count, round(state.rate, 2)) == (1, 4.75)
 
 
 async def test_a_turn_beyond_the_deadline_is_not_taken(url: URL) -> None:
@@ -89,49 +84,46 @@ async def test_workspaces_do_not_wait_for_one_another(url: URL) -> None:
 
 
 async def test_the_file_is_for_its_owner_alone_and_holds_no_key(tmp_path: Path) -> None:
-    path = tmp_path / "state" / "budget.db"
+    folder = tmp_path / "state"
     key = budget_key("ok_live_s3cr3t")
-    async with SharedBudget(make_url(f"sqlite:///{path}"), key=key) as budget:
+    async with SharedBudget(make_url(f"sqlite:///{folder}/outreach.db"), key=key) as budget:
         await budget.reserve(priority=Priority.NORMAL, deadline=None)
+    (path,) = folder.iterdir()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert key.encode() in path.read_bytes()
-    assert b"s3cr3t" not in path.read_bytes()
+    assert key in path.name
+    assert "s3cr3t" not in path.name + path.read_text()
     assert len(key) == 16
 
 
-async def test_a_damaged_file_costs_half_the_rate_for_a_while_and_heals(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+async def test_a_database_that_is_lost_costs_all_but_a_fifth_of_the_rate(
+    waits: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = tmp_path / "budget.db"
-    path.write_bytes(b"no database " * 1000)
-    async with SharedBudget(make_url(f"sqlite:///{path}"), key="k") as budget:
-        assert budget.state().rate == pytest.approx(4.75)
-        await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 2.0)
-        assert "half the rate" in caplog.text
-        monkeypatch.setattr(budget_rows, "FALLBACK_SECONDS", 0.0)
-        await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 2.0)
-        assert budget.state().rate == pytest.approx(9.5)
-
-
-async def test_a_lost_database_stops_no_request(waits: list[float]) -> None:
     address = make_url("postgresql+psycopg://nobody@127.0.0.1:9/none")
     async with SharedBudget(address, key="k") as budget:
         started = time.monotonic()
         for _ in range(3):
             await budget.reserve(priority=Priority.NORMAL, deadline=None)
-        assert time.monotonic() - started >= 2 / 4.75 - 0.05
-        assert sum(waits) <= 2.0
+        assert time.monotonic() - started >= 2 * ALONE_SHARE / DEFAULT_RATE - 0.05
+        assert sum(waits) <= 4.0
+        assert budget.state().rate == pytest.approx(DEFAULT_RATE / ALONE_SHARE)
+    assert "a fifth of the rate" in caplog.text
 
 
-@pytest.mark.parametrize("kept", ["", "nonsense", "[]", "{}", '{"interval": 1, "sent": [], "moon": 2}'])
-async def test_a_row_that_another_version_wrote_begins_afresh(tmp_path: Path, kept: str) -> None:
-    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+@pytest.mark.parametrize("kept", ["nonsense", "[]", "{}", '{"interval": 1, "sent": [], "moon": 2}', "\0"])
+async def test_a_row_that_cannot_be_read_begins_afresh_after_a_second(tmp_path: Path, kept: str) -> None:
+    url, path = make_url(f"sqlite:///{tmp_path}/state/outreach.db"), tmp_path / "state" / "budget-k.json"
     async with SharedBudget(url, key="k") as budget:
-        with closing(sqlite3.connect(tmp_path / "budget.db")) as connection, connection:
-            connection.execute("UPDATE request_budget SET pace = ?", (kept,)).close()
-        await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 1.0)
-        with closing(sqlite3.connect(tmp_path / "budget.db")) as connection, connection:
-            assert connection.execute("SELECT pace FROM request_budget").fetchone() != (kept,)
+        path.write_text(kept)
+        started = time.monotonic()
+        await budget.reserve(priority=Priority.INTERACTIVE, deadline=time.monotonic() + 5.0)
+        assert time.monotonic() - started > 1.0
+        assert path.read_text() != kept
+
+
+async def test_a_file_that_cannot_be_written_stops_no_request(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    async with SharedBudget(make_url(f"sqlite:///{tmp_path}/file/outreach.db"), key="k") as budget:
+        await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 3.0)
 
 
 async def test_bulk_keeps_the_line_short() -> None:
@@ -146,9 +138,9 @@ async def test_bulk_keeps_the_line_short() -> None:
 
 
 async def test_a_budget_file_that_is_deleted_is_replaced_for_all(tmp_path: Path) -> None:
-    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
+    url, path = make_url(f"sqlite:///{tmp_path}/state/outreach.db"), tmp_path / "state" / "budget-k.json"
     async with SharedBudget(url, key="k") as one:
-        (tmp_path / "budget.db").unlink()
+        path.unlink()
         async with SharedBudget(url, key="k") as other:
             await other.throttled(30.0)
             await one.open()
@@ -170,8 +162,7 @@ async def test_a_database_that_hangs_delays_a_request_by_seconds(fresh_postgresq
         try:
             async with asyncio.timeout(30):
                 await budget.reserve(priority=Priority.NORMAL, deadline=None)
-            # The machine's own row is used meanwhile.
-            assert budget.state().rate == pytest.approx(DEFAULT_RATE / FALLBACK_SHARE)
+            assert budget.state().rate == pytest.approx(DEFAULT_RATE / ALONE_SHARE)
         finally:
             os.kill(pid, signal.SIGCONT)
 
@@ -182,22 +173,24 @@ def test_a_rate_that_the_service_does_not_allow_is_refused(rate: float) -> None:
         LocalBudget(rate)
 
 
-async def test_a_row_that_a_cancelled_request_still_changes_is_not_closed_meanwhile(tmp_path: Path) -> None:
+def test_a_row_of_a_database_is_closed_only_between_two_changes(fresh_postgresql: str) -> None:
     """Two threads on one connection end the process with a segmentation fault."""
-    budget = SharedBudget(make_url(f"sqlite:///{tmp_path / 'budget.db'}"), key="k")
+    row = row_at(make_url(fresh_postgresql), "k")
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(pace: Pace, _now: float) -> tuple[Pace, None]:
+    def slow(pace: Pace, _now: float) -> tuple[Pace, float]:
         begun.set()
         go_on.wait(10)
-        return pace, None
+        return pace, 0.0
 
-    changing = asyncio.create_task(budget.change(slow))
-    await asyncio.to_thread(begun.wait, 10)
-    changing.cancel()
-    await asyncio.wait({changing})
-    closing = asyncio.create_task(budget.aclose())
-    await asyncio.wait({closing}, timeout=0.1)
-    assert not closing.done()
+    changing = threading.Thread(target=row.change, args=(slow,))
+    changing.start()
+    begun.wait(10)
+    closing = threading.Thread(target=row.close)
+    closing.start()
+    closing.join(0.1)
+    assert closing.is_alive()
     go_on.set()
-    await closing
+    changing.join(10)
+    closing.join(10)
+    assert not closing.is_alive()

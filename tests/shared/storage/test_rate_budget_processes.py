@@ -13,16 +13,12 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy.engine import URL, make_url
 
 from shared.api import Priority
-from shared.api.http.rate_limit import BURST, EARLY_PRICE
-from shared.api.http.rate_wait import boot_time
-from shared.storage import budget_rows
-from shared.storage.rate_budget import SharedBudget
+from shared.api.pace import BURST, EARLY_SECONDS, SharedBudget, boot_time
 from tests.processes import running_async
 from tests.shared.api.scripted_server import ScriptedServer
 from tests.shared.storage import grant_log
@@ -82,7 +78,7 @@ async def test_several_processes_together_keep_the_limit_and_a_person_comes_firs
     moments = grants.granted()
     assert max(moments) - min(moments) >= (20 - BURST) * SLOT
     # The other person, who reads five things at once, may come before one of the three.
-    assert sorted(grants.waits_of(person))[-2] <= 2 * (SLOT + EARLY_PRICE)
+    assert sorted(grants.waits_of(person))[-2] <= 2 * (SLOT + EARLY_SECONDS)
 
 
 async def test_a_killed_process_wastes_few_slots(
@@ -90,13 +86,8 @@ async def test_a_killed_process_wastes_few_slots(
 ) -> None:
     url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
     doomed = await run_script(DOOMED, str(url), server.base_url)
+    await until_asked(server, 5)
     async with SharedBudget(url, key="k") as budget:
-
-        async def is_waited_for() -> bool:
-            await budget.open()
-            return budget.state().waiting >= 5
-
-        await until(is_waited_for, seconds=SECONDS)
         doomed.kill()
         await doomed.wait()
         dead_at = boot_time()
@@ -108,7 +99,7 @@ DOOMED = """
 import asyncio, sys
 from sqlalchemy.engine import make_url
 from shared.api import OutreachClient
-from shared.storage.rate_budget import SharedBudget
+from shared.api.pace import SharedBudget
 
 async def main():
     async with (
@@ -123,53 +114,6 @@ asyncio.run(main())
 
 async def until_asked(server: ScriptedServer, count: int) -> None:
     await until(lambda: len(server.asked) >= count, seconds=SECONDS)
-
-
-@pytest.mark.parametrize("count", [3, 4])
-@pytest.mark.parametrize("temporary", ["usable", "unusable"])
-async def test_processes_without_a_usable_budget_file_keep_the_limit_together(
-    tmp_path: Path,
-    server: ScriptedServer,
-    grants: GrantLog,
-    temporary: str,
-    count: int,
-) -> None:
-    (tmp_path / "file").write_text("")
-    if temporary == "unusable":  # another user could write to it
-        budget_rows.fallback_folder().mkdir()
-        budget_rows.fallback_folder().chmod(0o777)
-    url = make_url(f"sqlite:///{tmp_path / 'file' / 'budget.db'}")
-    await asyncio.gather(*(worker(url, server, Priority.NORMAL, 8) for _ in range(count)))
-    assert len(server.asked) == 8 * count
-    assert_limit_kept(grants, server)
-
-
-async def test_one_process_that_cannot_use_the_file_takes_the_others_along(
-    tmp_path: Path, server: ScriptedServer, grants: GrantLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = make_url(f"sqlite:///{tmp_path / 'budget.db'}")
-    others = [asyncio.create_task(worker(url, server, Priority.NORMAL, 12)) for _ in range(2)]
-    await until_asked(server, 8)
-    # Only this process is refused, as one out of file descriptors would be.
-    monkeypatch.setattr(budget_rows.SQLiteRow, "change", refuse_once(budget_rows.SQLiteRow.change))
-    async with SharedBudget(url, key="k") as budget:
-        for _ in range(5):
-            await budget.reserve(priority=Priority.NORMAL, deadline=None)
-    await asyncio.gather(*others)
-    assert len(server.asked) == 24
-    assert_limit_kept(grants, server)
-
-
-def refuse_once(change: Callable[..., Any]) -> Callable[..., Any]:
-    refused: list[bool] = []
-
-    def refusing(row: budget_rows.SQLiteRow, act: Any) -> Any:
-        if not refused:
-            refused.append(True)
-            raise budget_rows.RowUnusable("Too many open files")
-        return change(row, act)
-
-    return refusing
 
 
 SPELLING = """
@@ -208,7 +152,7 @@ time.time = lambda: real() + 60 * int((time.monotonic() - started) / 0.45)
 
 from sqlalchemy.engine import make_url
 from shared.api import OutreachClient, Priority
-from shared.storage.rate_budget import SharedBudget
+from shared.api.pace import SharedBudget
 
 async def main():
     async with (

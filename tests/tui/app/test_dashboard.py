@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from textual.widgets import OptionList, Static
 
-from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
+from shared.api.pace import BudgetState
 from shared.domain.card import Tone
 from shared.domain.snapshot import Reading
 from tests.shared.doubles import open_harness

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from textual.pilot import Pilot
 
-from shared.api.http.rate_limit import BudgetState
+from shared.api.pace import BudgetState
 from shared.domain.snapshot import Snapshot
 from tests.tui.accounts import NOW, Clock, account, failing
 from tests.tui.app.app_driver import open_app, press, see, state

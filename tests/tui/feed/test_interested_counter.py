@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from shared.api import OutreachClient
-from shared.api.http.rate_limit import BudgetState, Priority
 from shared.api.models import Lead, Page
+from shared.api.pace import BudgetState, Priority
 from shared.domain.snapshot import InterestedCount, Reading, Snapshot
 from shared.records.replies import InterestedReply
 from tests.tui.accounts import NOW, account, board_of

@@ -13,8 +13,8 @@ import pytest
 
 from shared.api.client import OutreachClient
 from shared.api.errors import Unreachable
-from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, Lead, Page, Sequence, StatsRow
+from shared.api.pace import BudgetState
 from shared.domain.snapshot import SOURCES, Snapshot
 from shared.history import History
 from shared.storage.database import parse_url

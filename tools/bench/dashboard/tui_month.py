@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 
 from shared.api.client import OutreachClient
-from shared.api.http.rate_wait import LocalBudget
+from shared.api.pace import LocalBudget
 from shared.domain.snapshot import Reading
 from shared.history import History
 from shared.storage.database import parse_url

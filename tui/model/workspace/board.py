@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from shared.api.http.rate_limit import BudgetState
 from shared.api.models import Inbox, StatsRow
+from shared.api.pace import BudgetState
 from shared.domain import evidence, health, totals
 from shared.domain.card import Tone
 from shared.domain.failures import UNREACHABLE

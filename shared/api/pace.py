@@ -1,0 +1,536 @@
+"""The rate of a key: at most ten requests in any second, over all processes that share its row, a person first.
+
+The row keeps when the last requests went. A request goes when so many of them are long enough ago, and asks under
+the row's lock at the moment when it goes: nothing is reserved ahead, so a process that dies or sleeps holds up nobody.
+
+With interval T and n = ⌈1/T⌉, any n + 1 requests span at least n·T: at 9.5 a second that is 1.05 s, so that even 40 ms
+of difference in travelling time leave at most ten in any one second, however a service counts them. Requests of the
+background go one interval apart. A person's go at once, up to BURST together, where the last seconds have room: such a
+bunch may be held up as one on its way, and counts as a little later. A person who has to wait keeps the others back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from math import ceil, inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from .errors import RateLimited
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
+
+log = logging.getLogger("outreach_ops")
+
+DEFAULT_RATE = 9.5
+LIMIT = 10
+"""Requests that the service allows in any second."""
+SHORTEST_SECONDS = 0.105
+"""The shortest interval: with 0.1 s, a service would sometimes count eleven in a second."""
+SLACK_SECONDS = 0.005
+"""Lateness that is made up for, so that a busy event loop doesn't lower the rate."""
+BURST = 5
+"""A person's requests that go together: the reads of one command."""
+EARLY_SECONDS = 0.02
+"""By so much each of them counts as later than it went."""
+LONGEST_STOP_SECONDS = 60.0
+"""After a longer Retry-After, which may be a mistake, the next request is tried."""
+CALM_SECONDS = 60.0
+"""After a 429 another program may use the key: for so long, half the rate and no bursts."""
+LOCK_SECONDS = 2.0
+HANGS_SECONDS = 3
+ALONE_SECONDS = 5.0
+"""After the row could not be used, so long until it is tried again."""
+ALONE_SHARE = 5
+"""Where nothing is shared, a process takes this part of the rate: it may be one of several."""
+IDLE_SECONDS = 0.5
+"""A row that is not used for so long lets go of its connection: a bot may have a thousand keys."""
+CLOCK_STEP_SECONDS = 1.0
+"""A database's clock that gains more than this on the machine's has been set."""
+
+_BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+_THREADS = ThreadPoolExecutor(8, thread_name_prefix="pace")
+
+
+def boot_time() -> float:
+    """Seconds since the machine started, suspended time included: the same in all its processes, never set."""
+    return time.clock_gettime(_BOOT_CLOCK)
+
+
+class Priority(StrEnum):
+    """For whom: a person (INTERACTIVE), a screen or timer (NORMAL), or a bulk job (BULK)."""
+
+    INTERACTIVE = "interactive"
+    NORMAL = "normal"
+    BULK = "bulk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetState:
+    """The state of a key's budget; `rate` in requests a second, `resumes_at` in Unix seconds.
+
+    `waiting` counts those of this process.
+    """
+
+    rate: float
+    used_last_second: int = 0
+    waiting: int = 0
+    resumes_at: float | None = None
+    throttled_count: int = 0
+
+
+class Pacer(Protocol):
+    """The interface of a budget. `deadline` is a value of `time.monotonic()`."""
+
+    async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
+        """Wait for this request's turn; raises RateLimited if that is after the deadline."""
+
+    async def late(self, seconds: float) -> None:
+        """Report that the request is sent so many seconds after its turn."""
+
+    async def throttled(self, retry_after: float) -> None:
+        """Stop all callers for so many seconds, after a 429."""
+
+    def state(self) -> BudgetState:
+        """The last known state; never waits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """The row. Times are seconds of one clock, the row's own."""
+
+    sent: tuple[float, ...] = ()
+    """When the last requests went, at most twelve, in order."""
+    held: float = 0.0
+    """Until then the next turn is kept for a person who waits."""
+    resumes_at: float = 0.0
+    calm_until: float = 0.0
+    throttled: int = 0
+
+
+def interval_of(rate: float) -> float:
+    """Seconds between two requests at so many a second."""
+    return max(1 / rate, SHORTEST_SECONDS)
+
+
+def closed(pace: Pace, now: float) -> Pace:
+    """Wait out whatever may have gone unseen: nothing goes for a little more than a second."""
+    return replace(pace, sent=(now,) * 12, held=0.0, resumes_at=min(pace.resumes_at, now))
+
+
+def settled(pace: Pace, now: float) -> Pace:
+    """Undo what no wait explains: a clock that was set back."""
+    ahead = max((*pace.sent, pace.held - LIMIT * SHORTEST_SECONDS)) if pace.sent else now
+    is_sane = ahead <= now + 1.0 and pace.resumes_at <= now + LONGEST_STOP_SECONDS
+    return pace if is_sane else closed(pace, now)
+
+
+def turn_at(pace: Pace, now: float, priority: Priority, *, interval: float, bursts: bool) -> float:
+    """When the request may go, as things stand."""
+    is_calm = now < pace.calm_until
+    interval *= 2 if is_calm else 1
+    most = ceil(1 / interval - 1e-9)
+    at = pace.resumes_at
+    if len(pace.sent) >= most:
+        at = max(at, pace.sent[-most] + most * interval)
+    is_person = priority is Priority.INTERACTIVE
+    if is_person and bursts and not is_calm:
+        return max(at, pace.sent[-BURST] + BURST * interval) if len(pace.sent) >= BURST else at
+    if pace.sent:
+        at = max(at, pace.sent[-1] + interval - SLACK_SECONDS)
+    return at if is_person else max(at, pace.held)
+
+
+def take(
+    pace: Pace, now: float, priority: Priority, *, interval: float, bursts: bool = True
+) -> tuple[Pace, float]:
+    """Go now (wait 0), or be told how many seconds to wait before asking again."""
+    pace = settled(pace, now)
+    at = turn_at(pace, now, priority, interval=interval, bursts=bursts)
+    if at > now:
+        held = max(pace.held, at + interval / 2) if priority is Priority.INTERACTIVE else pace.held
+        return replace(pace, held=held), at - now
+    is_early = bool(pace.sent) and now < pace.sent[-1] + interval - SLACK_SECONDS
+    counts_from = max(now, pace.sent[-1]) + EARLY_SECONDS if is_early else now
+    return replace(pace, sent=(*pace.sent[-11:], counts_from)), 0.0
+
+
+def late(pace: Pace, now: float, seconds: float) -> Pace:
+    """A request that had its turn goes only now: it counts from now."""
+    pace = settled(pace, now)
+    if not pace.sent:
+        return replace(pace, sent=(now,))
+    own = min(pace.sent, key=lambda at: abs(at - (now - seconds)))
+    others = list(pace.sent)
+    others.remove(own)
+    return replace(pace, sent=tuple(sorted((*others, max(now, own)))))
+
+
+def stop(pace: Pace, now: float, retry_after: float, *, interval: float) -> Pace:
+    """A 429: nobody goes before its Retry-After, and slower for a while."""
+    pace = settled(pace, now)
+    until = now + min(max(retry_after, interval), LONGEST_STOP_SECONDS)
+    return replace(
+        pace,
+        resumes_at=max(pace.resumes_at, until),
+        calm_until=max(pace.calm_until, until + CALM_SECONDS),
+        throttled=pace.throttled + 1,
+    )
+
+
+Act = Callable[[Pace, float], tuple[Pace, float]]
+"""(row, now) -> (row, seconds to wait): one atomic change of the row, `now` being the row's own clock."""
+
+
+class Turns(ABC):
+    """The waiting, the same for every keeper of the row. Implements `Pacer`."""
+
+    def __init__(self, rate: float = DEFAULT_RATE, *, bursts: bool = True) -> None:
+        if not 0 < rate <= LIMIT:
+            raise ValueError("The rate must be above 0 and at most 10 requests a second")
+        self._interval = interval_of(rate)
+        self._bursts = bursts
+        self._seen = Pace()
+        # One of each kind asks the row, the others of this process wait behind it, in order.
+        self._lines = {priority: asyncio.Lock() for priority in Priority}
+        self._waiting = 0
+
+    @abstractmethod
+    async def change(self, act: Act) -> float:
+        """Carry one change of the row out, atomically."""
+
+    def now(self) -> float:
+        """The row's clock, as near as this process knows it."""
+        return boot_time()
+
+    async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
+        """See `Pacer`."""
+        self._waiting += 1
+        try:
+            async with self._in_line(self._lines[priority], deadline):
+                await self._wait(priority, deadline)
+        finally:
+            self._waiting -= 1
+
+    @contextlib.asynccontextmanager
+    async def _in_line(self, line: asyncio.Lock, deadline: float | None) -> AsyncIterator[None]:
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
+        try:
+            async with asyncio.timeout(left):
+                await line.acquire()
+        except TimeoutError:
+            raise no_turn(self._waiting * self._interval) from None
+        try:
+            yield
+        finally:
+            line.release()
+
+    async def _wait(self, priority: Priority, deadline: float | None) -> None:
+        def act(pace: Pace, now: float) -> tuple[Pace, float]:
+            return take(pace, now, priority, interval=self._interval, bursts=self._bursts)
+
+        while wait := await self.change(act):
+            if deadline is not None and time.monotonic() + wait > deadline:
+                raise no_turn(wait)
+            await asyncio.sleep(wait)
+
+    async def late(self, seconds: float) -> None:
+        """See `Pacer`."""
+        await self.change(lambda pace, now: (late(pace, now, seconds), 0.0))
+
+    async def throttled(self, retry_after: float) -> None:
+        """See `Pacer`."""
+        await self.change(lambda pace, now: (stop(pace, now, retry_after, interval=self._interval), 0.0))
+
+    def state(self) -> BudgetState:
+        """See `Pacer`."""
+        now, pace = self.now(), self._seen
+        is_stopped = pace.resumes_at > now
+        return BudgetState(
+            rate=1 / self._interval / (2 if now < pace.calm_until else 1),
+            used_last_second=sum(1 for at in pace.sent if now - 1.0 < at),
+            waiting=self._waiting,
+            resumes_at=time.time() + pace.resumes_at - now if is_stopped else None,
+            throttled_count=pace.throttled,
+        )
+
+
+def no_turn(wait: float) -> RateLimited:
+    """The turn would come too late."""
+    return RateLimited(
+        f"The request would exceed the rate limit within its time allowed. The next free slot is in {wait:.1f} s.",
+        retry_after=wait,
+    )
+
+
+class LocalBudget(Turns):
+    """The budget of one process alone; without `bursts`, a person's requests go one interval apart like all."""
+
+    async def change(self, act: Act) -> float:
+        """No lock is needed: nothing else runs in between."""
+        self._seen, wait = act(self._seen, self.now())
+        return wait
+
+    def close_first(self) -> None:
+        """Nothing is known of what others sent just now."""
+        self._seen = closed(Pace(), self.now())
+
+
+def budget_key(api_key: str) -> str:
+    """The row's name. The key alone: one address can be written in many ways."""
+    return hashlib.sha256(api_key.encode()).hexdigest()[:16]
+
+
+class RowUnusable(Exception):
+    """The row can be neither read nor written."""
+
+
+class Row(Protocol):
+    """Keeps the row. Synchronous, safe for several threads."""
+
+    def change(self, act: Act) -> tuple[Pace, float, float]:
+        """One atomic change: the row after it, the row's clock, the seconds to wait. Raises `RowUnusable`."""
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+class SharedBudget(Turns):
+    """The budget of a key in a state folder (a file beside the SQLite address), or in a PostgreSQL database."""
+
+    def __init__(self, url: URL, *, key: str, rate: float = DEFAULT_RATE) -> None:
+        super().__init__(rate)
+        self._row = row_at(url, key)
+        self._alone = LocalBudget(rate / ALONE_SHARE, bursts=False)
+        self._alone_until: float | None = None
+        self._clock_ahead = 0.0
+        self._idle: asyncio.TimerHandle | None = None
+
+    async def open(self) -> Self:
+        """Read the row once, so that `state()` is current."""
+        await self.change(lambda pace, _now: (pace, 0.0))
+        return self
+
+    async def aclose(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+        await asyncio.get_running_loop().run_in_executor(_THREADS, self._row.close)
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def now(self) -> float:
+        return boot_time() + self._clock_ahead
+
+    def state(self) -> BudgetState:
+        """See `Pacer`; alone, that of this process."""
+        if self._alone_until is None:
+            return super().state()
+        return replace(self._alone.state(), waiting=self._waiting)
+
+    async def change(self, act: Act) -> float:
+        """In the shared row, or alone while it cannot be used."""
+        if self._alone_until is not None and time.monotonic() < self._alone_until:
+            return await self._alone.change(act)
+        loop = asyncio.get_running_loop()
+        # What this process sent alone is not in the row.
+        shared = act if self._alone_until is None else lambda pace, now: act(closed(pace, now), now)
+        try:
+            self._seen, now, wait = await loop.run_in_executor(_THREADS, self._row.change, shared)
+        except RowUnusable as error:
+            log.warning("no shared rate limit available. Continuing alone at a fifth of the rate: %s", error)
+            if self._alone_until is None:
+                self._alone.close_first()
+            self._alone_until = time.monotonic() + ALONE_SECONDS
+            return await self._alone.change(act)
+        self._alone_until = None
+        self._clock_ahead = now - boot_time()
+        if self._idle is not None:
+            self._idle.cancel()
+        self._idle = loop.call_later(IDLE_SECONDS, lambda: loop.run_in_executor(_THREADS, self._row.close))
+        return wait
+
+
+def row_at(url: URL, key: str) -> Row:
+    """The row of a key: a file in the folder of a SQLite address, or in that PostgreSQL database."""
+    if url.get_backend_name() == "sqlite":
+        return FileRow(Path(url.database or "").resolve().parent / f"budget-{key}.json")
+    return PostgreSQLRow(url.set(drivername="postgresql").render_as_string(hide_password=False), key)
+
+
+def _unpacked(text: str, now: float, *, boot: str = "") -> Pace:
+    """The row as it was kept; one of another run of the machine, or of another version, begins anew."""
+    try:
+        kept = json.loads(text)
+        is_ours = kept.pop("boot", "") == boot
+        pace = Pace(**{**kept, "sent": tuple(map(float, kept["sent"]))})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return closed(Pace(), now) if text else Pace()
+    return pace if is_ours else Pace()
+
+
+def _packed(pace: Pace, *, boot: str = "") -> str:
+    return json.dumps({"boot": boot, **asdict(pace)}, separators=(",", ":"))
+
+
+class FileRow:
+    """The row in a file of its own, for its owner alone, by the machine's clock, which nobody sets.
+
+    A lock on the file ends with the process that holds it. It is not synced: what a power cut may cost is worth a
+    second of waiting.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._boot = _boot_id()
+
+    def change(self, act: Act) -> tuple[Pace, float, float]:
+        """See `Row`."""
+        try:
+            descriptor = self._locked()
+            try:
+                now = boot_time()  # read under the lock: processes may have waited for one another
+                text = os.pread(descriptor, 65_536, 0).decode("utf-8", "replace")
+                pace, wait = act(_unpacked(text, now, boot=self._boot), now)
+                packed = _packed(pace, boot=self._boot).encode()
+                os.pwrite(descriptor, packed, 0)
+                os.ftruncate(descriptor, len(packed))
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise RowUnusable(str(error)) from error
+        return pace, now, wait
+
+    def close(self) -> None:
+        """Nothing is open between two changes."""
+
+    def _locked(self) -> int:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ends_at = time.monotonic() + LOCK_SECONDS
+        while True:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if self._is_current(descriptor):
+                    return descriptor
+            except BlockingIOError:
+                if time.monotonic() > ends_at:
+                    os.close(descriptor)
+                    raise
+                time.sleep(0.002)
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+    def _is_current(self, descriptor: int) -> bool:
+        """Whether nobody has deleted or replaced the file meanwhile: the others use the new one."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+
+def _boot_id() -> str:
+    """Of this run of the machine; empty where the system has none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+class PostgreSQLRow:
+    """The row in the database that the bots share; the database's clock counts."""
+
+    def __init__(self, address: str, key: str) -> None:
+        self._address = address
+        self._key = key
+        self._ahead = inf
+        self._connection: Any = None
+        self._in_use = threading.Lock()  # of the connection: two threads on one would crash
+
+    def change(self, act: Act) -> tuple[Pace, float, float]:
+        """See `Row`."""
+        import psycopg
+
+        with self._in_use:
+            try:
+                self._connection = self._connection or self._connect(psycopg)
+                with self._connection.transaction():
+                    return self._changed(act)
+            except (psycopg.Error, OSError) as error:
+                self._close()
+                raise RowUnusable("the database can't be reached") from error
+
+    def close(self) -> None:
+        """See `Row`."""
+        with self._in_use:
+            self._close()
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _changed(self, act: Act) -> tuple[Pace, float, float]:
+        execute = self._connection.execute
+        query = "SELECT pace FROM request_budget WHERE key = %s FOR UPDATE"
+        (text,) = execute(query, (self._key,)).fetchone()
+        # Asked under the lock, in its own statement: beside FOR UPDATE it would be read before the wait.
+        (now,) = execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+        ahead, before, self._ahead = now - boot_time(), self._ahead, now - boot_time()
+        kept = _unpacked(text, now)
+        # By a clock that was set forward, what went just now went long ago.
+        pace, wait = act(closed(kept, now) if ahead > before + CLOCK_STEP_SECONDS else kept, now)
+        execute("UPDATE request_budget SET pace = %s WHERE key = %s", (_packed(pace), self._key))
+        return pace, now, wait
+
+    def _connect(self, psycopg: Any) -> Any:
+        connection = _bounded(psycopg).connect(
+            self._address,
+            autocommit=True,
+            connect_timeout=HANGS_SECONDS,
+            options=f"-c lock_timeout={LOCK_SECONDS:.0f}s",
+        )
+        with connection.transaction():
+            # Two processes that create the table at once would hinder each other, IF NOT EXISTS or not.
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext('request_budget'))")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS request_budget (key TEXT PRIMARY KEY, pace TEXT NOT NULL)"
+            )
+            connection.execute(
+                "INSERT INTO request_budget VALUES (%s, '') ON CONFLICT (key) DO NOTHING", (self._key,)
+            )
+        return connection
+
+
+def _bounded(psycopg: Any) -> Any:
+    """Connections that give up: a server that hangs accepts a statement and never answers."""
+
+    class Bounded(psycopg.Connection):  # type: ignore[misc] # loaded only where there is PostgreSQL
+        def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+            try:
+                return super().wait(gen, interval, HANGS_SECONDS if timeout is None else timeout)
+            except psycopg.OperationalError:
+                # Its transaction would wait once more for the rollback.
+                self.close()
+                raise
+
+    return Bounded
