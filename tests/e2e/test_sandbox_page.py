@@ -20,6 +20,20 @@ from tests.processes import running
 
 pytestmark = pytest.mark.e2e
 
+RECEIVER = """
+import hashlib, hmac, http.server
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        expected = hmac.new(b"SECRET", body, hashlib.sha256).hexdigest()
+        self.send_response(200 if self.headers["X-Service-Signature"] == expected else 401)
+        self.end_headers()
+        print(body.decode())
+
+http.server.HTTPServer(("127.0.0.1", PORT), Hook).serve_forever()
+"""
+
 
 @pytest.fixture
 def announced(tmp_path: Path) -> Iterator[dict[str, Any]]:
@@ -36,10 +50,9 @@ def typed(text: str) -> list[str]:
     ]
 
 
-def test_the_session_and_the_receiver_of_the_page_work(announced: dict[str, Any]) -> None:
-    sandbox = [block for block in blocks("console", "python") if block.page.name == "sandbox.md"]
-    lines = [line for block in sandbox if block.language == "console" for line in typed(block.text)]
-    (receiver,) = (block.text for block in sandbox if block.language == "python")
+def test_the_session_of_the_page_ends_with_a_signed_delivery(announced: dict[str, Any]) -> None:
+    sandbox = [block for block in blocks("console") if block.page.name == "sandbox.md"]
+    lines = [line for block in sandbox for line in typed(block.text)]
     port = free_port()
     filled = {
         "http://127.0.0.1:8000": announced["base_url"].removesuffix("/v1"),
@@ -64,11 +77,11 @@ def test_the_session_and_the_receiver_of_the_page_work(announced: dict[str, Any]
                 if f"{kind}_…" not in filled and (found := re.search(rf'"({kind}_\w+)"', done.stdout)):
                     filled[f"{kind}_…"] = found[1]
             if "secret" in answer:
-                program = receiver.replace("whsec_…", answer["secret"]).replace("9000", str(port))
+                program = RECEIVER.replace("SECRET", answer["secret"]).replace("PORT", str(port))
                 receiving = started.enter_context(
                     running([sys.executable, "-uc", program], stdout=subprocess.PIPE)
                 )
-        assert ran[-1].endswith("/control/time")
+        assert ran[-1].endswith("/control/events")
         assert receiving is not None
         assert receiving.stdout
         assert json.loads(receiving.stdout.readline())["event"] == "reply.interested"
