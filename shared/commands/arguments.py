@@ -233,6 +233,12 @@ class Inboxes(Arguments):
         return (quote(self.filter),) if self.filter else ()
 
 
+class Domains(Arguments):
+    """`domains`."""
+
+    verb = "domains"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Domain(Arguments):
     """`domain DOMAIN`."""

@@ -156,6 +156,13 @@ _TABLE = (
         examples=("inboxes", "inboxes unhealthy", "inboxes acme.com"),
     ),
     Command(
+        arguments=arguments.Domains,
+        aliases=("bounces",),
+        summary="List the sending domains, worst first, with state, lowest health and bounces of 24 hours",
+        own_fields=frozenset({"state"}),
+        examples=("domains", "bounces"),
+    ),
+    Command(
         arguments=arguments.Domain,
         usage="DOMAIN",
         summary="Show the state of a domain and its causes: health, sends, bounces, DNS, last changes, advice",

@@ -64,6 +64,7 @@ OPERATIONS: Mapping[type, Operation] = dict(
         _of(Pause, bulk.pause),
         _of(given.Resume, bulk.resume),
         _of(given.Inboxes, inboxes.list_inboxes),
+        _of(given.Domains, inboxes.list_domains),
         _of(given.Domain, domains.domain),
         _of(Stats, stats.stats),
         _of(given.Leads, leads.list_leads),

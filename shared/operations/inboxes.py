@@ -1,23 +1,27 @@
-"""`inboxes`: by domain, worst first."""
+"""`inboxes` by domain, and `domains`; both worst first."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import timedelta
 
 from shared.api.models import Inbox
 from shared.api.pace import Priority
-from shared.commands.arguments import Inboxes, clip, did_you_mean
+from shared.commands.arguments import Domain, Domains, Inboxes, clip, did_you_mean
 from shared.commands.result import Problem, Result
 from shared.domain.card import Button, Card, Column, Row, Table, Tone, columns, number
 from shared.domain.health import DomainHealth, Thresholds, roll_up, show_counts, verdict
 from shared.domain.totals import rate, total
 from shared.domain.workspace_verdict import judge_domains
 from shared.operations.context import CommandContext
+from shared.records.records import RecordsUnavailable
 from shared.text.formats import show_number
 
 SHOWN = ("email", "health_score", "daily_limit", "status")
 """For `--json`."""
+BOUNCES_OF = timedelta(hours=24)
+MOST_LINKS = 3
 COLUMNS = columns(
     "Inbox",
     number("Health"),
@@ -53,6 +57,68 @@ async def list_inboxes(arguments: Inboxes, context: CommandContext) -> Result:
         ),
         rows=tuple({name: getattr(inbox, name) for name in SHOWN} for inbox in shown),
     )
+
+
+async def list_domains(_: Domains, context: CommandContext) -> Result:
+    """`domains`: a line each, the worst first."""
+    known = await context.client.list_inboxes(priority=Priority.INTERACTIVE)
+    domains = roll_up(known, thresholds=context.workspace.thresholds)
+    bounces = await _bounces([domain.domain for domain in domains], context)
+    rows = tuple(
+        Row(cells=(one.domain, _state(one), one.lowest, bounces.get(one.domain)), tone=one.tone)
+        for one in domains
+    )
+    titles = columns(
+        "Domain",
+        "State",
+        number("Lowest health", narrow="Lowest"),
+        number("Bounces, 24 h", narrow="Bounces"),
+    )
+    missing = len(bounces) < len(domains)
+    troubled = [one for one in domains if one.tone in {Tone.BAD, Tone.WARN}][:MOST_LINKS]
+    return Result(
+        card=Card(
+            title=show_number(len(domains), "domain") if domains else "No domains",
+            tone=judge_domains(domains).tone if domains else Tone.UNKNOWN,
+            text=("Bounces are unknown where the bot has recorded less than 24 hours.",) if missing else (),
+            table=Table(columns=titles, rows=rows) if rows else None,
+            buttons=tuple(
+                Button(label=clip(one.domain, length=40), action=Domain(name=one.domain)) for one in troubled
+            ),
+        ),
+        rows=tuple(
+            {
+                "domain": one.domain,
+                "state": _state(one),
+                "lowest_health": one.lowest,
+                "bounces_24h": bounces.get(one.domain),
+            }
+            for one in domains
+        ),
+    )
+
+
+def _state(domain: DomainHealth) -> str:
+    if domain.paused:
+        return "paused"
+    if domain.tone is Tone.BAD:
+        return "bad" if domain.bad else "partly resting"
+    return {Tone.WARN: "at risk", Tone.GOOD: "healthy"}.get(domain.tone, "unknown")
+
+
+async def _bounces(domains: list[str], context: CommandContext) -> dict[str, int]:
+    """The bounces of the last 24 hours by domain; without those of which not all 24 hours are recorded."""
+    if context.records is None:
+        return {}
+    since, counts = context.now() - BOUNCES_OF, {}
+    try:
+        for domain in domains:
+            past = await context.records.domain_past(context.workspace.name, domain, since)
+            if past.known_from and past.known_from <= since:
+                counts[domain] = past.bounced
+    except RecordsUnavailable:
+        return {}
+    return counts
 
 
 def _wanted(inbox: Inbox, wanted: str | None, thresholds: Thresholds) -> bool:

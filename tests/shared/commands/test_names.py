@@ -27,6 +27,7 @@ from shared.commands.tasks import TASKS, command_of
         ("stop Q3 for 2h", "pause Q3 for 2h"),
         ("unpause Q3", "resume Q3"),
         ("log", "audit"),
+        ("bounces", "domains"),
         ("help stop", "help pause"),
         ("help guard", "help guardrails"),
     ],

@@ -288,3 +288,25 @@ def test_the_overview_counts_what_is_unknown_as_neither() -> None:
     assert shown("a.com", "c.com") == ("1 domain unknown; 1 domain good", Tone.UNKNOWN)
     assert shown("a.com") == ("1 domain good", Tone.GOOD)
     assert shown() is None
+
+
+async def test_domains_are_a_line_each_the_worst_first(harness: CommandHarness) -> None:
+    assert harness.records is not None
+    day_ago = NOW - timedelta(days=1)
+    harness.records.past = {
+        POOR: DomainPast(bounced=12, known_from=day_ago),
+        "good.com": DomainPast(bounced=1, known_from=day_ago + timedelta(seconds=1)),
+    }
+    for line in ("domains", "bounces"):
+        card = await harness.say(line)
+        data = {row["domain"]: row for row in card.data or ()}
+        assert set(data[POOR]) == {"domain", "state", "lowest_health", "bounces_24h"}
+        assert data[POOR]["bounces_24h"] == 12
+        assert data["good.com"]["state"] == "healthy"
+        assert data["good.com"]["bounces_24h"] is None, "less than a day is recorded"
+        assert list(data).index(POOR) < list(data).index("good.com")
+        assert card.table is not None
+        assert [row.cells[0] for row in card.table.rows] == list(data)
+    harness.records = None
+    unknown = await harness.say("domains")
+    assert {row["bounces_24h"] for row in unknown.data or ()} == {None}
