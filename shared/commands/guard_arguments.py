@@ -65,7 +65,9 @@ class Guard(Confirmable):
 
     @property
     def asks_first(self) -> bool:
-        """A rule that pauses without asking is shown with its backtest."""
+        """A rule that pauses without asking is shown with its backtest; to turn all rules off is a wide change."""
+        if self.act == "off":
+            return not self.name
         from shared.guardrails.rule import Action
         from shared.guardrails.sentence import parse
 

@@ -253,6 +253,8 @@ async def _off(arguments: Guard, context: CommandContext) -> Result:
         return _unknown(name, known)
     if not (name or _sees_all(context)):
         return _not_for_all()
+    if not (name or context.confirmed or arguments.confirmed):
+        return await _ask_all_off(context)
     switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
     await need_records(context).guardrails.switch_off(context.workspace.name, switch)
     what = f"Guardrail {name} is" if name else "All guardrails of all outreach workspaces are"
@@ -269,6 +271,25 @@ async def _off(arguments: Guard, context: CommandContext) -> Result:
         buttons=(on,),
     )
     return Result(card=card, audit=f"{what} off".lower())
+
+
+async def _ask_all_off(context: CommandContext) -> Result:
+    """The question before all rules of all workspaces are turned off."""
+    count = show_number(len(await _rules(context)), "guardrail")
+    yes = Guard(act="off", confirmed=True)
+    where = "of all outreach workspaces"
+    if context.settings is None or len(context.settings.workspaces) < 2:
+        where = "of this outreach workspace"
+    card = Card(
+        title=f"Turn off all guardrails {where}?",
+        tone=Tone.WARN,
+        text=(
+            f"{count} here. No rule posts, suggests or pauses anything until someone turns them on.",
+            "Sequences that are paused stay paused.",
+        ),
+        buttons=(Button(label="Turn all off", action=yes, tone=Tone.BAD),),
+    )
+    return Result(card=card, question=yes)
 
 
 async def _on(arguments: Guard, context: CommandContext) -> Result:

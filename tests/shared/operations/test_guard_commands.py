@@ -144,7 +144,10 @@ async def test_adding_a_pausing_rule_needs_permission_to_pause(harness: CommandH
 
 
 async def test_off_and_on_switch_all_rules_or_one(harness: CommandHarness) -> None:
-    assert (await harness.say("guard off")).title == "All guardrails of all outreach workspaces are off"
+    asked = await harness.say("guard off")
+    assert asked.question == "guardrails off --yes"
+    assert not await records(harness).guardrails.switches("default"), "it only asked"
+    assert (await harness.say(asked.question)).title == "All guardrails of all outreach workspaces are off"
     card = await harness.say("guard list")
     assert "@ann turned all guardrails off at 14:30 UTC." in card.text
     assert all(fact.value.endswith("(off: by @ann)") for fact in card.facts)
@@ -171,7 +174,7 @@ async def test_all_rules_are_not_switched_where_only_some_workspaces_may_be_seen
     assert [one.rule for one in await records(harness).guardrails.switches("default")] == ["bounces-5"]
     whole = replace(harness.context, settings=both)
     assert (
-        said(await run(parse("guard off"), whole))
+        said(await run(parse("guard off --yes"), whole))
     ).title == "All guardrails of all outreach workspaces are off"
 
 
