@@ -121,7 +121,6 @@ def _replies(settings: Settings, workspace: str) -> AbstractAsyncContextManager[
 
 
 async def _front(options: Namespace) -> int:
-    """The settings are read in full once the screen stands, where they are plain."""
     gc.disable()  # nothing loaded at startup is garbage; the dashboard turns collection on when it is up
     from tui.app.run import run_dashboard
 
@@ -129,7 +128,6 @@ async def _front(options: Namespace) -> int:
         lambda: _settings(options),
         open_records=_records,
         open_replies=_replies,
-        config=options.config,
         wall=options.wall,
         is_viewer=options.viewer,
         workspace=options.workspace,
@@ -146,7 +144,7 @@ async def _web(options: Namespace) -> None:
             port=options.port,
             stop=stop,
             announce=_print_address,
-            hosts=settings.dashboard_section.web.hosts,
+            hosts=settings.dashboard.web.hosts,
         )
 
 

@@ -101,7 +101,7 @@ class History:
         """The last snapshot that was kept until then."""
         found = await self._read(lambda c: reader.snapshot_at(c, workspace, at=at))
         if found:
-            self.mark_written(found)
+            self._writer.mark_written(found)
         return found
 
     async def covered(self, workspace: str, *, end: datetime) -> tuple[tuple[datetime, datetime], ...]:
@@ -138,6 +138,3 @@ class History:
         return await self._write(
             lambda c: problems.follow_problems(c, workspace, present, spared=spared, now=at)
         )
-
-    def mark_written(self, snapshot: Snapshot) -> None:
-        self._writer.mark_written(snapshot)

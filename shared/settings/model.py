@@ -124,10 +124,9 @@ class Settings(WorkspaceSection):
         ThresholdsSection(),
         "The health score from which an inbox counts as healthy, and below which it counts as bad.",
     )
-    dashboard_section: DashboardSection = setting(
+    dashboard: DashboardSection = setting(
         DashboardSection(),
         "The terminal dashboard. Key names are listed in docs/dashboard.md. Those of pages start with “page.”.",
-        alias="dashboard",
     )
     routes_section: RoutesSection = setting(
         RoutesSection(),
@@ -311,8 +310,3 @@ class Settings(WorkspaceSection):
             if not one.workspace or self.own_name(one.workspace) == workspace
         )
         return {one.name: one.rule for one in meant}
-
-    @cached_property
-    def dashboard(self) -> Mapping[str, Any]:
-        """What `[dashboard]` sets, and nothing else."""
-        return self.dashboard_section.model_dump(exclude_unset=True)

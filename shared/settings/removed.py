@@ -18,6 +18,7 @@ REMOVED: dict[str, str] = {
     # to use instead ("use `outreach mcp`, which reads only"). Keep the lines in order.
     "OUTREACH_MCP_CHANGES": "assistants only read, by `outreach mcp`",
     "OUTREACH_MCP_ENABLED": "use `outreach mcp` on your own machine, which only reads",
+    "dashboard.refresh_at": "a dashboard's memory stays flat; set RuntimeMaxSec= in its systemd unit to restart it anyway",
     "dashboard.web.listen": "the dashboard in browsers listens on 127.0.0.1; put a proxy in front of it",
     "dashboard.web.people": "whoever the proxy lets through may look, and nobody can change anything there",
     "dashboard.web.session_hours": "the proxy signs people in",

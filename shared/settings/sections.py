@@ -180,13 +180,12 @@ class WebSection(Section):
 
 
 class DashboardSection(Section):
-    """`[dashboard]`. The dashboard reads it leniently while it starts; what is wrong is reported a moment later."""
+    """`[dashboard]`."""
 
     theme: of.Theme = setting(THEMES[0], example="night")
     read_only: StrictBool = setting(default=False, example=False)
     ascii: StrictBool = setting(default=False, example=False)
     jitter: Annotated[float, Field(ge=0, le=0.5)] = setting(0.1, example=0.1)
-    refresh_at: of.TimeOfDay = setting("", example="04:00")
     alarm_command: str = setting("", example="notify-send")
     slack_user: of.User | None = setting(
         None,
@@ -194,7 +193,7 @@ class DashboardSection(Section):
         "in this name, with the permissions that it has in Slack. Default: the page is read-only.",
         example="U0123456789",
     )
-    notifications: of.Notifications = setting("auto", example="off")
+    notifications: of.Notifications = setting("off", example="osc9")
     intervals: Mapping[of.Source, of.Seconds] = setting({}, example={"sequences": 30, "inboxes": 120})
     keys: Mapping[str, str] = setting({}, example={"faults": "x", "page.hours": "z"})
     web: WebSection = setting(WebSection(), "The dashboard in browsers.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import time, timedelta
+from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -163,14 +163,6 @@ def _are_quiet_hours(text: str) -> bool:
     return text == "off" or (start is not None and end is not None and start != end)
 
 
-def _is_time_of_day(text: str) -> bool:
-    try:
-        time.fromisoformat(text.strip())
-    except ValueError:
-        return False
-    return True
-
-
 def _guardrail(text: str) -> str:
     try:
         return str(parse(text))
@@ -300,10 +292,6 @@ GuardrailName = Annotated[
 GuardrailRule = Annotated[str, AfterValidator(_guardrail)]
 Theme = Annotated[str, _one_of(THEMES, "is not a theme.")]
 Notifications = Annotated[str, _one_of(NOTIFICATIONS, "is not a way to notify.")]
-TimeOfDay = Annotated[
-    str,
-    _check(_is_time_of_day, "is not a time of day.", "Use a time like 04:00, in the screen's time zone."),
-]
 Seconds = Annotated[float, AfterValidator(_seconds)]
 Resource = Literal["sequence", "inbox", "stats", "lead"]
 Source = Literal[

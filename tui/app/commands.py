@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from textual.notifications import SeverityLevel
 
@@ -18,15 +17,14 @@ from tui.app.presenter import Presenter, Ui
 from tui.app.replay_control import ReplayControl
 from tui.feed.pending_changes import StatusChange, status_changes_for
 from tui.feed.workspace_state import WorkspaceState
+from tui.model.input.palette_offers import Offer, offers
 from tui.model.lists.lines import SequenceLine
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ConfirmDialog, HoursDialog, confirmation_of, question_of
 from tui.screens.headed import HeadedScreen
+from tui.screens.palette import Palette
 from tui.theme import formatting
-
-if TYPE_CHECKING:
-    from tui.model.input.palette_offers import Offer
 
 MOST_LABELS = 12
 
@@ -136,9 +134,6 @@ class Commands:
 
     async def prompt(self) -> None:
         """Open the palette; done once it takes keys."""
-        from tui.model.input.palette_offers import offers  # late: the first paint does without
-        from tui.screens.palette import Palette
-
         board = self.ui.board.board
         names = [line.sequence.label for line in board.sequences] if board else []
         page = self.ui.app.screen

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events, on
 from textual.app import App
@@ -20,7 +19,6 @@ from textual.worker import Worker, WorkerState
 
 from shared.commands import invocation
 from shared.commands.guard_arguments import Guard
-from shared.domain.local_zone import local_zone
 from shared.domain.themes import THEMES
 from shared.text.sanitize import visible
 from tui.app.commands import Commands
@@ -40,25 +38,22 @@ from tui.model.input.keys import (
     panel_help,
     unknown_key_warnings,
 )
-from tui.model.news.alarms import to_plain
 from tui.model.pages.page_content import card_of, page, page_ref_of
+from tui.screens import text_report
+from tui.screens.alarms import AlarmsScreen, alarm_card
 from tui.screens.all_workspaces import AllWorkspacesScreen
 from tui.screens.board import BoardScreen
 from tui.screens.detail_page import DetailScreen
 from tui.screens.dialogs import CardDialog, ChoiceDialog, ConfirmDialog, HoursDialog
 from tui.screens.headed import HeadedScreen
 from tui.screens.prompt import Prompt
+from tui.screens.replies import RepliesScreen
 from tui.screens.wall import WallScreen
-from tui.system import self_restart
-from tui.system.notifications import Replies, TerminalNotifier
-from tui.system.self_restart import RestartState
+from tui.system.notifications import OFF, TerminalNotifier
 from tui.theme.error_boundary import ErrorBoundary
 from tui.theme.palette import PALETTES, UNICODE, Glyphs, theme
 from tui.widgets.line_table import LineTable
 from tui.widgets.panel import LinkLine
-
-if TYPE_CHECKING:
-    from tui.screens.alarms import AlarmsScreen
 
 logger = logging.getLogger(__name__)
 
@@ -111,34 +106,22 @@ class DashboardApp(ErrorBoundary, App[int]):
         error_log: ErrorLog | None = None,
         on_alarm: Callable[[Iterable[str]], object] = lambda _: None,
         notifier: TerminalNotifier | None = None,
-        restart_at: time | None = None,
-        restored: RestartState | None = None,
         driver_class: type[Driver] | None = None,
     ) -> None:
         super().__init__(driver_class)
         self.now = now
         self.workspaces = Workspaces(workspaces)
-        if restored:
-            for state in workspaces:
-                state.restore(restored.alarms.get(state.workspace))
-        self.continues = restored is not None
-        """Whether the process before left its picture on the terminal."""
-        self.restart_state: RestartState | None = None
-        """What the next process begins with, when this one ends to be restarted."""
         self.failure: Exception | None = None
         self._glyphs = glyphs
         self.set_class(glyphs.ascii, "-ascii")
-        self._start_on_wall = wall or (restored is not None and restored.wall)
+        self._start_on_wall = wall
         self._folder = folder
         self._error_log = error_log
-        self._restart_at = restart_at
-        self._started_at = now()
         self._last_input: datetime | None = None
         for name in PALETTES:
             self.register_theme(theme(name))
         self._themes = (only_theme,) if only_theme else THEMES
-        wanted = restored.theme if restored and restored.theme in self._themes else theme_name
-        self.theme = wanted if wanted in self._themes else self._themes[0]
+        self.theme = theme_name if theme_name in self._themes else self._themes[0]
         self._key_warnings = unknown_key_warnings(keys or {}, known=KEY_NAMES)
         self._keymap_by_group = keys_by_group(keys or {})
         self.set_keymap(
@@ -162,7 +145,7 @@ class DashboardApp(ErrorBoundary, App[int]):
             glyphs=glyphs,
             now=now,
         )
-        self._notifier = notifier or TerminalNotifier(choice="off", environ={})
+        self._notifier = notifier or TerminalNotifier(choice=OFF, environ={})
         self.presenter = Presenter(ui, on_alarm=on_alarm, notify=self._notifier.tell)
         self.replay = ReplayControl(ui, self.presenter)
         self.navigation = Navigation(
@@ -202,26 +185,14 @@ class DashboardApp(ErrorBoundary, App[int]):
             self.notify(warning, severity="warning", timeout=30, markup=False)
         self.set_interval(1.0, self.second_passed, name="clock")
         self.call_after_refresh(self.presenter.show)
-        self.call_after_refresh(self._ask_terminal)
         first, *others = self.workspaces.all
         self._start(first)
         for number, state in enumerate(others, start=1):
             self.set_timer(number * STAGGER, partial(self._start, state))
 
-    @property
-    def terminal_replies(self) -> Replies:
-        """What the driver keeps from being read as keys."""
-        return self._notifier.replies
-
-    def _ask_terminal(self) -> None:
-        self._write(self._notifier.query())
-
     def _write(self, sequence: str) -> None:
         if self._driver and sequence:
             self._driver.write(sequence)
-
-    async def _notify_desktop(self, text: str) -> None:
-        self._write(await asyncio.to_thread(self._notifier.sequence, text))
 
     def _start(self, state: WorkspaceState) -> None:
         if state.feed:
@@ -267,8 +238,6 @@ class DashboardApp(ErrorBoundary, App[int]):
         self.navigation.go_to(self.workspaces.all[message.number])
 
     def action_alarms(self) -> None:
-        from tui.screens.alarms import AlarmsScreen  # late: the first paint does without
-
         self.push_screen(AlarmsScreen(self.workspaces.all, glyphs=self._glyphs, now=self.now))
 
     @on(HeadedScreen.StatusNeeded)
@@ -277,8 +246,6 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def action_replies(self) -> None:
         """The queue is that of now, also while another moment is shown."""
-        from tui.screens.replies import RepliesScreen  # late: the first paint does without
-
         state = self.workspaces.current
         self.push_screen(
             RepliesScreen(
@@ -295,8 +262,6 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def on_alarms_screen_opened(self, message: AlarmsScreen.Opened) -> None:
         if message.ref is None:
-            from tui.screens.alarms import alarm_card
-
             self.push_screen(CardDialog(alarm_card(message.alarm, now=self.now()), glyphs=self._glyphs))
         else:
             self.navigation.go_to(message.state, message.ref)
@@ -329,22 +294,11 @@ class DashboardApp(ErrorBoundary, App[int]):
         await super().on_event(event)
 
     def second_passed(self) -> None:
-        """Restart if due, and update ages and clocks; while the app closes, its timer still runs without a screen."""
+        """Update ages and clocks; while the app closes, its timer still runs without a screen."""
         if not self.screen_stack:
             return
-        on_wall = self.screen is self.wall
-        idle = on_wall or self.screen is self.board_screen
-        if idle and self_restart.is_due(
-            self._restart_at, began=self._started_at, now=self.now(), zone=local_zone()
-        ):
-            theme_name = self.presenter.day_theme if on_wall else self.theme
-            alarms = {one.workspace: list(map(to_plain, one.alarms)) for one in self.workspaces.all}
-            self.restart_state = RestartState(wall=on_wall, theme=theme_name, alarms=alarms)
-            self.exit(return_code=self_restart.CODE)
         self.presenter.second_passed()
-        if text := self._notifier.due(self.now()):
-            work = partial(self._notify_desktop, text)
-            _: Worker[None] = self.run_worker(work, group="notifications", exit_on_error=False)
+        self._write(self._notifier.due(self.now()))
 
     # -- keys ------------------------------------------------------------------------------------------
 
@@ -396,8 +350,6 @@ class DashboardApp(ErrorBoundary, App[int]):
 
     def action_export(self) -> None:
         """Write the list as CSV, the board as text and the screen as a picture into the folder, or to the browser."""
-        from tui.screens import text_report  # late: the first paint does without
-
         board, now = self.board_screen.board, self.now()
         if board is None or (self._folder is None and not self.is_web):
             self.notify("Nothing to export, or no folder to export to.", severity="warning")

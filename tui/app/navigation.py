@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
 
 from shared.api.models import StatsRow
 from shared.domain.workspace_verdict import DOMAIN_KINDS
@@ -16,12 +15,12 @@ from tui.feed.workspace_state import Feed, WorkspaceState
 from tui.model.lists.lines import LeadLine, PageRef
 from tui.model.pages.day_plots import plot_of_days
 from tui.model.pages.page_content import Metric, limit_facts, reply_parts
+from tui.model.plots.incident import with_marks
+from tui.model.plots.marks import concerns, together
 from tui.screens.detail_page import DetailScreen
+from tui.screens.incident import IncidentScreen
 from tui.theme.marks import Mark
 from tui.theme.plotting import RANGES, Plot
-
-if TYPE_CHECKING:
-    from tui.screens.incident import IncidentScreen
 
 BY_DAY = "The service counts these by day: press 2 for 14 days, 3 for 12 weeks."
 
@@ -95,8 +94,6 @@ class Navigation:
 
     def open_incident(self, *, since: datetime | None = None, domain: str = "") -> None:
         """Every domain over time; without `since`, from the beginning of the oldest alarm that is on."""
-        from tui.screens.incident import IncidentScreen  # late: the board is to be seen soon
-
         alarms = [one for one in self.ui.workspaces.current.alarms if one.is_on and one.kind in DOMAIN_KINDS]
         began = since or min((one.since for one in alarms), default=None)
         screen = IncidentScreen(
@@ -113,9 +110,6 @@ class Navigation:
         self.ui.run_worker(partial(self._read_incident, screen), group="incident")
 
     async def _read_incident(self, screen: IncidentScreen) -> None:
-        from tui.model.plots.incident import with_marks
-        from tui.model.plots.marks import together
-
         state, end = self.ui.workspaces.current, self._time
         board = self.ui.board.board
         inboxes = board.snapshot.inboxes.value if board and board.snapshot else None
@@ -163,8 +157,6 @@ class Navigation:
         self, ref: PageRef, keys: Sequence[str], *, start: datetime, end: datetime, state: WorkspaceState
     ) -> tuple[Mark, ...]:
         """What happened to the subject of a page, as polls noticed and as the bot recorded it."""
-        from tui.model.plots.marks import concerns, together  # late: the first paint does without
-
         if state.history is None:
             return ()
         noticed = await state.history.marks(ref, start=start, end=end)

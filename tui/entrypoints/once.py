@@ -23,6 +23,7 @@ from shared.history import History, HistoryUnavailable
 from shared.operations.context import open_client
 from shared.settings import Settings, Workspace
 from shared.text.sanitize import visible, visible_json
+from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Tick, intervals
 from tui.feed.recorded_marks import read_marks, read_pause_starts
@@ -34,6 +35,7 @@ from tui.model.plots.incident import Incident, with_marks
 from tui.model.plots.marks import together
 from tui.model.workspace.board import Board, compose
 from tui.screens import text_report
+from tui.screens.incident import IncidentScreen
 from tui.system.terminal import output_encoding, writable
 from tui.theme.marks import Mark
 from tui.theme.palette import DAY, NIGHT, glyphs_for
@@ -205,9 +207,6 @@ async def _lanes(
 
 async def _picture(tick: Tick, place: Workspace, incident: Incident | None) -> str:
     """The board as it would be in a terminal of 160 by 50, or the page of an incident."""
-    from tui.app.dashboard import DashboardApp
-    from tui.screens.incident import IncidentScreen
-
     app = DashboardApp([WorkspaceState(workspace=place.name)])
     async with app.run_test(size=PICTURE) as pilot:
         app.post_message(app.Ticked(tick))

@@ -120,13 +120,13 @@ class DashboardServer(Server):
 
         return check
 
-    async def handle_index(self, request: web.Request) -> web.Response:
+    async def handle_index(self, request: web.Request) -> web.StreamResponse:
         """The page, whose addresses are those of the browser's own address bar."""
         self._refuse_where_full()
         scheme = "https" if request.headers.get("X-Forwarded-Proto") == "https" else "http"
         # Between this line and the rendered page nothing else runs, so that no other request gets this name.
         self.public_url = f"{scheme}://{request.host}"
-        answer: web.Response = await super().handle_index(request)
+        answer: web.StreamResponse = await super().handle_index(request)
         return answer
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
@@ -158,7 +158,7 @@ class DashboardServer(Server):
             raise web.HTTPServiceUnavailable(text=FULL)
 
 
-class _Viewer(AppService):  # type: ignore[misc] # the library has no types
+class _Viewer(AppService):
     """A dashboard in a process of its own, which always ends."""
 
     async def set_terminal_size(self, width: int, height: int) -> None:

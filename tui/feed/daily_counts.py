@@ -7,17 +7,16 @@ import itertools
 import logging
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shared.api import OutreachClient
+from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
 from shared.api.pace import Priority
 from shared.api.words import COUNTS
 from shared.domain.snapshot import DailyCounts, service_day
 from shared.domain.totals import totals
-
-if TYPE_CHECKING:
-    from shared.api import OutreachClient
-    from shared.history import History
+from shared.history import History, HistoryUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -57,9 +56,6 @@ class DailyCountsReader:
 
     async def run(self) -> None:
         """Read and tell for as long as it is awaited; what fails is tried again a minute later."""
-        from shared.api.errors import OutreachError
-        from shared.history import HistoryUnavailable
-
         for turn in itertools.count():
             try:
                 await self._recall()

@@ -10,20 +10,19 @@ import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from shared.api.models import Inbox, StatsRow
 from shared.domain.health import Thresholds
 from shared.domain.snapshot import SOURCES, ProblemStart, Snapshot
+from shared.history import About, History, HistoryUnavailable, Sample, Transition
 from tui.model.lists.lines import ChangeLine, PageRef
 from tui.model.pages.page_content import Metric
+from tui.model.plots.incident import Incident, lanes_of
+from tui.model.plots.marks import of_transitions
 from tui.model.workspace.changes import becomes_by, together, tone_of_change
 from tui.theme.marks import Mark
 from tui.theme.plotting import LEAST_SPAN, Plot, Range, axis, known_from, share_of, spread_out, times_of
-
-if TYPE_CHECKING:
-    from shared.history import About, History, HistoryUnavailable, Sample, Transition
-    from tui.model.plots.incident import Incident
 
 logger = logging.getLogger(__name__)
 
@@ -55,25 +54,20 @@ class HistoryAccess:
     """The history of one workspace; every failure is logged and told by `notice`."""
 
     def __init__(self, store: History, *, workspace: str) -> None:
-        from shared.history import HistoryUnavailable
-
-        self._unavailable = HistoryUnavailable  # known late: what it takes to know it loads slowly
         self._history = store
         self._workspace = workspace
         self.notice = ""
 
-    async def recall(self, *, now: datetime, last: Snapshot | None = None) -> RecalledState:
-        """The last snapshot, unless it is shown already, the charts, and what changed lately."""
+    async def recall(self, *, now: datetime) -> RecalledState:
+        """The last snapshot, the charts, and what changed lately."""
         try:
-            snapshot = last or await self._history.snapshot_at(self._workspace, now)
-            if last:
-                self._history.mark_written(last)
+            snapshot = await self._history.snapshot_at(self._workspace, now)
             trends = await self._trends(now)
             transitions = await self._history.transitions(
                 self._workspace, start=now - timedelta(days=2), limit=100
             )
             problems = await self._history.problems(self._workspace)
-        except self._unavailable as error:
+        except HistoryUnavailable as error:
             self._fail(error)
             return RecalledState()
         self.notice = self._history.notice
@@ -154,8 +148,6 @@ class HistoryAccess:
 
     async def marks(self, about: PageRef, *, start: datetime, end: datetime) -> tuple[Mark, ...]:
         """Changes that polls noticed: of a sequence, an inbox, the inboxes of a domain, or of everything."""
-        from tui.model.plots.marks import of_transitions  # late: the first paint does without
-
         which = _about(about)
         if which is None:
             return ()
@@ -171,8 +163,6 @@ class HistoryAccess:
 
         Not `fresh`: they were read long before.
         """
-        from tui.model.plots.incident import Incident, lanes_of  # late: the first paint does without
-
         changes = await self._or(self._changes(start, end), ())
         covered = await self._or(self._history.covered(self._workspace, end=end), ())
         seen = await self._or(self._seen(start, end), {})
@@ -195,8 +185,6 @@ class HistoryAccess:
         return Incident(start=min(known, end - LEAST_SPAN), end=end, lanes=lanes)
 
     def _changes(self, start: datetime, end: datetime) -> Awaitable[tuple[Transition, ...]]:
-        from shared.history import About
-
         inboxes = About(kind="inbox")
         return self._history.transitions(
             self._workspace, start=start, end=end, about=inboxes, limit=MOST_CHANGES
@@ -219,7 +207,7 @@ class HistoryAccess:
         """What was read; the default where the history is unavailable."""
         try:
             found = await reading
-        except self._unavailable as error:
+        except HistoryUnavailable as error:
             self._fail(error)
             return default
         self.notice = self._history.notice
@@ -240,8 +228,6 @@ class HistoryAccess:
 
 
 def _about(ref: PageRef) -> About | None:
-    from shared.history import About
-
     if ref.kind == "domain":
         return About(kind="inbox", domain=ref.key)
     if ref.kind == "incident":

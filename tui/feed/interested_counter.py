@@ -7,14 +7,13 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from shared.api import OutreachClient
+from shared.api.errors import OutreachError
 from shared.api.models import NOTHING, Lead
+from shared.api.pace import Priority
 from shared.domain.snapshot import InterestedCount, Snapshot
 from shared.records.replies import InterestedReply
-
-if TYPE_CHECKING:
-    from shared.api import OutreachClient
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +53,6 @@ class InterestedCounter:
         """The newest when all were counted."""
 
     async def run(self) -> None:
-        from shared.api.errors import OutreachError
-
         while True:
             await asyncio.sleep(LOOK_EVERY)
             try:
@@ -86,8 +83,6 @@ class InterestedCounter:
         return time.monotonic() - self._counted_at > (SOON_AFTER if is_news else AGAIN_AFTER)
 
     async def _count(self) -> None:
-        from shared.api.pace import Priority
-
         replies = self._snapshot().replies
         replied = {reply.email.lower() for reply in replies}
         ids: set[str] = set()

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
+from shared import operations
 from shared.api.models import Sequence
 from shared.commands import Invocation, invocation
 from shared.commands.arguments import Resume
@@ -18,10 +18,8 @@ from shared.commands.pauses import Pause
 from shared.commands.result import Problem, Result
 from shared.domain.card import Card, Tone
 from shared.domain.snapshot import Snapshot
+from shared.operations.context import CommandContext
 from tui.model.workspace.board import Board
-
-if TYPE_CHECKING:
-    from shared.operations.context import CommandContext
 
 logger = logging.getLogger(__name__)
 
@@ -73,8 +71,6 @@ ONLY_READS = Card(
 
 async def run_command(context: CommandContext, asked: Invocation) -> Result:
     """Carry out a command; every failure is a result too."""
-    from shared import operations  # late: no command runs before the first screen
-
     try:
         return await operations.run(asked, context)
     except Exception as error:  # noqa: BLE001 # whatever it is becomes a card, and the screen lives

@@ -16,8 +16,12 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from shared.api import OutreachClient
+from shared.api.http.pipeline import failed_attempts
 from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds
@@ -40,9 +44,6 @@ from tui.model.lists.lines import ChangeLine
 from tui.model.news.alarms import start_of
 from tui.model.workspace import changes
 from tui.model.workspace.board import Board, compose, with_starts
-
-if TYPE_CHECKING:
-    from shared.api import OutreachClient
 
 logger = logging.getLogger(__name__)
 
@@ -85,14 +86,11 @@ class PollIntervals:
     jitter: float = JITTER
 
     @classmethod
-    def of(cls, poll_seconds: float, section: Mapping[str, Any] | None = None) -> PollIntervals:
-        """From the base interval and the `[dashboard]` section, whose own `intervals` win."""
-        section = section or {}
-        given = section.get("intervals")
-        own = {name: float(value) for name, value in given.items()} if isinstance(given, Mapping) else {}
-        base = intervals(poll_seconds)
-        known = {name: value for name, value in own.items() if name in base}
-        return cls(seconds=base | known, jitter=float(section.get("jitter", JITTER)))
+    def of(
+        cls, poll_seconds: float, *, own: Mapping[str, float] | None = None, jitter: float = JITTER
+    ) -> PollIntervals:
+        """From the base interval, and those by source of the settings, which win."""
+        return cls(seconds=intervals(poll_seconds) | dict(own or {}), jitter=jitter)
 
     def interval(self, name: str, *, unchanged_reads: int = 0, alarmed: bool = False) -> float:
         """Seconds until the next read, after so many reads that found nothing new."""
@@ -162,11 +160,6 @@ class Poller:
         history: HistoryAccess | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
-        from apscheduler.schedulers.asyncio import AsyncIOScheduler  # late: the first paint does without
-
-        from shared.api.http.pipeline import failed_attempts  # likewise
-
-        self._failed_attempts = failed_attempts
         self._client = client
         self._now = now
         self._poll_intervals = poll_intervals
@@ -306,7 +299,7 @@ class Poller:
         """One reading; the client repeats for longer than people should wait to be told."""
         before, began = self.snapshot.reading(source), self._now()
         reading: Reading[Any]
-        with self._failed_attempts() as attempts:
+        with failed_attempts() as attempts:
             try:
                 async with asyncio.timeout(self._timeout):
                     reading = await read_source(before, source, self._client, now=began)

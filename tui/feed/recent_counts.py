@@ -10,14 +10,13 @@ import logging
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shared.api import OutreachClient
+from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
 from shared.api.words import COUNTS, Grouping
 from shared.domain.snapshot import service_day
-
-if TYPE_CHECKING:
-    from shared.api import OutreachClient
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +81,6 @@ class RecentCounts:
         return {}
 
     async def _table(self, grouping: Grouping, day: date, *, is_today: bool) -> DayTable | None:
-        from shared.api.errors import OutreachError
-
         place = (grouping, day)
         known, read_at = self._tables.get(place), self._unfinished.get(place)
         if known and (read_at is None or (is_today and self._now() - read_at <= KEPT_TODAY)):

@@ -8,76 +8,70 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
-import importlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from shared.api import OutreachClient
+from shared.api.errors import OutreachError
 from shared.api.models import StatsRow
+from shared.api.pace import Priority
 from shared.api.words import Grouping
 from shared.commands import Invocation
 from shared.commands.result import Result
 from shared.domain.card import Fact, Tone
+from shared.domain.dns_facts import advice, dns_facts, in_dns
 from shared.domain.local_zone import local_zone
-from shared.domain.snapshot import Snapshot, service_day
+from shared.domain.reply_queue import ReplyQueue
+from shared.domain.snapshot import service_day
+from shared.guardrails.activity import HORIZON
+from shared.history import History
+from shared.operations.context import CommandContext, open_client
 from shared.records.audit import Actor
+from shared.records.domains import DomainPast
+from shared.records.records import Records, RecordsUnavailable
+from shared.records.replies import LeadReply
 from shared.records.sequence_changes import PauseEnd
+from shared.settings import Settings, SettingsError
 from tui.feed.daily_counts import DailyCountsReader
-from tui.feed.history_access import HistoryAccess, as_recalled
+from tui.feed.history_access import HistoryAccess
 from tui.feed.interested_counter import InterestedCounter
 from tui.feed.pending_changes import run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.feed.recent_counts import RecentCounts
-from tui.model.workspace.board import compose
-from tui.system.fast_start import StartSettings
+from tui.feed.recorded_marks import read_marks, read_pause_starts
 from tui.theme.marks import Mark
-
-if TYPE_CHECKING:
-    from shared.api import OutreachClient
-    from shared.domain.reply_queue import ReplyQueue
-    from shared.operations.context import CommandContext
-    from shared.records.domains import DomainPast
-    from shared.records.records import Records
-    from shared.records.replies import LeadReply
-    from shared.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-LATE_IMPORTS = ("shared.settings", "shared.history", "shared.operations.context")
-FIRST_PAINT = 0.05
-"""Seconds that the screen has for itself."""
 KEPT_TODAY = timedelta(minutes=1)
 SETTLED = 3.0
 """Seconds for the first reads, before the bot's records are opened."""
 LOOKED_BACK = timedelta(days=30)
 """The time that the counts of inboxes cover, so that bounces can be a share of sends."""
 REPLIES_EVERY = 15.0
+"""Seconds between two looks at the bot's records."""
 MOST_PAUSED = 20
 """Domains whose pause is looked up at a time."""
-"""Seconds between two looks at the bot's records."""
-OpenRecords = Callable[["Settings"], "AbstractAsyncContextManager[Records]"]
-OpenReplies = Callable[["Settings", str], "AbstractAsyncContextManager[ReplyQueue]"]
+OpenRecords = Callable[[Settings], AbstractAsyncContextManager[Records]]
+OpenReplies = Callable[[Settings, str], AbstractAsyncContextManager[ReplyQueue]]
 
 
 class ServiceFeed:
-    """The real dashboard's feed, and where its command lines are run.
-
-    `load` reads all the settings and may fail: then `fail` gets the error.
-    """
+    """The real dashboard's feed, and where its command lines are run."""
 
     def __init__(
         self,
-        load: Callable[[], Settings],
+        settings: Settings,
         *,
-        start_settings: StartSettings,
+        workspace: str,
         open_records: OpenRecords | None,
         now: Callable[[], datetime],
     ) -> None:
-        self._load = load
-        self.start_settings = start_settings
+        self._settings = settings
+        self._place = settings.workspace(workspace)
         self._open_records = open_records
         self._pause_starts: Mapping[str, float] = {}
         self._now = now
@@ -93,12 +87,14 @@ class ServiceFeed:
         self._sent_at: datetime | None = None
         self._counts: RecentCounts | None = None
         self.history: HistoryAccess | None = None
-        self.thresholds = start_settings.thresholds
+        self.thresholds = self._place.thresholds
+        self.has_bot = has_bot_database(settings)
+        """Whether a bot's database is at hand: it knows who has claimed which reply."""
 
     @property
     def shares_replies(self) -> bool:
         """Whether the bot's records are read as well."""
-        return self._open_records is not None and self.start_settings.has_bot
+        return self._open_records is not None and self.has_bot
 
     def start(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
         """Begin; both are called in the event loop."""
@@ -131,8 +127,6 @@ class ServiceFeed:
         """Nothing where the bot's database isn't shared, or doesn't answer."""
         if self._records is None or self._poller is None:
             return ()
-        from tui.feed.recorded_marks import read_marks  # late: the first paint does without
-
         return await read_marks(self._records, self._poller.snapshot, start=start, end=end)
 
     async def domain_dns(self, domain: str) -> tuple[tuple[Fact, ...], tuple[str, ...]]:
@@ -140,11 +134,7 @@ class ServiceFeed:
         settings = self._context.settings if self._context else None
         if self._records is None or settings is None or not settings.dns.enabled:
             return (), ()
-        from shared.domain.dns_facts import advice, dns_facts, in_dns  # late: the first paint does without
-
         now, name = self._now(), in_dns(domain)
-        from shared.records.records import RecordsUnavailable  # late: the first paint does without
-
         try:
             report = (await self._records.domains.reports([name])).get(name)
         except RecordsUnavailable as error:
@@ -158,10 +148,8 @@ class ServiceFeed:
         """The newest reply of a lead; None where the bot has none, or its database doesn't answer."""
         if self._records is None or not email:
             return None
-        from shared.records.records import RecordsUnavailable  # late: the first paint does without
-
         try:
-            return await self._records.last_reply(self.start_settings.workspace, email)
+            return await self._records.last_reply(self._place.name, email)
         except RecordsUnavailable as error:
             logger.info("the reply of a lead: %s", error)
             return None
@@ -170,20 +158,13 @@ class ServiceFeed:
         """What the bot recorded of a domain in the last 30 days; None where its database doesn't answer."""
         if self._records is None:
             return None
-        from shared.records.records import RecordsUnavailable  # late: the first paint does without
-
         try:
-            return await self._records.domain_past(
-                self.start_settings.workspace, domain, self._now() - LOOKED_BACK
-            )
+            return await self._records.domain_past(self._place.name, domain, self._now() - LOOKED_BACK)
         except RecordsUnavailable as error:
             logger.info("what happened to a domain: %s", error)
             return None
 
     async def _read_sends(self, client: OutreachClient, day: date) -> Mapping[str, int | None] | None:
-        from shared.api.errors import OutreachError
-        from shared.api.pace import Priority
-
         try:
             rows = await client.stats(group_by="inbox", start=day, end=day, priority=Priority.INTERACTIVE)
         except OutreachError as error:
@@ -199,51 +180,33 @@ class ServiceFeed:
         return await run_command(self._context, asked)
 
     async def _run(self, deliver: Callable[[Tick], object], fail: Callable[[Exception], object]) -> None:
-        last = await asyncio.to_thread(self.start_settings.last)
-        await self._show(last, deliver)
-        await asyncio.sleep(FIRST_PAINT)
         try:
-            for name in LATE_IMPORTS:
-                await asyncio.to_thread(importlib.import_module, name)
-            await self._poll(deliver, await asyncio.to_thread(self._load), last=last)
+            await self._poll(deliver)
         except Exception as error:
             logger.exception("the connection to the service couldn't be set up")
             fail(error)
 
-    async def _show(self, last: Snapshot | None, deliver: Callable[[Tick], object]) -> None:
-        """What was kept last, before anything else is loaded."""
-        if last is None:
-            return
-        pace = PollIntervals.of(self.start_settings.poll_seconds, self.start_settings.section).seconds
-        snapshot = as_recalled(last)
-        board = await asyncio.to_thread(
-            compose, snapshot, intervals=pace, thresholds=self.start_settings.thresholds
-        )
-        deliver(Tick(snapshot=snapshot, board=board, changes=(), beats=0))
-
-    async def _poll(
-        self, deliver: Callable[[Tick], object], settings: Settings, *, last: Snapshot | None
-    ) -> None:
-        from shared.history import History
-        from shared.operations.context import open_client
-
-        place = settings.workspace(self.start_settings.workspace)
+    async def _poll(self, deliver: Callable[[Tick], object]) -> None:
+        settings, place = self._settings, self._place
         async with (
             History(settings.history_database, thresholds=place.thresholds) as store,
             open_client(settings, place) as self._client,
         ):
-            self.thresholds = place.thresholds
             self._counts = RecentCounts(self._client, now=self._now)
             self.history = HistoryAccess(store, workspace=place.name)
             self._poller = Poller(
                 client=self._client,
                 workspace=place.name,
-                poll_intervals=PollIntervals.of(settings.poll_seconds, settings.dashboard),
+                poll_intervals=PollIntervals.of(
+                    settings.poll_seconds,
+                    own={str(name): seconds for name, seconds in settings.dashboard.intervals.items()},
+                    jitter=settings.dashboard.jitter,
+                ),
                 now=self._now,
                 thresholds=place.thresholds,
                 history=self.history,
             )
-            self._poller.start(deliver, past=await self.history.recall(now=self._now(), last=last))
+            self._poller.start(deliver, past=await self.history.recall(now=self._now()))
             poller = self._poller
             daily = DailyCountsReader(
                 client=self._client,
@@ -260,34 +223,31 @@ class ServiceFeed:
                 asyncio.create_task(counter.run(), name="dashboard-interested"),
             )
             try:
-                await self._serve(settings, self._client)
+                await self._serve(self._client)
             finally:
                 for task in background:
                     task.cancel()
                 await poller.aclose()
 
-    async def _serve(self, settings: Settings, client: OutreachClient) -> None:
+    async def _serve(self, client: OutreachClient) -> None:
         """Make the context for the first command; what opens the records takes ten megabytes.
 
         Where the bot's database is shared they are opened anyway: it knows who has claimed which reply.
         """
-        from shared.operations.context import CommandContext
-
-        is_shared = await asyncio.to_thread(has_bot_database, settings)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._acting.wait(), SETTLED if is_shared else None)
+            await asyncio.wait_for(self._acting.wait(), SETTLED if self.has_bot else None)
         opened: AbstractAsyncContextManager[Records | None] = contextlib.nullcontext()
         if self._open_records:
-            opened = self._open_records(settings)
+            opened = self._open_records(self._settings)
         async with opened as records:
             self._records = records
             self._context = CommandContext(
-                workspace=settings.workspace(self.start_settings.workspace),
+                workspace=self._place,
                 client=client,
                 actor=Actor(name=getpass.getuser(), face="dashboard"),
                 records=records,
                 now=self._now,
-                settings=settings,
+                settings=self._settings,
                 zone=local_zone(),
             )
             self._equipped.set()
@@ -300,10 +260,8 @@ class ServiceFeed:
             await asyncio.Event().wait()
 
     async def _read_replies(self, records: Records, poller: Poller) -> None:
-        from shared.records.records import RecordsUnavailable  # late: the first paint does without
-
         try:
-            replies = await records.interested_replies(self.start_settings.workspace)
+            replies = await records.interested_replies(self._place.name)
         except RecordsUnavailable as error:
             logger.info("interested replies: %s", error)
             replies = ()
@@ -311,10 +269,8 @@ class ServiceFeed:
 
     async def _read_pauses(self, records: Records, poller: Poller) -> None:
         """Those of which nothing can be read now stay."""
-        from shared.records.records import RecordsUnavailable  # late: the first paint does without
-
         try:
-            timers = await records.timers(self.start_settings.workspace, "resume")
+            timers = await records.timers(self._place.name, "resume")
         except RecordsUnavailable as error:
             logger.info("timed pauses: %s", error)
         else:
@@ -327,23 +283,17 @@ class ServiceFeed:
 
     async def _read_pause_starts(self, records: Records, poller: Poller) -> None:
         """Of each paused domain until the bot knows; forgotten once it isn't paused any more."""
-        from tui.feed.recorded_marks import read_pause_starts  # late: the first paint does without
-
         known = {name: at for name, at in self._pause_starts.items() if name in poller.paused_domains}
         unknown = sorted(poller.paused_domains - known.keys())[:MOST_PAUSED]
-        place, now = self.start_settings.workspace, self._now()
+        place, now = self._place.name, self._now()
         self._pause_starts = {**known, **await read_pause_starts(records, place, unknown, now=now)}
         poller.note_pause_starts(self._pause_starts)
 
     async def _read_firings(self, records: Records, poller: Poller) -> None:
         """Those of which nothing can be read now stay."""
-        from shared.guardrails.activity import HORIZON
-
         since = self._now().timestamp() - HORIZON
-        from shared.records.records import RecordsUnavailable  # late: the first paint does without
-
         try:
-            incidents = await records.guardrails.incidents(self.start_settings.workspace, since)
+            incidents = await records.guardrails.incidents(self._place.name, since)
         except RecordsUnavailable as error:
             logger.info("guardrails that have fired: %s", error)
         else:
@@ -355,9 +305,6 @@ async def opened_replies(
     load: Callable[[], Settings], workspace: str, open_replies: OpenReplies
 ) -> AsyncIterator[ReplyQueue]:
     """The queue of a workspace, with the settings as they are now: who may do what changes while the dashboard runs."""
-    from shared.records.records import RecordsUnavailable
-    from shared.settings import SettingsError
-
     try:
         settings = await asyncio.to_thread(load)
     except SettingsError as error:

@@ -5,30 +5,27 @@ Everything about a workspace is in its state, so that nothing is shown for anoth
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 from shared.api.models import StatsRow
 from shared.api.words import Grouping
 from shared.domain.card import Fact
 from shared.domain.health import DEFAULT, Thresholds
+from shared.domain.reply_queue import ReplyQueue
+from shared.records.domains import DomainPast
+from shared.records.replies import LeadReply
 from tui.feed.history_access import HistoryAccess
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.poller import Tick
 from tui.model.lists.lines import ChangeLine
-from tui.model.news.alarms import Alarm, acknowledge, acknowledge_all, from_plain, update
+from tui.model.news.alarms import Alarm, acknowledge, acknowledge_all, update
 from tui.model.workspace.board import Board
 from tui.theme.marks import Mark
-
-if TYPE_CHECKING:  # the first paint does without them
-    from shared.domain.reply_queue import ReplyQueue
-    from shared.records.domains import DomainPast
-    from shared.records.replies import LeadReply
 
 OpenQueue = Callable[[], "AbstractAsyncContextManager[ReplyQueue]"]
 MOST_CHANGES = 200
@@ -111,12 +108,6 @@ class WorkspaceState:
         self.has_looked = self.has_looked or is_read
         self.alarms = found.alarms
         return found.raised
-
-    def restore(self, alarms: Sequence[Mapping[str, Any]] | None) -> None:
-        """Go on with the alarms of the process before; what it wrote otherwise is left out."""
-        self.has_looked = alarms is not None
-        with contextlib.suppress(ValueError, KeyError, TypeError):
-            self.alarms = tuple(map(from_plain, alarms or ()))
 
     def acknowledge(self, key: str, *, now: datetime) -> None:
         self.alarms = acknowledge(self.alarms, key, now=now)

@@ -13,22 +13,14 @@ import contextlib
 import os
 import select
 import signal
-import sys
 import threading
 import unicodedata
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from queue import Full
 from types import FrameType
-from typing import Any, Protocol, cast
 
 from rich.console import Console
-from textual._xterm_parser import XTermParser
-from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.message import Message
-
-from tui.system.notifications import Replies
 
 EVERY = 1.0
 """Seconds between looks."""
@@ -114,54 +106,11 @@ def insist(seconds: float = LAST_RESORT) -> None:
     last_resort.start()
 
 
-ENTER, LEAVE, CURSOR = "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25h"
-"""To the screen of programs (which clears it), back to that of the shell, and the cursor that belongs there."""
-
-
-class RestartableApp(Protocol):
-    """An app that can go on where another process ended, and end for one that goes on."""
-
-    continues: bool
-    restart_state: object | None
-
-
-class _KeyParser(XTermParser):
-    """Reads keys out of what is typed besides answers."""
-
-    def __init__(self, replies: Replies, *args: Any) -> None:
-        super().__init__(*args)
-        self._replies = replies
-
-    def feed(self, data: str) -> Iterable[Message]:
-        keys = self._replies.without(data) if data else ""
-        return super().feed(keys) if keys or not data else ()  # nothing is the end of the input
-
-
-class HandoverDriver(LinuxDriver):
-    """Neither leaves the screen for the next process, nor enters it anew after the one before.
-
-    A lost terminal accepts no output, and must not block.
-    """
-
-    def run_input_thread(self) -> None:
-        """Read keys, without what the terminal answers to questions of the app."""
-        replies = getattr(self._app, "terminal_replies", None)
-        if replies is not None:
-            # The one place where the driver names its parser, which takes answers that it doesn't know for keys.
-            vars(linux_driver)["XTermParser"] = partial(_KeyParser, replies)
-        try:
-            super().run_input_thread()
-        finally:
-            vars(linux_driver)["XTermParser"] = XTermParser
+class TerminalDriver(LinuxDriver):
+    """Writes to a terminal that may be lost: then it accepts no output, and must not block."""
 
     def write(self, data: str) -> None:
-        """All but what would show a gap."""
-        app = cast("RestartableApp", self._app)
-        kept = (data == ENTER and app.continues) or (
-            data in {LEAVE, CURSOR} and app.restart_state is not None
-        )
-        if not kept:
-            self._put(data)
+        self._put(data)
 
     def _put(self, data: str | None) -> None:
         """Queue output; dropped where the thread that writes has ended, or the terminal that would take it."""
@@ -221,7 +170,7 @@ def writable(text: str, encoding: str) -> str:
     return text
 
 
-class AsciiDriver(HandoverDriver):
+class AsciiDriver(TerminalDriver):
     """Writes no sign that a plain console can't show; letters of names stay."""
 
     def write(self, data: str) -> None:
@@ -234,15 +183,3 @@ def plain_theme(environ: Mapping[str, str]) -> str:
         return "mono"
     colors = Console(force_terminal=True, _environ=environ).color_system
     return "basic" if colors in {None, "standard"} else ""
-
-
-@contextlib.contextmanager
-def restored_terminal(*, wanted: bool = True) -> Iterator[None]:
-    """A failure must not leave the shell on the alternate screen."""
-    try:
-        yield
-    except BaseException:
-        if wanted and sys.__stderr__ is not None:
-            sys.__stderr__.write(LEAVE + CURSOR)
-            sys.__stderr__.flush()
-        raise

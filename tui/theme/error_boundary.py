@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 
+from textual._styles_cache import StylesCache
 from textual.await_complete import AwaitComplete
 from textual.geometry import Region
 from textual.message import Message
@@ -38,7 +39,15 @@ class ErrorBoundary(MessagePump):
 
 
 class SafeScreen(ErrorBoundary, Screen[ScreenResultType]):
-    """A screen that keys in a hurry leave once: the framework would pop the one below, too."""
+    """A screen that keys in a hurry leave once: the framework would pop the one below, too.
+
+    Nothing of it stays in memory when it is left.
+    """
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def on_unmount(self) -> None:
+        # The framework caches this by widget (an `lru_cache` on a method), which would keep the painted lines of the
+        # last thousand widgets that are gone: some 40 MB. Two colors are quickly mixed again.
+        StylesCache.get_inner_outer.cache_clear()

@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from shared.domain.health import Thresholds
 from shared.domain.local_zone import local
+from shared.history import Sample
 from tui.theme import formatting
 from tui.theme.marks import Mark, most_serious
 from tui.theme.palette import Glyphs, Ink, Piece
-
-if TYPE_CHECKING:
-    from shared.history import Sample
 
 GUTTER = 7
 """Cells left of the columns, for the axis."""

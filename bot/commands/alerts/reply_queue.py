@@ -181,7 +181,7 @@ _ONLY_IN_SLACK = Card(title="This works only in Slack", tone=Tone.WARN, text=("N
 @asynccontextmanager
 async def open_reply_queue(settings: Settings, workspace: str) -> AsyncIterator[SlackReplyQueue]:
     """The queue of a workspace, for the user of the settings. Raises `RecordsUnavailable` when the database can't be opened."""
-    user, slack = settings.dashboard_section.slack_user or "", settings.slack
+    user, slack = settings.dashboard.slack_user or "", settings.slack
     team = split_id(user)[0]
     is_several = slack.client_id is not None
     refusal = (

@@ -13,7 +13,6 @@ from shared.domain.alert_settings import QuietHours
 from shared.domain.wall_clock import Recurrence, instant, last_instant, occurrences, parse_recurrence
 from tests.shared.domain.clock_changes import DAY, HOUR, ClockChange, every_change, offset, sampled_changes
 from tui.app.replay_control import parse_moment
-from tui.system.self_restart import is_due
 
 STEP = timedelta(minutes=20)
 SECOND = timedelta(seconds=1)
@@ -154,20 +153,6 @@ def check_days(change: ClockChange) -> None:
         )
 
 
-def check_refresh(change: ClockChange) -> None:
-    for at in change.times:
-        started = began = change.at - 40 * HOUR
-        restarts = []
-        for now in (started + n * STEP for n in range(80 * 3)):
-            if is_due(at, began=began, now=now, zone=change.zone):
-                restarts.append(now)
-                began = now
-        days = (shown(change.at, change.zone).date() + n * DAY for n in range(-4, 5))
-        due = (instant(day, at, change.zone) for day in days)
-        late = (max(one, started + HOUR) for one in due if started < one <= started + 80 * HOUR - STEP)
-        assert restarts == sorted({started - (started - one) // STEP * STEP for one in late})
-
-
 def check_replay(change: ClockChange) -> None:
     for at in change.times:
         for now in steps(change, hours=5):
@@ -187,7 +172,6 @@ CHECKS: tuple[Callable[[ClockChange], None], ...] = (
     check_quiet_hours,
     check_until,
     check_days,
-    check_refresh,
     check_replay,
 )
 

@@ -13,7 +13,6 @@ import pytest
 from shared.settings import SettingsError, load
 from shared.storage import private_file
 from tests.shared.settings.environments import GOOD
-from tui.system.fast_start import read_start_settings
 
 NOBODY, SOMEBODY = 65534, 61234
 FILE = 'base_url = "https://elsewhere.example/v1"\n[slack]\napi_url = "https://elsewhere.example/"\n'
@@ -89,14 +88,13 @@ PLACES = pytest.mark.parametrize("place", ["working folder", "configuration fold
 
 
 def expect_refused(file: Path, says: str, **more: str) -> None:
-    """Neither reader uses the file, the message says how to allow it, and a file that is named is used as it is."""
+    """The file isn't used, the message says how to allow it, and a file that is named is used as it is."""
     with pytest.raises(SettingsError) as caught:
         load(environ=SECRETS | more)
     (problem,) = caught.value.problems
     assert says in problem.problem
     assert f"--config {file}" in problem.fix
     assert f"OUTREACH_CONFIG={file}" in problem.fix
-    assert read_start_settings(config=None, environ=SECRETS | more, workspace=None) is None
     for named in (
         load(config=file, environ=SECRETS),
         load(environ=SECRETS | {"OUTREACH_CONFIG": str(file)}),
@@ -210,20 +208,14 @@ def test_the_target_of_a_link_must_not_be_writable_for_others(tmp_path: Path) ->
     ],
 )
 def test_no_setting_of_a_refused_file_counts(tmp_path: Path, line: str) -> None:
-    """Also with a history at hand, with which the dashboard starts without the full settings."""
-    (tmp_path / "data").mkdir()
-    history = tmp_path / "data" / "outreach-history.db"
-    history.touch()
     file = tmp_path / "outreach.toml"
     file.write_text(f"{line}\n")
     file.chmod(0o606)
     environ = GOOD | {"OUTREACH_DATABASE_URL": f"sqlite:///{tmp_path}/data/outreach.db"}
     with pytest.raises(SettingsError, match="other users can write it"):
         load(environ=environ)
-    assert read_start_settings(config=None, environ=environ, workspace=None) is None
     file.chmod(0o600)
     assert load(environ=environ).file == Path("outreach.toml")
-    assert read_start_settings(config=None, environ=environ, workspace=None)
 
 
 def test_a_file_that_is_replaced_while_it_is_checked_is_not_read(

@@ -14,7 +14,6 @@ from shared.settings.sources import SettingProblem
 from shared.storage import private_file
 from shared.storage.secret_file import LARGEST
 from tests.shared.settings.environments import ALL, GOOD, refusal
-from tui.system.fast_start import read_start_settings
 
 VALUES = {
     **{VARIABLES[path]: f"value-of-{path[-1]}" for path in SECRETS if path in VARIABLES},
@@ -187,20 +186,6 @@ def test_the_links_of_a_kubernetes_volume_are_followed(tmp_path: Path) -> None:
     volume.chmod(0o1777)
     environ = PLAIN | {"OUTREACH_API_KEY_FILE": str(volume / "key")}
     assert load(environ=environ).workspace().api_key == SecretStr("live_volume")
-
-
-def test_the_dashboard_starts_the_slow_way_where_a_file_decides_what_it_shows(tmp_path: Path) -> None:
-    (tmp_path / "outreach-history.db").touch()
-    environ = GOOD | {"OUTREACH_STATE_DIR": str(tmp_path)}
-    assert read_start_settings(config=None, environ=environ, workspace=None)
-    file = secret(tmp_path, "OUTREACH_DATABASE_URL", f"sqlite:///{tmp_path}/elsewhere.db")
-    for more in ({"OUTREACH_DATABASE_URL_FILE": str(file)}, {"CREDENTIALS_DIRECTORY": str(tmp_path)}):
-        assert load(environ=environ | more).database.database == f"{tmp_path}/elsewhere.db"
-        assert read_start_settings(config=None, environ=environ | more, workspace=None) is None
-    config = tmp_path / "outreach.toml"
-    config.write_text(f'database_url_file = "{file}"\n')
-    assert load(config=config, environ=environ).database.database == f"{tmp_path}/elsewhere.db"
-    assert read_start_settings(config=config, environ=environ, workspace=None) is None
 
 
 @pytest.mark.parametrize("content", ['base_url = "', "api_key = [\n", None])

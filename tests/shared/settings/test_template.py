@@ -21,7 +21,6 @@ DASHBOARD = """
 theem = "night"
 theme = "dusk"
 read_only = "yes"
-refresh_at = "four"
 [dashboard.intervals]
 inboxs = 60
 today = 0
@@ -33,17 +32,17 @@ def test_unknown_dashboard_settings_are_refused_with_the_nearest_name(tmp_path: 
     text = {fault.name.partition(" (")[0]: (fault.problem, fault.fix) for fault in refusal({}).problems}
     assert text["[dashboard] theem"] == ("is not a setting.", "Did you mean theme?")
     assert text["[dashboard] theme"] == ("is not a theme.", "Use one of night, day, contrast.")
-    assert text["[dashboard] refresh_at"][1].startswith("Use a time like 04:00")
     assert text["[dashboard.intervals] inboxs"] == ("is not a setting.", "Did you mean inboxes?")
     assert text["[dashboard.intervals] today"] == ("is not an interval.", "Give seconds, from 1 to 86400.")
     assert "[dashboard] read_only" in text, "what was to be read only is never silently more"
 
 
-def test_the_dashboard_gets_only_the_given_settings(tmp_path: Path) -> None:
+def test_the_dashboard_has_what_is_given_and_else_its_defaults(tmp_path: Path) -> None:
     (tmp_path / "outreach.toml").write_text(
         '[dashboard]\ntheme = "day"\n[dashboard.intervals]\ninboxes = 60\n'
     )
-    assert load(environ={}).dashboard == {"theme": "day", "intervals": {"inboxes": 60}}
+    found = load(environ={}).dashboard
+    assert (found.theme, found.intervals, found.read_only) == ("day", {"inboxes": 60}, False)
     assert set(get_args(Source)) == {s.grouping or s.name for s in SOURCES.values()}
 
 

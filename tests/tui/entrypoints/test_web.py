@@ -206,4 +206,4 @@ def test_hosts_come_from_the_settings(tmp_path: Path) -> None:
     file = tmp_path / "outreach.toml"
     file.write_text(f'[dashboard.web]\nhosts = ["{HOST}"]\n')
     settings = load(config=file, environ={"OUTREACH_STATE_DIR": str(tmp_path)})
-    assert settings.dashboard_section.web.hosts == (HOST,)
+    assert settings.dashboard.web.hosts == (HOST,)

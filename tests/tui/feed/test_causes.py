@@ -47,7 +47,7 @@ async def test_the_cause_is_the_present_one_before_during_and_after_a_fault(
             poller = Poller(
                 client=client,
                 workspace="acme",
-                poll_intervals=PollIntervals.of(0.3, {"jitter": 0}),
+                poll_intervals=PollIntervals.of(0.3, jitter=0),
                 now=utc_now,
                 timeout=patience,
             )

@@ -18,7 +18,6 @@ from tests.clock import moment
 from tests.shared.doubles import MemoryRecords
 from tui.feed.poller import Tick
 from tui.feed.startup import ServiceFeed
-from tui.system.fast_start import StartSettings
 
 RULE = '[[guardrails]]\nname = "quiet"\nrule = "notify about domain when health < 40"\n'
 
@@ -59,8 +58,8 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
         }
         settings = shared_settings.load(config=tmp_path / "outreach.toml", environ=environ)
         feed = ServiceFeed(
-            lambda: settings,
-            start_settings=StartSettings(workspace="default", state=tmp_path),
+            settings,
+            workspace="default",
             open_records=open_records,
             now=moment,
         )

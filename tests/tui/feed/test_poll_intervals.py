@@ -38,13 +38,12 @@ def test_an_alarm_makes_it_faster_and_stillness_slower() -> None:
 
 
 def test_the_file_says_it_by_source() -> None:
-    poll_intervals = PollIntervals.of(30, {"intervals": {"inboxes": 600, "unheard_of": 1}, "jitter": 0})
+    poll_intervals = PollIntervals.of(30, own={"inboxes": 600}, jitter=0)
     assert (
         poll_intervals.interval("inboxes"),
         poll_intervals.interval("sequences"),
         poll_intervals.jitter,
     ) == (600, 30, 0)
-    assert "unheard_of" not in poll_intervals.seconds
 
 
 @pytest.mark.parametrize(

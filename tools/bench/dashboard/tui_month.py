@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib
 import logging
 import random
 import subprocess
@@ -32,7 +31,6 @@ from tools.bench.dashboard.tui_terminal import dashboard
 from tui.app.dashboard import DashboardApp
 from tui.feed.history_access import HistoryAccess
 from tui.feed.poller import Poller, PollIntervals, Tick
-from tui.feed.startup import LATE_IMPORTS
 from tui.feed.workspace_state import WorkspaceState
 from tui.system.process import tuned_gc
 
@@ -189,8 +187,6 @@ class Dashboard:
 
 
 if __name__ == "__main__":
-    for name in LATE_IMPORTS:
-        importlib.import_module(name)  # as the real one does; settings are not needed here, but weigh as much
     logging.disable(logging.ERROR)  # time that flies is told as a clock that is set
     place, number, long = sys.argv[1:]
     figures = asyncio.run(Dashboard(seconds=float(long)).live(place, port=int(number)))

@@ -6,10 +6,10 @@ An alarm follows a condition while it holds. An acknowledged alarm returns when 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shared.domain.card import Tone
 from shared.domain.snapshot import ProblemStart
@@ -28,7 +28,6 @@ FRESH = timedelta(minutes=5)
 """A guardrail that fired longer ago is shown but raises no alarm: the bot has reported it."""
 MOST = 100
 """Of those that have recovered; what is wrong now is never forgotten, or it would be raised again."""
-TIMES = ("since", "kind_since", "absent_since", "recovered_at", "acknowledged_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,19 +304,3 @@ def _absent(alarm: Alarm, *, now: datetime) -> Alarm:
 
 def _is_over(alarm: Alarm, *, now: datetime) -> bool:
     return bool(alarm.recovered_at and not alarm.is_new and now - alarm.recovered_at > KEPT)
-
-
-def to_plain(alarm: Alarm) -> dict[str, Any]:
-    """For the process that goes on after a restart."""
-    return {
-        key: value.isoformat() if isinstance(value, datetime) else value
-        for key, value in asdict(alarm).items()
-    }
-
-
-def from_plain(plain: Mapping[str, Any]) -> Alarm:
-    """What `to_plain` wrote; raises ValueError, TypeError or KeyError for anything else."""
-    names = {one.name for one in fields(Alarm)}
-    found = {key: value for key, value in plain.items() if key in names}
-    times = {key: datetime.fromisoformat(found[key]) for key in TIMES if found.get(key)}
-    return Alarm(**{**found, **times})

@@ -11,18 +11,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from shared.api.models import Inbox
 from shared.api.words import INBOX_STATUSES
 from shared.domain.card import Tone
 from shared.domain.health import DEFAULT, Thresholds, by_score
 from shared.guardrails.rule import subject_key
+from shared.history import Transition
 from shared.text.formats import show_exact_span, show_number
 from tui.theme.marks import Mark
-
-if TYPE_CHECKING:
-    from shared.history import Transition
 
 Span = tuple[datetime, datetime]
 

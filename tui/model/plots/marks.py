@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from shared.domain.wall_clock import moment
 from shared.domain_health.report import DomainChange, Value
 from shared.domain_health.wording import change_of
 from shared.guardrails.rule import subject_key
+from shared.history import Transition
 from shared.records.domains import DomainIncident
 from shared.records.guardrails import Incident
 from shared.records.records import PeriodRecords
 from shared.text.formats import show_number
 from tui.model.lists.lines import PageRef
 from tui.theme.marks import Mark, MarkKind
-
-if TYPE_CHECKING:
-    from shared.history import Transition
 
 LOST = "was found by polling: its webhook never arrived"
 NOTICED_WITHIN = timedelta(minutes=20)

@@ -25,8 +25,6 @@ from tui.model.news.alarms import (
     Alarm,
     Update,
     acknowledge,
-    from_plain,
-    to_plain,
     trouble_since,
     update,
 )
@@ -159,11 +157,6 @@ def test_a_service_that_is_not_read_recovers_no_domain() -> None:
     assert only(later).is_on
 
 
-def test_an_alarm_outlasts_a_restart() -> None:
-    for alarm in (only(look(PAUSED)), replace(only(look(BAD)), acknowledged_at=NOW)):
-        assert from_plain(to_plain(alarm)) == alarm
-
-
 @pytest.mark.parametrize(
     ("error", "cause"),
     [
@@ -204,4 +197,3 @@ def test_a_recovery_names_what_it_was_at_its_worst() -> None:
     (alarm,) = alarms
     assert not alarm.is_on
     assert alarm.notice(NOW).text.endswith("useacme.example paused, 7 inboxes not sending")
-    assert from_plain(to_plain(alarm)) == alarm
