@@ -1,3 +1,3 @@
 """The version of the client, which is also the program's."""
 
-VERSION = "1.0.0"
+VERSION = "2.0.0.dev0"

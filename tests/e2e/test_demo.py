@@ -96,7 +96,7 @@ def test_pausing_in_slack_pauses_in_the_service(demo: Demo) -> None:
     ("line", "fix"),
     [
         ("/outreach pause sq_nothing", "Nothing was changed"),
-        ("/outreach pauze sq_x", "Did you mean “pause sq_x”"),
+        ("/outreach pauze sq_x", "Did you mean “pause "),
         ("/outreach stats by moon", "Choose from: "),
     ],
 )
