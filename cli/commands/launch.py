@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import gc
 import json
@@ -153,25 +152,24 @@ def _print_address(address: str) -> None:
 
 
 async def _serve_sandbox(options: Namespace) -> None:
-    from sandbox.embedded import Sandbox, SandboxOptions
+    from sandbox.embedded import embedded
+    from sandbox.service import Service
 
-    chosen = SandboxOptions(
-        port=options.port,
-        slack_port=options.slack_port,
-        dns_port=options.dns_port,
-        inboxes=options.inboxes,
-        seed=options.seed,
-        speed=options.speed,
-        scenario=options.scenario,
-        start=options.start,
-    )
+    try:
+        service = Service(
+            port=options.port,
+            dns_port=options.dns_port,
+            inboxes=options.inboxes,
+            seed=options.seed,
+            speed=options.speed,
+            scenario=options.scenario,
+            now=options.start,
+        )
+    except ValueError as fault:
+        raise exit_codes.WrongUsage(str(fault)) from None
     with stopping() as stop:
-        async with contextlib.AsyncExitStack() as exits:
-            try:
-                sandbox = await exits.enter_async_context(Sandbox(chosen))
-            except ValueError as fault:
-                raise exit_codes.WrongUsage(str(fault)) from None
-            print(json.dumps(sandbox.announcement), flush=True)
+        async with embedded(service, slack_port=options.slack_port) as announcement:
+            print(json.dumps(announcement), flush=True)
             await _stopped_or_orphaned(stop)
 
 

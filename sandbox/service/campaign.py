@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, NamedTuple
@@ -199,7 +199,7 @@ class Campaign:
             self._expect(at + rules.FINISH_AFTER, Response(lead.number, inbox.number, step, "completed"))
         self.account.leads[lead.number] = lead.moved(at, lead.status, step, inbox.number, due_at)
 
-    def _count(self, what: tuple[str, ...], lead: Lead, *, inbox: Inbox, step: int, at: float) -> None:
+    def _count(self, what: Iterable[str], lead: Lead, *, inbox: Inbox, step: int, at: float) -> None:
         """Count in every grouping alike, so that their totals agree."""
         account, day = self.account, day_of(at)
         workspace = account.workspaces[lead.workspace]
@@ -236,23 +236,26 @@ class Campaign:
         """Let a response take effect, unless its lead has been removed or is past it."""
         account, kind = self.account, response.kind
         lead = account.leads[response.lead]
-        if lead is None or not rules.is_possible(kind, status=lead.status):
+        effect = rules.EFFECTS[kind]
+        # It may have been settled since the response was on its way.
+        if lead is None or lead.status not in effect.to:
             return
         inbox, sequence = account.inboxes[response.inbox], account.sequences[lead.sequence]
-        self._count(rules.COUNTED[kind], lead, inbox=inbox, step=response.step, at=at)
+        self._count(effect.counts, lead, inbox=inbox, step=response.step, at=at)
         away = 0
         if kind == "ooo":
             away = rules.days_away(seed=account.seed, lead=lead.number, step=response.step)
         lead = self._settle(lead, response, sequence, at=at, away=away)
-        for event in rules.EVENTS_OF[kind]:
+        for event in effect.events:
             self._tell(event, kind, lead, inbox, step=response.step, away=away, request=request)
-        if kind in rules.HARMFUL:
+        if effect.harms:
             self._judge(account.domains[inbox.domain], at)
 
     def _settle(self, lead: Lead, response: Response, sequence: Sequence, *, at: float, away: int) -> Lead:
         """Where the lead stands now, and what it sends later."""
         kind, step, seed = response.kind, response.step, self.account.seed
-        status, due_at, now_at = rules.FINAL.get(kind, lead.status), None, step
+        effect = rules.EFFECTS[kind]
+        status, due_at, now_at = effect.status or lead.status, None, step
         if kind == "bounce_soft":  # sent again a day later
             due_at, now_at = at + DAY, step - 1
         elif kind == "ooo" and step < sequence.plan.steps:
@@ -261,7 +264,7 @@ class Campaign:
             self._expect(at + rules.FINISH_AFTER, response._replace(kind="completed"))
         if due_at is not None:
             heappush(self.account.inboxes[response.inbox].waiting, (due_at, lead.number))
-        if kind in rules.BLOCKING:
+        if effect.blocks:
             self.account.workspaces[lead.workspace].blocklist.add(lead.who.email.lower())
         again = rules.writes_again(kind, seed=seed, lead=lead.number, step=step)
         if again is not None:

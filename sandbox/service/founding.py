@@ -121,7 +121,7 @@ def _inbox(
         workspace=domain.workspace,
         sequence=sequence.number,
         domain=domain.number,
-        email=f"{name}{place + 1 if place >= len(plan.domains) else ''}@{domain.name}",
+        email=f"{name}{place + 1 if domain.inboxes else ''}@{domain.name}",
         health=round(min(99.0, planned.health + between(-7.0, 5.0, roll("start", *key))), 1),
         daily_limit=limit,
         full_limit=full,

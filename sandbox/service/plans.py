@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from sandbox.service.rules import Window
 
 INBOXES_A_DOMAIN = 20
+MOST_INBOXES = 20_000
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 HostName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+(\.[a-z0-9-]+)+$", max_length=200)]
@@ -59,7 +60,7 @@ class AccountPlan(_Plan):
     workspace: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
     sequences: tuple[SequencePlan, ...] = ()
     domains: tuple[DomainPlan, ...] = ()
-    inboxes: Annotated[int, Field(ge=0, le=20_000)] = 0
+    inboxes: Annotated[int, Field(ge=0, le=MOST_INBOXES)] = 0
     queue: Annotated[int, Field(ge=0, le=20_000)] = 0
     blocklist: tuple[Name, ...] = ("competitor.example", "legal@bigbank.example")
 
@@ -74,12 +75,16 @@ class AccountPlan(_Plan):
     def sized(self, inboxes: int) -> AccountPlan:
         """The same account with so many inboxes, and with more domains where 20 inboxes share one.
 
-        Raises `ValueError`: the account has no sequence, or more domains than that.
+        Raises `ValueError`: it can't have so many.
         """
+        if not self.sequences:
+            raise ValueError("This scenario's first workspace has no sequence, so it can't have inboxes.")
+        if not len(self.domains) <= inboxes <= MOST_INBOXES:
+            known = f"from {len(self.domains)} to {MOST_INBOXES}"
+            raise ValueError(f"The number of inboxes must be {known}, not {inboxes}.")
         places = range(len(self.domains) + 1, inboxes // INBOXES_A_DOMAIN + 1)
         more = [DomainPlan(name=f"{self.workspace}-{place}.example") for place in places]
-        changed = {"inboxes": inboxes, "domains": (*self.domains, *more)}
-        return AccountPlan.model_validate(self.model_dump() | changed)
+        return self.model_copy(update={"inboxes": inboxes, "domains": (*self.domains, *more)})
 
 
 _PLANS = TypeAdapter(dict[str, AccountPlan]).validate_python(

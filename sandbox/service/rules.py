@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
+from typing import NamedTuple
 
 from sandbox.service.dice import between, roll, two_rolls
 from sandbox.service.moments import DAY, HOUR, MINUTE
@@ -156,58 +160,21 @@ def days_away(*, seed: int, lead: int, step: int) -> int:
     return 2 + int(roll(seed, "away", lead, step) ** 2 * 19)
 
 
-FINAL = {
-    "bounce_hard": "bounced",
-    "interested": "interested",
-    "turned": "interested",
-    "reply": "replied",
-    "unsubscribe": "unsubscribed",
-    "complaint": "unsubscribed",
-    "completed": "completed",
+class Effect(NamedTuple):
+    """What a response changes; see `responses.toml`."""
+
+    to: Sequence[str]
+    status: str | None = None
+    counts: Sequence[str] = ()
+    events: Sequence[str] = ()
+    blocks: bool = False
+    harms: bool = False
+
+
+EFFECTS = {
+    kind: Effect(**effect)
+    for kind, effect in tomllib.loads(
+        resources.files(__package__).joinpath("responses.toml").read_text("utf-8")
+    ).items()
 }
-"""The lead status that a response settles; the other responses leave a lead active."""
-
-COUNTED: dict[str, tuple[str, ...]] = {
-    "bounce_hard": ("bounces",),
-    "bounce_soft": ("bounces",),
-    "interested": ("replies", "positive_replies"),
-    "reply": ("replies",),
-    "again": ("replies",),
-    "turned": ("replies", "positive_replies"),
-    "ooo": (),
-    "unsubscribe": ("replies",),
-    "complaint": ("complaints",),
-    "completed": (),
-    "meeting": ("meetings",),
-}
-"""The stats that each response increases. An opt-out by reply is a reply; an automatic reply isn't."""
-
-EVENTS_OF: dict[str, tuple[str, ...]] = {
-    "interested": ("lead.replied", "reply.interested"),
-    "reply": ("lead.replied",),
-    "again": ("lead.replied",),
-    "turned": ("lead.replied", "reply.interested"),
-    "ooo": ("reply.ooo",),
-    "bounce_hard": ("lead.bounced",),
-    "bounce_soft": ("lead.bounced",),
-    "unsubscribe": ("lead.replied", "lead.unsubscribed"),
-    "complaint": ("lead.unsubscribed",),
-    "completed": ("sequence.completed",),
-    "meeting": (),
-}
-"""The events that a response causes (document: Event kinds)."""
-BLOCKING = frozenset({"bounce_hard", "unsubscribe", "complaint"})
-"""The responses that put the address on the blocklist."""
-HARMFUL = frozenset({"bounce_hard", "bounce_soft", "complaint"})
-"""The responses after which a domain is judged."""
-
-
-def is_possible(kind: str, *, status: str) -> bool:
-    """True where a lead of this status can respond so: it may have been settled since the response was on its way."""
-    if kind == "meeting":
-        return status == "interested"
-    if kind == "again":
-        return status in {"replied", "interested"}
-    if kind == "turned":
-        return status == "replied"
-    return status == "active" or (kind == "bounce_hard" and status == "completed")
+"""By the kind of the response."""

@@ -16,7 +16,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from cli.main import main
-from sandbox.embedded import Sandbox, SandboxOptions
+from sandbox.embedded import embedded
+from sandbox.service import Service
 from tests.bot.migrated import copy_instead_of_migrating
 from tests.processes import running
 from tests.rate_limit import lift_rate_limit
@@ -78,10 +79,11 @@ def sandbox() -> Iterator[dict[str, Any]]:
 
     It runs in a thread: a process would have the machine's clock, which is another than that of the tests.
     """
-    running = Sandbox(SandboxOptions(speed=0))
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(running):
-        running.service.guard.limiter.change("off")
-        yield running.announcement
+    service = Service(speed=0)
+    running = embedded(service)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(running) as announcement:
+        service.guard.limiter.change("off")
+        yield announcement
 
 
 @pytest.fixture

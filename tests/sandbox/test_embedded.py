@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sandbox.embedded import Sandbox, SandboxOptions
+from sandbox.embedded import embedded
+from sandbox.service import Service
 from tests.processes import running_async
 
 KEYS = {
@@ -27,10 +28,9 @@ KEYS = {
 
 async def test_a_sandbox_announces_all_that_scripts_need() -> None:
     async with (
-        Sandbox(SandboxOptions(scenario="empty")) as sandbox,
+        embedded(Service(scenario="empty")) as connection,
         httpx.AsyncClient(verify=False) as client,
     ):
-        connection = sandbox.announcement
         assert set(connection) >= KEYS
         assert list(connection["api_keys"]) == ["acme", "globex"]
         assert connection["base_url"].endswith("/v1")
@@ -44,15 +44,16 @@ async def test_a_sandbox_announces_all_that_scripts_need() -> None:
 
 
 async def test_a_port_in_use_is_reported_and_leaves_nothing_running() -> None:
-    async with Sandbox(SandboxOptions(scenario="empty")) as sandbox:
-        port = int(sandbox.announcement["base_url"].removesuffix("/v1").rpartition(":")[2])
+    async with embedded(Service(scenario="empty")) as connection:
+        port = int(connection["base_url"].removesuffix("/v1").rpartition(":")[2])
         with pytest.raises(OSError):
-            await Sandbox(SandboxOptions(port=port, scenario="empty")).__aenter__()
+            async with embedded(Service(port=port, scenario="empty")):
+                pass
 
 
 def test_an_invalid_option_names_the_valid_ones() -> None:
     with pytest.raises(ValueError, match="choose one of calm-week"):
-        Sandbox(SandboxOptions(scenario="storm"))
+        Service(scenario="storm")
 
 
 @pytest.mark.e2e

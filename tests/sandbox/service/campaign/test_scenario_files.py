@@ -80,8 +80,19 @@ def test_options_that_cannot_be_say_what_would_be_right() -> None:
         Service(scenario="calm")
     with pytest.raises(ValueError, match="speed must be"):
         Service(speed=-1)
-    with pytest.raises(ValueError, match="each domain needs an inbox"):
-        Service(inboxes=5)
+    for inboxes in (5, 20_001):
+        with pytest.raises(ValueError, match=f"inboxes must be from 9 to 20000, not {inboxes}"):
+            Service(inboxes=inboxes)
+    with pytest.raises(ValueError, match="no sequence"):
+        Service(inboxes=9, scenario="empty")
+
+
+async def test_another_number_of_inboxes_gets_domains_of_its_own() -> None:
+    async with Service(inboxes=280, speed=0, now=MONDAY) as service, client_of(service, "acme") as api:
+        inboxes = (await api.get("/inboxes")).json()["data"]
+    assert len(inboxes) == 280
+    assert len({one["email"] for one in inboxes}) == 280
+    assert len({one["email"].partition("@")[2] for one in inboxes}) == 14
 
 
 BOUNCES = """
