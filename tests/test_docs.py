@@ -128,7 +128,6 @@ def test_every_block_of_json_is_whole() -> None:
 
 RUN_BY = {
     "client.md": "tests/shared/api/test_library.py",
-    "sandbox.md": "tests/e2e/test_sandbox_page.py",
     "slack-stand-in.md": "tests/sandbox/slack/test_documented.py",
 }
 

@@ -17,14 +17,14 @@ REMOVED: dict[str, str] = {
     # The text ends the sentence "[mcp] was let go: ….": lower case, no period, and it says what
     # to use instead ("use `outreach mcp`, which reads only"). Keep the lines in order.
     "OUTREACH_MCP_CHANGES": "assistants only read, by `outreach mcp`",
-    "OUTREACH_MCP_ENABLED": "use `outreach mcp` on your own machine, which only reads",
+    "OUTREACH_MCP_ENABLED": "use `outreach mcp` on your own machine, which can't change anything",
     "dashboard.refresh_at": "a dashboard's memory stays flat; set RuntimeMaxSec= in its systemd unit to restart it anyway",
     "dashboard.web.listen": "the dashboard in browsers listens on 127.0.0.1; put a proxy in front of it",
-    "dashboard.web.people": "whoever the proxy lets through may look, and nobody can change anything there",
+    "dashboard.web.people": "everyone whom the proxy lets through may look, and nobody can change anything there",
     "dashboard.web.session_hours": "the proxy signs people in",
     "dashboard.web.trusted_proxies": "the proxy signs people in, and its headers are not read",
     "dns.blocklists": "ask the lists yourself; SPF, DKIM, DMARC and MX are still checked",
-    "mcp": "use `outreach mcp` on your own machine, which only reads",
+    "mcp": "use `outreach mcp` on your own machine, which can't change anything",
     "report": "use `outreach report --json`, and make a page of it yourself",
 }
 
