@@ -26,17 +26,33 @@ class TestClock:
 
     def __init__(self) -> None:
         self._travel: time_machine.travel | None = None
+        self._traveller: time_machine.Traveller | None = None
+        self._moved = False
 
     @property
     def is_fixed(self) -> bool:
         return self._travel is not None
 
     def fix(self) -> None:
+        """Put the process to `NOW`, or back to it after a test has moved the clock."""
+        if self._moved:
+            self.release()
         if self._travel is None:
             self._travel = time_machine.travel(NOW, tick=True)
-            self._travel.start()
+            self._traveller = self._travel.start()
+
+    def shift(self, seconds: float) -> None:
+        """Move the clock ahead until the test ends. Only while it is fixed."""
+        assert self._traveller is not None, "the real clock can't be moved"
+        self._traveller.shift(seconds)
+        self._moved = True
 
     def release(self) -> None:
         if self._travel is not None:
             self._travel.stop()
-            self._travel = None
+            self._travel = self._traveller = None
+            self._moved = False
+
+
+CLOCK = TestClock()
+"""The clock of this process."""

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from shared.storage import database
-from tests.clock import TestClock
+from tests.clock import CLOCK
 from tests.compiled_sql import compile_once
 from tests.network_log import Guard
 
@@ -54,17 +54,16 @@ def no_network() -> Iterator[None]:
 
 
 compile_once()
-_CLOCK = TestClock()
-_CLOCK.fix()  # before modules of tests are imported: their constants are of that time too
+CLOCK.fix()  # before modules of tests are imported: their constants are of that time too
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Processes have the real clock; a test that starts some shares it with them."""
     if item.get_closest_marker("e2e") or item.get_closest_marker("soak"):
-        _CLOCK.release()
+        CLOCK.release()
     else:
-        _CLOCK.fix()
+        CLOCK.fix()
 
 
 @pytest.hookimpl(tryfirst=True)

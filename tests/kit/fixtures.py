@@ -1,0 +1,64 @@
+"""The kit's fixtures, each made anew for a test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from bot.http import webhook
+from bot.interactions import responders
+from bot.jobs import register
+from shared.operations import context
+from tests.bot.migrated import copy_instead_of_migrating
+from tests.bot.unpaced import UnpacedBudget
+from tests.kit.screen import Screen, open_screen
+from tests.kit.service import Account, open_account
+from tests.kit.shell import Shell
+from tests.kit.team import Team, open_team
+from tests.rate_limit import lift_rate_limit
+from tests.waiting import BOUND
+
+
+@pytest.fixture
+def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rate, timers and patience have promises of their own; nothing else waits for them."""
+    monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
+    monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
+    monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
+    monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND)
+    lift_rate_limit(monkeypatch)
+    copy_instead_of_migrating(monkeypatch)
+
+
+@pytest.fixture
+async def account() -> AsyncIterator[Account]:
+    """The service's workspace acme."""
+    async with open_account() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def team(account: Account, tmp_path: Path, no_idle_waiting: None) -> AsyncIterator[Team]:
+    """Ann, Ben and the others, with a bot that runs."""
+    async with open_team(account, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def screen(account: Account, tmp_path: Path, no_idle_waiting: None) -> AsyncIterator[Screen]:
+    """A dashboard of the account, on a screen of 160 by 48."""
+    async with open_screen(account, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def shell(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    no_idle_waiting: None,
+) -> Shell:
+    """A shell without a service: give it one by `shell.use(account.environ)`."""
+    return Shell(tmp_path, capsys, monkeypatch)

@@ -1,0 +1,70 @@
+"""The dashboard on a screen, over the sandbox's account, driven by keys as a person does."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from shared import settings as shared_settings
+from tests.kit.clock import moment
+from tests.kit.service import Account
+from tests.waiting import until
+from tui.app.dashboard import DashboardApp
+from tui.app.run import start_settings_of
+from tui.feed.pending_changes import PendingChanges
+from tui.feed.startup import ServiceFeed
+from tui.feed.workspace_state import WorkspaceState
+
+
+class Screen:
+    """What is on the screen, and the keys."""
+
+    def __init__(self, pilot: Pilot[int]) -> None:
+        self._pilot = pilot
+
+    @property
+    def text(self) -> str:
+        """All characters of the screen, a line each."""
+        size = self._pilot.app.size
+        strips = self._pilot.app.screen._compositor.render_strips(size)
+        return "\n".join(strip.text.rstrip() for strip in strips)
+
+    async def press(self, *keys: str) -> None:
+        await self._pilot.press(*keys)
+        await self._pilot.pause()
+
+    async def type(self, text: str) -> None:
+        await self.press(*text)
+
+    async def until(self, words: str) -> str:
+        """Wait until these words are on the screen; the whole of it."""
+
+        def shown() -> str:
+            return self.text if words in self.text else ""
+
+        return str(await until(shown))
+
+
+@contextlib.asynccontextmanager
+async def open_screen(
+    account: Account, folder: Path, *, size: tuple[int, int] = (160, 48)
+) -> AsyncIterator[Screen]:
+    """A dashboard of the account, without a bot."""
+    environ = {**account.environ, "OUTREACH_STATE_DIR": str(folder), "XDG_STATE_HOME": str(folder)}
+
+    def load() -> shared_settings.Settings:
+        return shared_settings.load(environ=environ)
+
+    (start,) = start_settings_of(load(), None)
+    now: Callable[[], datetime] = lambda: moment().astimezone(UTC)  # noqa: E731
+    feed = ServiceFeed(load, start_settings=start, open_records=None, now=now)
+    changes = PendingChanges(feed.run, now=now, read_only=False)
+    state = WorkspaceState(workspace=start.workspace, feed=feed, pending_changes=changes)
+    app = DashboardApp([state], now=now, folder=folder)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        yield Screen(pilot)

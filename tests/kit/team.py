@@ -1,0 +1,339 @@
+"""A sales team on Slack: the stand-in with its people, the bot, and the service behind it.
+
+Everything runs in this process, on the kit's clock. A test acts as a person (`say`, `click`), as the service
+(`deliver`) or as whoever runs the bot (`stop`, `start`, `get`), and reads what people read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import re
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+import bot.app
+from bot.app import Bot, open_bot
+from bot.jobs.scheduler import JobScheduler
+from bot.server import Server, server_config
+from bot.store import LeaseTimings
+from sandbox.slack import seed
+from sandbox.slack.server import SlackStandIn
+from shared import settings as shared_settings
+from tests.bot.migrated import migrated_file
+from tests.kit import clock
+from tests.kit.build import SECRET, signature
+from tests.kit.service import Account
+from tests.waiting import BOUND, until
+
+ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
+HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
+"""The worker's waits, shortened so that no test waits for them."""
+ANSWER_SECONDS = 30.0
+
+
+class _Jobs(JobScheduler):
+    """The bot's jobs, so that those that are due by a clock that was moved can be run at once."""
+
+    opened: _Jobs | None = None
+
+    def start(self) -> None:
+        super().start()
+        _Jobs.opened = self
+
+    def wake(self) -> None:
+        """Have the scheduler look at the clock again."""
+        self._scheduler.wakeup()
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message as its readers see it."""
+
+    data: Mapping[str, Any]
+
+    @property
+    def ts(self) -> str:
+        return str(self.data["ts"])
+
+    @property
+    def channel(self) -> str:
+        return str(self.data["channel"])
+
+    @property
+    def alert_id(self) -> str:
+        """The alert in the message's metadata, or nothing."""
+        metadata = self.data.get("metadata") or {}
+        return str(metadata.get("event_payload", {}).get("alert_id", ""))
+
+    @property
+    def shown(self) -> str:
+        """All texts of the blocks, a line each, or the plain text where there are none."""
+        return "\n".join(_texts(self.data.get("blocks") or [])) or str(self.data["text"])
+
+    @property
+    def mrkdwn(self) -> str:
+        """What Slack would read for mentions, links and styles: the plain text and the `mrkdwn` of blocks.
+
+        Texts of `rich_text` and `plain_text` are shown letter by letter.
+        """
+        return "\n".join([str(self.data["text"]), *_mrkdwn(self.data.get("blocks") or [])])
+
+    @property
+    def title(self) -> str:
+        """The first line of what is shown."""
+        return self.shown.splitlines()[0]
+
+    @property
+    def buttons(self) -> list[str]:
+        """The labels of the buttons and of the entries of menus."""
+        return [label for element in _elements(self.data.get("blocks") or []) for label in _labels(element)]
+
+
+def _texts(part: Any) -> list[str]:
+    """The texts of blocks, in their order."""
+    if isinstance(part, list):
+        return [text for one in part for text in _texts(one)]
+    if not isinstance(part, dict):
+        return []
+    if isinstance(part.get("text"), str):
+        return [part["text"]]
+    return [text for value in part.values() for text in _texts(value)]
+
+
+def _mrkdwn(part: Any) -> list[str]:
+    if isinstance(part, list):
+        return [text for one in part for text in _mrkdwn(one)]
+    if not isinstance(part, dict):
+        return []
+    if part.get("type") == "mrkdwn":
+        return [str(part["text"])]
+    return [text for value in part.values() for text in _mrkdwn(value)]
+
+
+def _elements(part: Any) -> list[dict[str, Any]]:
+    """Everything that a person can act on."""
+    if isinstance(part, list):
+        return [one for each in part for one in _elements(each)]
+    if not isinstance(part, dict):
+        return []
+    inner = [one for value in part.values() for one in _elements(value)]
+    return [part, *inner] if part.get("type") in {"button", "overflow", "static_select"} else inner
+
+
+def _labels(element: Mapping[str, Any]) -> list[str]:
+    if element["type"] == "button":
+        return [element["text"]["text"]]
+    return [option["text"]["text"] for option in element.get("options", ())]
+
+
+class Team:
+    """The people, the bot and the service of one test."""
+
+    def __init__(
+        self, slack: SlackStandIn, account: Account, http: aiohttp.ClientSession, environ: dict[str, str]
+    ) -> None:
+        self.slack = slack
+        self.account = account
+        self.environ = environ
+        self._http = http
+        self._running: Bot | None = None
+        self._exits = contextlib.AsyncExitStack()
+
+    # -- the process of the bot
+
+    async def start(self) -> None:
+        """Start the bot, on the database of the one before."""
+        exits = contextlib.AsyncExitStack()
+        settings = shared_settings.load(environ=self.environ)
+        listener = socket.create_server(("127.0.0.1", int(self.environ["OUTREACH_PORT"])), backlog=512)
+        exits.callback(listener.close)
+        self._running = await exits.enter_async_context(open_bot(settings, pace=HASTE))
+        server = _Server(server_config(self._running.web))
+        serving = asyncio.create_task(server.serve(sockets=[listener]), name="bot of the kit")
+        exits.push_async_callback(partial(_stop, server, serving))
+        self._exits = exits
+
+    async def stop(self) -> None:
+        """Stop the bot; what it has stored stays."""
+        self._running = None
+        await self._exits.aclose()
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    async def pass_time(self, *, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+        """Move the clock of everything, and have the bot's jobs look at it."""
+        clock.move(hours * 3600 + minutes * 60 + seconds)
+        if self._running is not None:
+            assert _Jobs.opened is not None
+            _Jobs.opened.wake()
+            self._running.signals.changed()
+
+    def set(self, toml: str) -> None:
+        """Settings beyond the environment, for a bot that is not started yet."""
+        file = Path(self.environ["XDG_STATE_HOME"]) / "outreach.toml"
+        file.write_text(toml, encoding="utf-8")
+        file.chmod(0o600)
+        self.environ["OUTREACH_CONFIG"] = str(file)
+
+    # -- the service and anyone who knows the address
+
+    async def deliver(self, body: bytes, *, headers: Mapping[str, str] | None = None, path: str = "") -> int:
+        """Post a delivery, signed unless `headers` say otherwise; the status of the answer."""
+        signed = {"X-Service-Signature": signature(body)} if headers is None else headers
+        url = f"{self.url}/webhooks/outreach{path}"
+        async with self._http.post(url, data=io.BytesIO(body), headers=signed) as answer:
+            return answer.status
+
+    async def get(self, path: str) -> tuple[int, str]:
+        async with self._http.get(f"{self.url}{path}", allow_redirects=False) as answer:
+            return answer.status, await answer.text()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.environ['OUTREACH_PORT']}"
+
+    # -- people
+
+    async def say(self, line: str, *, user: str = "ann", channel: str = ALERTS, **more: Any) -> list[Message]:
+        """Type `/outreach LINE` and return what the bot answered."""
+        fields = {"user": user, "channel": channel, "wait": ANSWER_SECONDS, **more}
+        done = await self.act("command", text=f"/outreach {line}", **fields)
+        return [Message(one) for one in done["answers"]]
+
+    async def ask(self, line: str, **more: Any) -> Message:
+        """Type `/outreach LINE` and return the one answer; a card that changed with it is none."""
+        (answer,) = [one for one in await self.say(line, **more) if not one.alert_id]
+        return answer
+
+    async def click(self, message: Message, label: str, *, user: str = "ann", **more: Any) -> list[Message]:
+        """Click a button of a message by its label, or choose an entry of a menu; returns what followed."""
+        place = {"channel": message.channel, "ts": message.ts, "user": user, "wait": 5.0}
+        done = await self.act("click", **place, **(_target(message, label) | more))
+        return [Message(one) for one in done["answers"]]
+
+    async def act(self, name: str, /, **body: Any) -> dict[str, Any]:
+        """Do anything that the stand-in's control document lets a person do."""
+        async with self._http.post(f"{self.slack.origin}/control/{name}", json=body) as answer:
+            done: dict[str, Any] = await answer.json()
+            assert done.pop("ok"), done
+            return done
+
+    async def messages(self, channel: str = ALERTS) -> list[Message]:
+        """All messages of a channel in their present state, the oldest first."""
+        url = f"{self.slack.origin}/control/messages"
+        async with self._http.get(url, params={"channel": channel}) as answer:
+            return [Message(one) for one in (await answer.json())["messages"]]
+
+    async def message(self, words: str, *, channel: str = ALERTS, seconds: float = BOUND) -> Message:
+        """The message that shows these words, once it does."""
+
+        async def there() -> Message | None:
+            return next((one for one in await self.messages(channel) if words in one.shown), None)
+
+        return await self.until(there, seconds=seconds)
+
+    async def card(self, words: str, *, channel: str = ALERTS) -> Message:
+        """The card of an alert that shows these words, once it is posted."""
+
+        async def there() -> Message | None:
+            known = await self.messages(channel)
+            return next((one for one in known if one.alert_id and words in one.shown), None)
+
+        return await self.until(there)
+
+    async def settled(self) -> list[Message]:
+        """The messages of the alert channel once the bot has nothing left to do there."""
+        await self.until(self._is_idle)
+        return await self.messages()
+
+    async def _is_idle(self) -> bool:
+        """True where `/metrics` names no delivery and no post that waits."""
+        _, text = await self.get("/metrics")
+        waiting = re.findall(r"^outreach_(?:waiting|deliveries_waiting)\S* (\S+)$", text, re.MULTILINE)
+        return all(float(value) == 0 for value in waiting)
+
+    @staticmethod
+    async def until(condition: Callable[[], Any], *, seconds: float = BOUND) -> Any:
+        """Ask again and again until there is a true value, and return it. Fails after a bound."""
+        return await until(condition, seconds=seconds)
+
+
+def _target(message: Message, label: str) -> dict[str, Any]:
+    """How the stand-in's control names what has this label."""
+    for element in _elements(message.data.get("blocks") or []):
+        for option in element.get("options", ()):
+            if option["text"]["text"] == label:
+                return {"action_id": element["action_id"], "value": option["value"]}
+    return {"text": label}
+
+
+class _Server(Server):
+    """Ends at once, without the tenth of a second that uvicorn gives to every connection."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listener in self.servers:
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        await until(lambda: not (self.server_state.connections or self.server_state.tasks))
+
+
+async def _stop(server: Server, serving: asyncio.Task[None]) -> None:
+    server.stop()
+    await serving
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextlib.asynccontextmanager
+async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncIterator[Team]:
+    """A team whose bot runs. It posts as fast as it can, and the service answers at once."""
+    bot.app.JobScheduler = _Jobs  # type: ignore[misc] # the only way to the bot's jobs
+    port = _free_port()
+    timeout = aiohttp.ClientTimeout(total=60)
+    async with (
+        SlackStandIn(0, f"http://127.0.0.1:{port}") as slack,
+        aiohttp.ClientSession(timeout=timeout) as http,
+    ):
+        connection = slack.announcement
+        environ = {
+            **account.environ,
+            "OUTREACH_WEBHOOK_SECRET": SECRET,
+            "OUTREACH_ALERT_CHANNEL": ALERTS,
+            "OUTREACH_DATABASE_URL": migrated_file(folder / "bot.db"),
+            "OUTREACH_PORT": str(port),
+            "OUTREACH_LOG_LEVEL": "WARNING",
+            "OUTREACH_DNS_ENABLED": "false",
+            "SLACK_BOT_TOKEN": connection["slack_bot_token"],
+            "SLACK_SIGNING_SECRET": connection["slack_signing_secret"],
+            "SLACK_API_URL": connection["slack_api_url"],
+            "XDG_STATE_HOME": str(folder),
+        }
+        team = Team(slack, account, http, environ)
+        await team.act("settings", messages_per_second=0)
+        if toml:
+            team.set(toml)
+        await team.start()
+        try:
+            yield team
+        finally:
+            await team.stop()
+
+
+def data_of(message: Message) -> str:
+    """Everything in a message as text, for what must not be anywhere in it."""
+    return json.dumps(message.data, ensure_ascii=False)

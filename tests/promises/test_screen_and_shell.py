@@ -1,0 +1,49 @@
+"""The dashboard and the shell: the same account, in the same words."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.kit import Account, Shell
+from tests.kit.screen import Screen
+
+
+async def test_the_board_tells_the_state_of_the_account(account: Account, screen: Screen) -> None:
+    sequence = await account.sequence()
+    assert await screen.until(sequence["name"][:12])
+
+
+async def test_a_shell_lists_the_sequences_as_data(account: Account, shell: Shell) -> None:
+    shell.use(account.environ)
+    run = await asyncio.to_thread(shell.run, "sequences", "--json")
+    assert run.code == 0
+    assert [one["id"] for one in run.data] == [one["id"] for one in await account.sequences()]
+
+
+async def test_a_shell_that_cannot_reach_the_service_says_so_and_ends_with_1(shell: Shell) -> None:
+    shell.use({"OUTREACH_BASE_URL": "http://127.0.0.1:9/v1", "OUTREACH_API_KEY": "live_nobody"})
+    run = await asyncio.to_thread(shell.run, "sequences")
+    assert run.code == 1
+    assert run.out == ""
+    assert "127.0.0.1" in run.err or "reach" in run.err
+
+
+async def test_a_shell_with_settings_missing_ends_with_2_and_names_them(shell: Shell) -> None:
+    run = await asyncio.to_thread(shell.run, "sequences")
+    assert run.code == 2
+    assert "OUTREACH_BASE_URL" in run.err
+    assert "OUTREACH_API_KEY" in run.err
+
+
+async def test_wrong_usage_ends_with_2(account: Account, shell: Shell) -> None:
+    shell.use(account.environ)
+    run = await asyncio.to_thread(shell.run, "pause")
+    assert run.code == 2
+
+
+async def test_a_shell_pauses_as_slack_does(account: Account, shell: Shell) -> None:
+    shell.use(account.environ)
+    sequence = await account.sequence()
+    run = await asyncio.to_thread(shell.run, "pause", sequence["id"])
+    assert run.code == 0
+    assert await account.is_paused(sequence["id"])
