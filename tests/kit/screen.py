@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 from textual.pilot import Pilot
@@ -14,7 +13,6 @@ from tests.kit.clock import moment
 from tests.kit.service import Account
 from tests.waiting import until
 from tui.app.dashboard import DashboardApp
-from tui.app.run import start_settings_of
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.startup import ServiceFeed
 from tui.feed.workspace_state import WorkspaceState
@@ -56,15 +54,12 @@ async def open_screen(
     """A dashboard of the account, without a bot."""
     environ = {**account.environ, "OUTREACH_STATE_DIR": str(folder), "XDG_STATE_HOME": str(folder)}
 
-    def load() -> shared_settings.Settings:
-        return shared_settings.load(environ=environ)
-
-    (start,) = start_settings_of(load(), None)
-    now: Callable[[], datetime] = lambda: moment().astimezone(UTC)  # noqa: E731
-    feed = ServiceFeed(load, start_settings=start, open_records=None, now=now)
-    changes = PendingChanges(feed.run, now=now, read_only=False)
-    state = WorkspaceState(workspace=start.workspace, feed=feed, pending_changes=changes)
-    app = DashboardApp([state], now=now, folder=folder)
+    settings = shared_settings.load(environ=environ)
+    workspace = next(iter(settings.workspaces))
+    feed = ServiceFeed(settings, workspace=workspace, open_records=None, now=moment)
+    changes = PendingChanges(feed.run, now=moment, read_only=False)
+    state = WorkspaceState(workspace=workspace, feed=feed, pending_changes=changes)
+    app = DashboardApp([state], now=moment, folder=folder)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield Screen(pilot)
