@@ -123,7 +123,7 @@ def events_table() -> str:
     """The table of docs/events.md: those that are posted at once, then the others."""
     rows = ["| event | means | without a subscription |", "|---|---|---|"]
     for kind in sorted(EVENTS.values(), key=lambda one: not one.at_once):
-        many = "; many at once are one spike card" if kind.spike_advice else ""
+        many = "; many at once fire a guardrail" if kind.trouble else ""
         counted = f"counted in the digest{many}" if not kind.own else "shown with the domain"
         posted = "a card in the alert channel, at once" if kind.at_once else counted
         rows.append(f"| `{kind.name}` | {kind.meaning} | {posted} |")

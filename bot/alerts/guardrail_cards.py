@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from bot.alerts.wording import show_time
@@ -13,7 +14,7 @@ from shared.commands.pauses import Pause
 from shared.domain.card import Button, Card, Confirm, Fact, Tone
 from shared.domain.wall_clock import moment
 from shared.guardrails.activity import WORKSPACE_KEY
-from shared.guardrails.rule import Rule, Scope
+from shared.guardrails.rule import Action, Rule, Scope
 from shared.guardrails.sentence import Misunderstood, parse
 from shared.records.guardrails import Incident
 from shared.text.formats import show_number
@@ -113,14 +114,34 @@ def suggestion(
 def notice(name: str, rule: Rule, label: str, note: str, *, footer: str = "") -> Card:
     """A rule notifies."""
     what = "the outreach workspace" if rule.scope is Scope.WORKSPACE else f"{rule.scope} {clip(label)}"
+    pause: tuple[Button, ...] = ()
+    if rule.scope is Scope.DOMAIN:
+        wanted = Pause(target=(target_of(rule, label),), reason=f"guardrail {name}")
+        pause = (Button(label="Pause domain", action=wanted, tone=Tone.BAD),)
     return Card(
         title=f"Guardrail {name} fired for {what}",
         tone=Tone.WARN,
         text=(_sentence(note),),
         facts=(Fact(label="Rule", value=str(rule)),),
-        buttons=_about(name, rule.scope, label),
+        buttons=(*pause, *_about(name, rule.scope, label)),
         footer=footer,
     )
+
+
+def together(found: Sequence[tuple[Incident, Card]]) -> Card:
+    """All that rules found on one domain, on the card of the first that suggests a pause, or else of the first."""
+    first = min(found, key=lambda one: one[0].action != Action.SUGGEST)
+    more = tuple(
+        f"{incident.rule} on {clip(incident.label)}: {_sentence(incident.note)}"
+        for incident, _ in found
+        if incident.id != first[0].id
+    )
+    return replace(first[1], text=(*first[1].text, *more))
+
+
+def handed_over(domain: str) -> Card:
+    """What guardrails found on a domain is on the card of its pause by now."""
+    return Card(title=f"Guardrails on {clip(domain)}: see the card of its pause", tone=Tone.INFO)
 
 
 def waiting(names: Sequence[str], why: str, *, footer: str = "") -> Card:

@@ -51,6 +51,7 @@ def card(alert: Alert) -> Card:
             *_dns(alert),
             *facts_of(("Inbox", alert.event.inbox)),
             *_counts(alert.standing),
+            *facts_of(("Guardrails", _guardrails(alert.standing))),
             *facts_of(("Affected sequences", _sequences(alert.standing))),
             when("Paused", alert.received_at),
             *_acknowledged(alert),
@@ -174,6 +175,12 @@ def _counts(standing: Mapping[str, Any]) -> tuple[Fact, ...]:
         Fact(label=f"Last {span}", value=f"{bounces}, {_opt_outs(counts)}{more}"),
         *facts_of(("Bounce rate", _bounce_rate(standing.get("rate"), short="" if known is None else span))),
     )
+
+
+def _guardrails(standing: Mapping[str, Any]) -> str:
+    """What rules found on the domain: it has no message of its own beside this card."""
+    found: Sequence[Sequence[str]] = standing.get("guardrails", ())
+    return clip("; ".join(f"{rule}: {note}" for rule, note in found), length=LONGEST)
 
 
 def _bounce_rate(rate: Mapping[str, Any] | None, *, short: str) -> str:

@@ -31,6 +31,8 @@ from shared.domain.totals import totals
 from shared.domain.wall_clock import DAY, moment
 from shared.domain_health.encoding import encode_report
 from shared.domain_health.report import DomainReport
+from shared.guardrails.rule import subject_key
+from shared.records.guardrails import Incident
 from shared.records.records import RecordsUnavailable
 
 EVERY = 10.0
@@ -38,6 +40,8 @@ EVERY = 10.0
 LEAST = 0.2
 """Seconds between two requested checks."""
 WEEK = 7 * DAY
+LATELY = 3600.0
+"""Seconds of which a card counts the latest bounces and opt-outs."""
 ASK_AGAIN = 3600.0
 """Seconds after which unknown sends are asked for again: each time is a request."""
 PAUSED_STATE = json.dumps({"sequence": "paused"})
@@ -99,9 +103,10 @@ class CardRefresher:
         if domains := await self._store.subjects.paused_domains(workspace):
             inboxes = await client.list_inboxes()
             reports = await self._reports(domains)
+            guards = [one for one in await self._store.incidents.open() if one.workspace == workspace]
             for one in domains:
                 dns = reports.get(in_dns(one.domain)) if reports is not None else None
-                changed |= await self._refresh_domain(workspace, one, inboxes, dns=dns)
+                changed |= await self._refresh_domain(workspace, one, inboxes, guards, dns=dns)
         if changed:
             self._planned()
 
@@ -112,14 +117,19 @@ class CardRefresher:
         return await self._store.domains.reports({in_dns(one.domain) for one in domains})
 
     async def _refresh_domain(
-        self, workspace: str, one: AlertRow, inboxes: Sequence[Inbox], *, dns: DomainReport | None
+        self,
+        workspace: str,
+        one: AlertRow,
+        inboxes: Sequence[Inbox],
+        guards: Sequence[Incident],
+        *,
+        dns: DomainReport | None,
     ) -> bool:
         since = one.received_at - WEEK
         counts, names = await self._store.subjects.domain_events(workspace, one.domain, since=since)
         _, troubles = await self._store.subjects.troubles(workspace, one.domain, since=since)
-        window = self._contexts.settings.alert_policy.spike.window.total_seconds()
         lately, _ = await self._store.subjects.troubles(
-            workspace, one.domain, since=self._store.database.clock() - window
+            workspace, one.domain, since=self._store.database.clock() - LATELY
         )
         before = json.loads(one.standing or "{}")
         past = {} if before.get("inboxes") else await self._yesterday(workspace, yesterday_of(one))
@@ -147,7 +157,8 @@ class CardRefresher:
             **now,
             **found,
             "lately": lately,
-            "window": window,
+            "window": LATELY,
+            **_guardrails_state(guards, one.domain),
             **self._dns_state(dns, since=one.received, now=moment(at)),
         }
         recovered = stage == recovery.RECOVERED
@@ -238,6 +249,12 @@ def paused_names(sequences: Sequence[Campaign]) -> Collection[str]:
 
 def is_paused(shown: ShownSequence, paused: Collection[str]) -> bool:
     return shown.name.casefold() in paused
+
+
+def _guardrails_state(guards: Sequence[Incident], domain: str) -> Mapping[str, Any]:
+    """What guardrails found on a domain, and still hold against it; nothing where none does."""
+    found = [[one.rule, one.note] for one in guards if one.domain == subject_key(domain)]
+    return {"guardrails": found} if found else {}
 
 
 def _json(standing: Mapping[str, Any]) -> str:

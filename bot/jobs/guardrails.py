@@ -15,13 +15,16 @@ from bot.jobs.guardrail_acts import GuardrailActs, footer_of, place_of
 from bot.store import Store
 from bot.store.alerts.incidents import HELD_EVERY, Claim
 from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.posts import INCIDENT
+from shared.api.event_kinds import TROUBLES
 from shared.api.models import Sequence as Campaign
 from shared.domain.card import Card
 from shared.guardrails.activity import HORIZON, Activity, days, portions
 from shared.guardrails.backtest import CLEAR_SECONDS
 from shared.guardrails.catalog import NamedRule, catalog
 from shared.guardrails.evaluate import Finding, doubt, holding, is_on, measured, spans_of
-from shared.guardrails.rule import Action, Rule, Scope, subject_key
+from shared.guardrails.rule import EVENT_OF, Action, Rule, Scope, subject_key
+from shared.guardrails.sentence import parse
 from shared.operations import with_workspace
 from shared.records.guardrails import ALL, CountSample, Happening, Incident, StoredRule, Switch
 
@@ -101,6 +104,7 @@ class GuardrailWatch:
             off = switches.get(workspace, ())
             rules = {name: one for name, one in rules.items() if not _off(name, off, now=self._now)}
             held |= await self._check(workspace, rules, open_)
+        await self._hand_over(open_.values())
         await self._close(open_, held)
 
     @property
@@ -246,14 +250,43 @@ class GuardrailWatch:
         """Suggest or notify, once."""
         card = self._card(claim, rule, why)
         action = Action.TELL if rule.action is Action.TELL else Action.SUGGEST
-        claim = replace(claim, action=action)
+        claim = replace(claim, action=action, domain=await self._domain_of(claim, rule))
         key = f"guard:{claim.workspace}:{claim.rule}:{claim.subject}:{self._now:.0f}"
-        begun = await self._store.incidents.begin(claim, self._post(claim.workspace, key, card))
+        urgency = INCIDENT if claim.domain else 1
+        post = self._post(claim.workspace, key, card, urgency=urgency)
+        begun = await self._store.incidents.begin(claim, post, together=self._together)
         if begun.incident:
             log.info("guardrail fired", workspace=claim.workspace, rule=claim.rule, action=str(action))
             self._planned()
 
-    def _card(self, claim: Claim, rule: Rule, why: str) -> Card:
+    async def _domain_of(self, claim: Claim, rule: Rule) -> str:
+        """The domain whose trouble the finding is, which is told once; empty: the finding is told by itself."""
+        if rule.action is Action.ACT:  # it says why the rule doesn't pause
+            return ""
+        if rule.scope is Scope.DOMAIN:
+            return claim.subject
+        if rule.scope is Scope.INBOX:
+            return claim.subject.rpartition("@")[2]
+        kind = EVENT_OF.get(rule.condition.metric)
+        if rule.scope is not Scope.SEQUENCE or kind not in TROUBLES:
+            return ""
+        since = self._now - rule.condition.window.total_seconds()
+        return await self._store.guardrails.origin(claim.workspace, claim.subject, kind, since)
+
+    def _together(self, told: Sequence[Incident]) -> str:
+        """The note of the message that tells of all that was found on one domain."""
+        found = [(one, self._card(one, parse(one.sentence), "")) for one in told]
+        return self._note(told[0].workspace, cards.together(found))
+
+    async def _hand_over(self, open_: Iterable[Incident]) -> None:
+        """Leave to the card of a domain's pause what a message told of it."""
+        for told, one in {one.told: one for one in open_ if one.told}.items():
+            card = cards.handed_over(one.domain)
+            if await self._store.incidents.hand_over(one, self._note(one.workspace, card)):
+                log.info("guardrail on the card of a pause", workspace=one.workspace, message=told)
+                self._planned()
+
+    def _card(self, claim: Claim | Incident, rule: Rule, why: str) -> Card:
         footer = footer_of(self._contexts, claim.workspace)
         if rule.action is Action.TELL:
             return cards.notice(claim.rule, rule, claim.label, claim.note, footer=footer)
@@ -267,17 +300,22 @@ class GuardrailWatch:
             claim.rule, rule, claim.label, claim.note, target=target, why=why, footer=footer
         )
 
-    def _post(self, workspace: str, key: str, card: Card, *, at_once: bool = False) -> PlannedPost:
-        channel = place_of(self._contexts, workspace)
+    def _note(self, workspace: str, card: Card) -> str:
         if len(self._contexts.clients) > 1:
             card = with_workspace(card, workspace=workspace)
+        return rendering.write_note(card)
+
+    def _post(
+        self, workspace: str, key: str, card: Card, *, urgency: int = 1, at_once: bool = False
+    ) -> PlannedPost:
+        channel = place_of(self._contexts, workspace)
         quiet = self._contexts.settings.routes.channel_policy(channel).quiet_until(self._now)
         return PlannedPost(
             dedupe=key,
             channel=channel,
             kind="note",
-            urgency=1,
-            note=rendering.write_note(card),
+            urgency=urgency,
+            note=self._note(workspace, card),
             held_until=None if at_once else quiet,
         )
 

@@ -20,7 +20,6 @@ from bot.jobs import (
     late_requests,
     reconcile,
     reminders,
-    spikes,
     turns,
     unacknowledged,
 )
@@ -34,7 +33,6 @@ from bot.jobs.late_requests import LateRequests
 from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
-from bot.jobs.spikes import SpikeWatch
 from bot.jobs.turns import PassingTurns
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import DeliverySignals
@@ -79,8 +77,6 @@ def add_jobs(
         scheduler.every(EVERY, presence.refresh, name="presence", at_once=True)
     paused_domains = UnacknowledgedDomains(store, settings.alert_policy, settings.routes, planned=planned)
     scheduler.every(unacknowledged.EVERY, paused_domains.sweep, name="unacknowledged")
-    watch = SpikeWatch(store, contexts, settings.alert_policy.spike, settings.routes, planned=planned)
-    scheduler.every(spikes.EVERY, watch.check, name="spikes")
     sending = Digests(store, contexts, planned=planned)
     scheduler.every(digests.EVERY, sending.send_due, name="digests", at_once=True)
     reconciler = Reconciler(store, contexts, found=signals.stored)

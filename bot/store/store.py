@@ -12,7 +12,6 @@ from bot.store.alerts.confirmations import Confirmations
 from bot.store.alerts.guardrails import Guardrails
 from bot.store.alerts.incidents import Incidents
 from bot.store.alerts.sequence_changes import SequenceChanges, Timers
-from bot.store.alerts.spikes import Spikes
 from bot.store.alerts.subjects import Subjects
 from bot.store.alerts.turns import Turns
 from bot.store.db.engine import Database
@@ -62,7 +61,6 @@ class Store:
         self.reply_queue = ReplyQueueRecords(database)
         self.retention = Retention(database)
         self.slack_events = SlackEvents(database)
-        self.spikes = Spikes(database)
         self.subjects = Subjects(database)
         self.timers = Timers(database)
         self.turns = Turns(database)

@@ -45,8 +45,8 @@ class KindOfEvent:
     """How much it says of a reply, which may be reported as several kinds; 0: it is no reply."""
     only_with_words: bool = False
     """It is a reply only if it has the words of one: a lead may opt out by a link too."""
-    spike_advice: str = ""
-    """What to do about many at once, which have one card; empty: they have none."""
+    trouble: bool = False
+    """It hurts the domain that sent: the cards of domains count it."""
 
 
 _TABLE = (
@@ -92,7 +92,7 @@ _TABLE = (
         lead_status="bounced",
         tone="warn",
         offers="removal",
-        spike_advice="Bounces hurt the reputation of the domain: verify the addresses before you send more.",
+        trouble=True,
     ),
     KindOfEvent(
         name="lead.unsubscribed",
@@ -106,7 +106,7 @@ _TABLE = (
         offers="removal",
         detail=4,
         only_with_words=True,
-        spike_advice="Many people are opting out: review the emails and who receives them.",
+        trouble=True,
     ),
     KindOfEvent(
         name="sequence.completed",
@@ -144,7 +144,7 @@ DELIVERED = tuple(one.name for one in _TABLE if not one.own)
 POSTED_AT_ONCE = tuple(one.name for one in _TABLE if one.at_once)
 CLAIMABLE = tuple(one.name for one in _TABLE if one.claimable)
 ACKNOWLEDGED = tuple(one.name for one in _TABLE if one.acknowledged)
-SPIKING = tuple(one.name for one in _TABLE if one.spike_advice)
+TROUBLES = tuple(one.name for one in _TABLE if one.trouble)
 REPLIES: Mapping[str, int] = {one.name: one.detail for one in _TABLE if one.detail}
 """The kinds that one reply may be reported as, and how much each says of it."""
 NAME_OF: Mapping[str, str] = {

@@ -98,17 +98,8 @@ class Routing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpikeRule:
-    """So many within a window, and so large a share of the day's sends, that a card is due."""
-
-    count: int = 10
-    window: timedelta = timedelta(hours=1)
-    share: float = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AlertPolicy:
-    """`[alerts]`: how long an interested reply may wait, and what counts as a spike."""
+    """`[alerts]`: how long an interested reply may wait."""
 
     remind_after: timedelta | None = timedelta(minutes=5)
     escalate_after: timedelta | None = timedelta(minutes=15)
@@ -117,4 +108,3 @@ class AlertPolicy:
     escalate_mention: str = ""
     unfinished_after: timedelta | None = timedelta(hours=4)
     """How long after the claim its claimer is reminded."""
-    spike: SpikeRule = SpikeRule()

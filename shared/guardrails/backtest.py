@@ -65,7 +65,7 @@ def backtest(rule: Rule, activity: Activity, *, start: float, end: float) -> Bac
             if not new:
                 continue
             paused = {name: until for name, until in paused.items() if until > now}
-            too_many = today[int(now // DAY)] >= rule.per_day
+            too_many = bool(rule.per_day) and today[int(now // DAY)] >= rule.per_day
             too_many |= bool(rule.at_once) and rule.scope is Scope.SEQUENCE and len(paused) >= rule.at_once
             if too_many and rule.action is not Action.ACT:
                 continue

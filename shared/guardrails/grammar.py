@@ -138,7 +138,9 @@ class _Meaning(Transformer[Token, Any]):
     def start(self, action: Action, subject: tuple[Scope | None, str], *parts: Condition | _Part) -> Rule:
         scope, only = subject
         condition = next(part for part in parts if isinstance(part, Condition))
-        limits: dict[str, Any] = {"per_day": PER_DAY, "except_names": ()}
+        # A notice changes nothing, and comes once per incident: it needs no limit.
+        usual_limit = 0 if action is Action.TELL else PER_DAY
+        limits: dict[str, Any] = {"per_day": usual_limit, "except_names": ()}
         if action is Action.ACT:
             limits |= {"per_day": PER_DAY_ACT, "at_once": SEQUENCES_AT_ONCE}
         given = set()

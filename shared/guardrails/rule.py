@@ -102,6 +102,7 @@ class Rule:
     duration: timedelta | None = None
     """How long a pause lasts; None: until someone resumes."""
     per_day: int = 5
+    """How often it fires in 24 hours; 0: as often as there is an incident."""
     at_once: int = 0
     """Sequences that this rule may hold paused at the same time; only of rules that act."""
     except_names: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ class Rule:
 
     def __str__(self) -> str:
         """The sentence that `sentence.parse` reads back to the same rule."""
-        limits = [f"at most {self.per_day} a day"]
+        limits = [f"at most {self.per_day} a day"] if self.per_day else []
         if self.at_once:
             limits.append(f"at most {self.at_once} sequence{'s' * (self.at_once > 1)} at once")
         limits += [f"except {quoted(name)}" for name in self.except_names]

@@ -35,12 +35,12 @@ class DomainRecords(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainIncident:
-    """A domain that the service paused, or a spike of bounces or opt-outs: who acknowledged it, when it was over."""
+    """A domain that the service paused: who acknowledged it, when it was over."""
 
     at: datetime
     text: str
     domain: str = ""
-    """Empty for a spike, and where the delivery named none."""
+    """Empty where the delivery named none."""
     handled_by: str = ""
     handled_at: datetime | None = None
     recovered_at: datetime | None = None

@@ -15,7 +15,7 @@ from pydantic import (
 )
 from sqlalchemy.engine import URL
 
-from shared.domain.alert_settings import AlertPolicy, Routing, SpikeRule
+from shared.domain.alert_settings import AlertPolicy, Routing
 from shared.domain.health import Thresholds
 from shared.settings import value_types as of
 from shared.settings.sections import (
@@ -135,8 +135,7 @@ class Settings(WorkspaceSection):
     )
     alerts: AlertsSection = setting(
         AlertsSection(),
-        "When to remind about an interested reply that isn't claimed, or isn't marked done (off: never), "
-        "and how many bounces or opt-outs at once count as a spike.",
+        "When to remind about an interested reply that isn't claimed, or isn't marked done (off: never).",
     )
     retention: RetentionSection = setting(
         RetentionSection(),
@@ -288,18 +287,12 @@ class Settings(WorkspaceSection):
     @cached_property
     def alert_policy(self) -> AlertPolicy:
         alerts = self.alerts
-        spike = SpikeRule(
-            count=alerts.spike_count,
-            window=alerts.spike_window or SpikeRule().window,
-            share=alerts.spike_percent / 100,
-        )
         return AlertPolicy(
             remind_after=alerts.remind_after,
             escalate_after=alerts.escalate_after,
             escalate_to=alerts.escalate_to,
             escalate_mention=alerts.escalate_mention,
             unfinished_after=alerts.unfinished_after,
-            spike=spike,
         )
 
     def guardrails(self, workspace: str) -> Mapping[str, str]:

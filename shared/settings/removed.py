@@ -18,6 +18,9 @@ REMOVED: dict[str, str] = {
     # to use instead ("use `outreach mcp`, which reads only"). Keep the lines in order.
     "OUTREACH_MCP_CHANGES": "assistants only read, by `outreach mcp`",
     "OUTREACH_MCP_ENABLED": "use `outreach mcp` on your own machine, which can't change anything",
+    "alerts.spike_count": "the guardrail domain-bounces-10-1h counts bounces; add a rule of its name for another number",
+    "alerts.spike_percent": "the guardrail domain-bounces-5-1h has the share; add a rule of its name for another",
+    "alerts.spike_window": "the guardrails domain-bounces-10-1h and domain-bounces-5-1h look at the last hour",
     "dashboard.refresh_at": "a dashboard's memory stays flat; set RuntimeMaxSec= in its systemd unit to restart it anyway",
     "dashboard.web.listen": "the dashboard in browsers listens on 127.0.0.1; put a proxy in front of it",
     "dashboard.web.people": "everyone whom the proxy lets through may look, and nobody can change anything there",

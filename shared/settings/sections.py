@@ -355,9 +355,6 @@ class AlertsSection(Section):
     escalate_to: of.Channel | None = setting(None, example="C0123456789")
     escalate_mention: of.Mention = setting("", example="here")
     unfinished_after: of.Duration = setting(timedelta(hours=4), example="4h")
-    spike_count: Annotated[int, Field(ge=2, le=100_000)] = setting(10, example=10)
-    spike_window: of.Duration = setting(timedelta(hours=1), example="1h")
-    spike_percent: of.Percent = setting(5, example=5)
 
 
 class RetentionSection(Section):

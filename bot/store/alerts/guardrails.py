@@ -121,6 +121,19 @@ class Guardrails(Repository):
         return counts
 
     @reads
+    def origin(self, tx: Transaction, workspace: str, sequence: str, kind: str, since: float) -> str:
+        """The domain from which at least half of a sequence's deliveries of a kind came; empty: there is none."""
+        s = sightings.c
+        which = (s.workspace == workspace) & (s.at >= since) & (s.kind == kind)
+        query = sa.select(s.sequence, s.domain, s.inbox, sa.func.count()).where(which)
+        counts: Counter[str] = Counter()
+        for name, known, inbox, count in tx.execute(query.group_by(s.sequence, s.domain, s.inbox)):
+            if subject_key(name) == sequence:
+                counts[subject_key(known) or domain_of(inbox)] += count
+        most = max(counts, key=lambda domain: counts[domain], default="")
+        return most if counts[most] * 2 >= counts.total() else ""
+
+    @reads
     def happened(
         self, tx: Transaction, since: float, until: float = float("inf")
     ) -> Sequence[tuple[int, str, Happening]]:

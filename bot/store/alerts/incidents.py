@@ -7,20 +7,23 @@ lease expires, and another process continues from the row. Only one of them can 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.store.alerts.changes import audit_row
 from bot.store.alerts.confirmations import keep_undo
+from bot.store.alerts.subjects import PAUSED_FOR
 from bot.store.db.engine import Repository, Transaction, reads, writes
 from bot.store.db.guardrail_schema import incidents, switches, turns
-from bot.store.db.schema import audit
+from bot.store.db.schema import alerts, audit, posts
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
+from shared.api.event_kinds import DNS, PAUSED
 from shared.domain.wall_clock import DAY
+from shared.guardrails.rule import subject_key
 from shared.records.audit import AuditEntry
 from shared.records.guardrails import ALL, Incident, Switch
 
@@ -52,6 +55,8 @@ class Claim:
     per_day: int = 0
     at_once: int = 0
     """0: it pauses nothing."""
+    domain: str = ""
+    """Whose trouble it is, in small letters: all that is found on one is told once. Empty: it is told by itself."""
     paused_now: frozenset[str] = frozenset()
     """The sequences that are paused at this moment, by whomever."""
 
@@ -68,12 +73,26 @@ class Incidents(Repository):
     """The incidents, and who works on them."""
 
     @writes
-    def begin(self, tx: Transaction, claim: Claim, post: PlannedPost | None = None) -> Begun:
-        """Begin an incident that is not under way yet, within its rule's limits; `post` tells it at once, without an act."""
+    def begin(
+        self,
+        tx: Transaction,
+        claim: Claim,
+        post: PlannedPost | None = None,
+        *,
+        together: Callable[[Sequence[Incident]], str] | None = None,
+    ) -> Begun:
+        """Begin an incident that is not under way yet, within its rule's limits.
+
+        `post` tells it at once, without an act. Where its domain's trouble is told already, nothing new is
+        posted: the card of its pause shows it, or the message about it is drawn anew by `together`.
+        """
         turn = {"workspace": claim.workspace, "rule": claim.rule, "at": tx.now}
         tx.execute(tx.upsert(turns, "at"), turn)
         if refusal := _refusal(tx, claim):
             return Begun(refusal=refusal)
+        told = ""
+        if post and claim.domain:
+            post, told = _placed(tx, claim, post)
         new = tx.insert(incidents).values(
             workspace=claim.workspace,
             rule=claim.rule,
@@ -88,18 +107,33 @@ class Incidents(Repository):
             held_at=tx.now,
             resumes_at=claim.resumes_at,
             lease_until=None if post else tx.now + LEASE,
+            domain=claim.domain,
+            told=told,
         )
         row = tx.execute(new.on_conflict_do_nothing().returning(incidents)).one_or_none()
         if row is None:
             return Begun(refusal="known")
         if post and post.channel:
             outbox.plan(tx, post, workspace=claim.workspace)
+        elif told and together:
+            _redraw(tx, told, together(_told_by(tx, claim.workspace, told)))
         return Begun(incident=read_incident(row))
 
     @reads
     def open(self, tx: Transaction) -> Sequence[Incident]:
         query = sa.select(incidents).where(incidents.c.ended_at.is_(None)).order_by(incidents.c.id)
         return [read_incident(row) for row in tx.execute(query)]
+
+    @writes
+    def hand_over(self, tx: Transaction, incident: Incident, note: str) -> bool:
+        """Where a pause of the domain has a card by now, that shows the incident, and its message says so."""
+        card = _open_card(tx, incident.workspace, incident.domain) if incident.told else None
+        if card is None or card.kind != PAUSED:
+            return False
+        shown = _shown_by(incident.workspace, incident.told)
+        if not tx.execute(sa.update(incidents).where(shown).values(told="")).rowcount:
+            return False
+        return _redraw(tx, incident.told, note, condensed=True)
 
     @reads
     def timed(self, tx: Transaction) -> Sequence[Incident]:
@@ -216,11 +250,65 @@ class Incidents(Repository):
         return switch
 
 
+def _placed(tx: Transaction, claim: Claim, post: PlannedPost) -> tuple[PlannedPost, str]:
+    """The message as it is to be planned, and the dedupe of the one that tells of the domain's trouble.
+
+    It has no channel where nothing is to be posted.
+    """
+    # Two rules that find one trouble at once, in two processes, take turns here: the second finds the first.
+    turn = {"workspace": claim.workspace, "rule": f"(domain) {claim.domain}", "at": tx.now}
+    tx.execute(tx.upsert(turns, "at"), turn)
+    card = _open_card(tx, claim.workspace, claim.domain)
+    if card and card.kind == PAUSED:
+        return replace(post, channel=""), ""
+    if card:  # its DNS is broken: what else is found goes to the thread of that card
+        return replace(post, alert_id=card.id), ""
+    c = incidents.c
+    open_ = (c.workspace == claim.workspace) & (c.domain == claim.domain) & c.ended_at.is_(None)
+    told = tx.scalar(sa.select(c.told).where(open_, c.told != "").order_by(c.id).limit(1))
+    return (replace(post, channel=""), told) if told else (post, post.dedupe)
+
+
+def _open_card(tx: Transaction, workspace: str, domain: str) -> sa.Row[str, str, str] | None:
+    """The alert of a domain's pause, or else of its broken DNS, while it is not over."""
+    c = alerts.c
+    query = sa.select(c.id, c.kind, c.domain).where(
+        c.workspace == workspace,
+        c.received_at > tx.now - PAUSED_FOR,
+        c.kind.in_((PAUSED, DNS)),
+        c.recovered_at.is_(None),
+    )
+    # In Python: a sequence or domain is compared by its key everywhere, which a database can't compute.
+    found = [
+        row for row in tx.execute(query.order_by(c.received_at.desc())) if subject_key(row.domain) == domain
+    ]
+    return min(found, key=lambda row: row.kind != PAUSED, default=None)
+
+
+def _shown_by(workspace: str, told: str) -> sa.ColumnElement[bool]:
+    """The open incidents of which one message tells."""
+    c = incidents.c
+    return (c.workspace == workspace) & (c.told == told) & c.ended_at.is_(None)
+
+
+def _told_by(tx: Transaction, workspace: str, told: str) -> Sequence[Incident]:
+    """The same as they stand, the oldest first."""
+    shown = _shown_by(workspace, told)
+    rows = tx.execute(sa.select(incidents).where(shown).order_by(incidents.c.id))
+    return [read_incident(row) for row in rows]
+
+
+def _redraw(tx: Transaction, dedupe: str, note: str, **values: bool) -> bool:
+    news = (posts.c.dedupe == dedupe) & (posts.c.note != note)
+    again = {"note": note, "version": posts.c.version + 1, "repaint_at": tx.now, **values}
+    return tx.execute(sa.update(posts).where(news).values(**again)).rowcount == 1
+
+
 def read_incident(row: sa.Row[Any]) -> Incident:
     """A row of the incidents."""
     kept: Mapping[str, Any] = row._asdict()
     names = ("id", "workspace", "rule", "sentence", "action", "subject", "label", "began_at", "held_at")
-    more = ("ended_at", "state", "note", "token", "attempts", "resumes_at")
+    more = ("ended_at", "state", "note", "token", "attempts", "resumes_at", "domain", "told")
     values = {name: kept[name] for name in (*names, *more)}
     sequences, requested = json.loads(row.sequences), json.loads(row.requested)
     return Incident(sequences=tuple(sequences), requested=tuple(requested), **values)

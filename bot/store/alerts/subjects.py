@@ -15,7 +15,7 @@ from bot.store.queue import outbox
 from bot.store.queue.alert_row import AlertRow, read_alerts
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT
-from shared.api.event_kinds import INTERESTED, PAUSED, SPIKING
+from shared.api.event_kinds import INTERESTED, PAUSED, TROUBLES
 from shared.domain.wall_clock import DAY
 
 PAUSED_FOR = 21 * 86_400.0
@@ -121,7 +121,7 @@ _SEQUENCES = (
     .order_by(sa.func.count().desc(), sightings.c.sequence)
 )
 _BUSIEST = _SEQUENCES.limit(50)
-_IS_TROUBLE = sightings.c.kind.in_(SPIKING)
+_IS_TROUBLE = sightings.c.kind.in_(TROUBLES)
 _TROUBLES, _TROUBLED = _KINDS.where(_IS_TROUBLE), _SEQUENCES.where(_IS_TROUBLE)
 
 _BOUNCED = sa.select(sa.func.count()).where(

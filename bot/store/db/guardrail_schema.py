@@ -58,6 +58,8 @@ incidents = (
         count("token"),
         count("attempts"),
         text("undo"),  # the nonce of its Undo
+        text("domain"),  # whose trouble it is, in small letters; empty: it is told by itself
+        text("told"),  # the dedupe of the message that tells of it; empty: its domain's card does
     )
 )
 _OPEN = incidents.c.ended_at.is_(None)

@@ -285,7 +285,7 @@ digests = sa.Table(
 )
 sa.Index("ix_digests_due_at", digests.c.due_at)
 
-sightings = sa.Table(  # one row per delivery, without its text: for counts, causes and spikes
+sightings = sa.Table(  # one row per delivery, without its text: for counts and causes
     "sightings",
     metadata,
     sa.Column("delivery_id", Serial, primary_key=True, autoincrement=False),
@@ -299,18 +299,6 @@ sightings = sa.Table(  # one row per delivery, without its text: for counts, cau
 )
 sa.Index("ix_sightings_at", sightings.c.at)
 sa.Index("ix_sightings_workspace", sightings.c.workspace, sightings.c.at)
-
-spikes = sa.Table(  # many events of one kind at once; one card each, until it is over
-    "spikes",
-    metadata,
-    text("workspace", primary_key=True),
-    text("kind", primary_key=True),
-    text("scope", primary_key=True),
-    text("name", primary_key=True),
-    timestamp("since", nullable=False),
-    timestamp("last_at", nullable=False),
-    text("dedupe"),
-)
 
 questions = sa.Table(  # confirmations and Undos that can still be answered
     "questions",

@@ -4,7 +4,7 @@ What Slack refuses to edit (`edit_window_closed`, a deleted message, and the lik
 specific event of its reply posted never said what it should now, so it comes again, in the channel. What a person
 changed is said in the card's thread, on a card that is repainted from then on, for a second card in the channel would
 look like a second reply. The rest is dropped: counts, the summary of a storm (its thread has every alert), settled
-reminders (the card says it), an Undo (a click on it is answered), the end of a spike, and the recovery of a domain,
+reminders (the card says it), an Undo (a click on it is answered), and the recovery of a domain,
 which has a message of its own.
 """
 

@@ -29,13 +29,13 @@ class KindOfPost:
     """A person waits for it: it goes before all others, and is not counted among what waits."""
     in_order: bool = False
     """It tells how something goes on: it waits for an uncertain one of its kind before it, or it would be misread."""
-    kept: Literal["texts", "records", "alert", "briefly"] = "texts"
-    """As long as texts, records or its alert; briefly: as texts, also where it was never sent."""
+    kept: Literal["texts", "alert", "briefly"] = "texts"
+    """As long as texts or its alert; briefly: as texts, also where it was never sent."""
 
 
 ALERT, CURRENT, REPLACED, TURNED = "alert", "current", "replaced", "turned"
 UNFINISHED, UNACKNOWLEDGED = "unfinished", "unacknowledged"
-NOTE, ANSWER, STORM, SPIKE, TRACE = "note", "answer", "storm", "spike", "trace"
+NOTE, ANSWER, STORM, TRACE = "note", "answer", "storm", "trace"
 TURN = "turn"
 DNS = "dns"
 
@@ -102,7 +102,6 @@ _TABLE = (
     KindOfPost(name=TRACE, meaning="what a person did with an alert"),
     KindOfPost(name=NOTE, meaning="what the bot did or noticed", in_order=True),
     KindOfPost(name="digest", meaning="the digest of a channel"),
-    KindOfPost(name=SPIKE, meaning="many events of a kind at once", kept="records"),
     KindOfPost(name=STORM, meaning="the summary of many alerts, which are in its thread", draws="storm"),
     KindOfPost(
         name=ANSWER,

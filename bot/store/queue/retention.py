@@ -61,7 +61,7 @@ class Retention(Repository):
                 logged.append(tx.execute(sa.delete(table).where(key.in_(old))).rowcount)
             logged.append(_forget_known_leads(tx, before=tx.now - hashes_after))
             logged.append(_forget_questions(tx, before=tx.now - bodies_after))
-            said = _forget_messages(tx, before=tx.now - bodies_after, spikes=tx.now - hashes_after)
+            said = _forget_messages(tx, before=tx.now - bodies_after)
         return Pruned(bodies=bodies, deliveries=gone, more=AT_ONCE in {bodies, gone, said, *logged})
 
 
@@ -109,8 +109,8 @@ def _forget_questions(tx: Transaction, *, before: float) -> int:
     return tx.execute(sa.delete(questions).where(c.id.in_(old))).rowcount
 
 
-def _forget_messages(tx: Transaction, *, before: float, spikes: float) -> int:
-    """Answers, and posts other than alerts, because reminders quote leads. Spikes don't, and reports need them."""
+def _forget_messages(tx: Transaction, *, before: float) -> int:
+    """Answers, and posts other than alerts, because reminders quote leads."""
     c = posts.c
     heads = sa.exists().where(channel_leases.c.channel == c.channel, channel_leases.c.storm == c.id)
     ended = (c.state == State.SENT) & sa.not_(heads)
@@ -119,6 +119,5 @@ def _forget_messages(tx: Transaction, *, before: float, spikes: float) -> int:
         c.created_at < before,
         c.kind.not_in(names(kept="alert")),
         sa.or_(c.kind.in_(names(kept="briefly")), ended),
-        sa.or_(c.kind.not_in(names(kept="records")), c.created_at < spikes),
     )
     return tx.execute(sa.delete(posts).where(c.id.in_(old.limit(AT_ONCE)))).rowcount

@@ -7,7 +7,6 @@ Data that commands read and change: alerts, subscriptions, digests, timed pauses
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -25,12 +24,11 @@ from bot.store.alerts.sequence_changes import SequenceChanges, read_timer
 from bot.store.alerts.subjects import heard_since
 from bot.store.alerts.turns import Turns
 from bot.store.db.engine import Repository, Transaction, probes, reads, reports, writes
-from bot.store.db.schema import alerts, audit, deliveries, digests, posts, sightings, subscriptions, timers
+from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
 from bot.store.instance import last_seen
 from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
 from bot.store.queue.intake import address
 from bot.store.queue.outbox import give_up
-from bot.store.queue.post_kinds import ALERT, SPIKE
 from bot.store.queue.posts import State
 from bot.store.records import counts, waits
 from bot.store.records.domains import Domains
@@ -99,11 +97,6 @@ def read_period(tx: Transaction, workspace: str, since: float, until: float, *, 
     """From one moment until before another."""
     within = _within(workspace, since, until)
     paused = sa.select(*OWN).where(within, alerts.c.kind == PAUSED).order_by(alerts.c.received_at)
-    spikes = (
-        sa.select(posts.c.created_at, posts.c.note)
-        .where(posts.c.workspace == workspace, posts.c.kind == SPIKE, _IS_NO_ALERT)
-        .where(posts.c.created_at >= since, posts.c.created_at < until)
-    )
     replies = sa.select(sa.func.count()).where(within, waits.is_interested(workspace))
     lost = (
         sa.select(alerts.c.received_at)
@@ -111,7 +104,6 @@ def read_period(tx: Transaction, workspace: str, since: float, until: float, *, 
         .order_by(alerts.c.received_at)
     )
     incidents = [_paused_domain(row) for row in read_alerts(tx, paused)]
-    incidents += [_spike(at, note) for at, note in tx.execute(spikes)]
     return PeriodRecords(
         replies=tx.scalar(replies) or 0,
         touches=waits.until_touched(tx, workspace, since, until, late=late),
@@ -119,10 +111,6 @@ def read_period(tx: Transaction, workspace: str, since: float, until: float, *, 
         changes=changes_between(tx, workspace, since, until),
         lost=[moment(at) for at in tx.scalars(lost)],
     )
-
-
-_IS_NO_ALERT = posts.c.kind != sa.literal(ALERT, literal_execute=True)
-"""In the words of the index over messages that are no alerts."""
 
 
 def _within(workspace: str, since: float, until: float) -> sa.ColumnElement[bool]:
@@ -153,10 +141,6 @@ def _paused_domain(alert: AlertRow) -> DomainIncident:
         handled_at=moment(alert.acked_at),
         recovered_at=moment(alert.recovered_at),
     )
-
-
-def _spike(at: float, note: str) -> DomainIncident:
-    return DomainIncident(at=moment(at), text=str(json.loads(note).get("title", "")))
 
 
 MOST_KNOWN = 5_000

@@ -16,7 +16,6 @@ from syrupy.assertion import SnapshotAssertion
 
 from bot.alerts import kinds, recovery, rendering
 from bot.alerts.model import Alert, Mark
-from bot.alerts.spike import Figure, merged_card, over_card, spike_card
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.card_blocks import Message
 from bot.commands import canned_replies
@@ -27,7 +26,6 @@ from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
 from bot.store.alerts.sequence_changes import DueTimer
-from bot.store.alerts.spikes import Subject
 from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
 from bot.store.queue.repaints import StormTally
@@ -36,9 +34,7 @@ from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
 from shared.api.models import Inbox
 from shared.commands.arguments import Resume
-from shared.domain.alert_settings import SpikeRule
 from shared.domain.card import Button, Card, Fact, Tone
-from shared.domain.evidence import Rate
 from shared.domain.health import DEFAULT
 from shared.operations import error_card
 from shared.records.sequence_changes import Timer
@@ -109,9 +105,6 @@ def reminder(what: str, **changes: Any) -> Message:
     return rendering.message([post], several=False)
 
 
-MAIL = Subject(scope="domain", name="mail.example")
-BOUNCES = Figure(kind="lead.bounced", count=14, share=Rate(part=14, sends=150))
-OPT_OUTS = Figure(kind="lead.unsubscribed", count=18, share=Rate(part=18, sends=150))
 TIMER = Timer(
     kind="resume", key="sq_1", due_at=NOON, payload={"name": "Q3 founders", "by": "ben", "reason": "a storm"}
 )
@@ -140,20 +133,6 @@ WHOLE: Mapping[str, Callable[[], Card]] = {
     "out of office": lambda: other("reply.ooo", return_date="2026-12-01", reply="I am away."),
     "bounce": lambda: other("lead.bounced", bounce_type="hard", reason="550 5.1.1"),
     "unknown kind": lambda: other("brand.new"),
-    "spike": lambda: spike_card(MAIL, [BOUNCES], rule=SpikeRule(), since=NOON.timestamp()),
-    "spike of both kinds": lambda: spike_card(
-        MAIL,
-        [BOUNCES, OPT_OUTS],
-        rule=SpikeRule(),
-        since=NOON.timestamp(),
-        sequences=(("Q3 founders", 26), ("Q4 CTOs", 6)),
-    ),
-    "spike over": lambda: over_card(
-        MAIL, ["lead.bounced", "lead.unsubscribed"], since=NOON.timestamp(), now=SIX
-    ),
-    "spike merged": lambda: merged_card(
-        Subject(scope="sequence", name="Q3"), ["lead.bounced"], onto=MAIL.name
-    ),
     "storm": lambda: rendering.storm(
         StormTally(posted=(("reply.interested", 40),), waiting=(("lead.bounced", 300),), over=False)
     ),

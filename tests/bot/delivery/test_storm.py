@@ -12,10 +12,9 @@ import pytest
 
 from bot.alerts import domain_dns
 from bot.blockkit.actions import write_value
-from bot.jobs import card_refresh, spikes
+from bot.jobs import card_refresh, guardrails
 from sandbox.slack import seed
 from shared.commands.arguments import Remove
-from shared.commands.pauses import Pause
 from shared.commands.periods import Replies
 from shared.domain_health.report import Check, CheckReport, Code, DomainChange, Value
 from shared.records.records import Subscription
@@ -41,7 +40,7 @@ def bounce(number: int, *, sequence: str = "Q3 founders", domain: str = "mail.ex
 
 @pytest.fixture
 async def bot(tmp_path: Path, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[BotHarness]:
-    monkeypatch.setattr(spikes, "EVERY", 0.3)
+    monkeypatch.setattr(guardrails, "EVERY", 0.3)
     monkeypatch.setattr(card_refresh, "EVERY", 1.0)
     async with open_harness(tmp_path) as opened:
         opened.environ |= {"OUTREACH_BASE_URL": remote.url, "OUTREACH_API_KEY": KEY}
@@ -88,7 +87,7 @@ async def test_a_domain_pause_in_a_storm_has_its_own_card_before_the_summary(bot
     assert not any("S0ONCALL01" in m["text"] for m in threaded)
 
 
-async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_same_numbers(
+async def test_a_pause_and_what_guardrails_found_are_one_card_with_the_same_numbers(
     bot: BotHarness, remote: Remote
 ) -> None:
     remote.inboxes = [
@@ -99,50 +98,29 @@ async def test_a_pause_its_spike_and_its_sequences_spikes_are_one_card_with_the_
     for number in range(14, 17):
         assert await bot.deliver(bounce(number, sequence="Q4 CTOs")) == 200
 
-    async def spiked() -> list[dict[str, Any]] | None:
-        found = [m for m in await bot.messages() if "Bounce spike" in m["text"]]
-        return found if found and "17 bounces" in shown(found[0]) else None
+    async def told() -> list[dict[str, Any]] | None:
+        found = [m for m in in_channel(await bot.messages()) if "Guardrail" in m["text"]]
+        return found if found and "17 bounces in 1 h" in shown(found[0]) else None
 
-    (spike,) = await until(spiked, seconds=40)
-    assert "mail.example" in spike["text"]
-    assert "Q3 founders (14), Q4 CTOs (3)" in shown(spike)
-    assert json.dumps(write_value(Pause(target=("domain:mail.example",)))) in shown(spike)
+    (message,) = await until(told, seconds=40)
+    assert "mail.example" in message["text"]
+    assert "domain:mail.example" in shown(message)
     assert await bot.deliver(PAUSED) == 200
 
     async def merged() -> bool:
-        texts = [m["text"] for m in in_channel(await bot.messages())]
-        return not any("Bounce spike" in text for text in texts) and any(
-            "counted on the card of its pause" in text for text in texts
-        )
+        texts = [m["text"] for m in in_channel(await bot.messages()) if "uardrail" in m["text"]]
+        return len(texts) == 1 and "see the card of its pause" in texts[0]
 
     await until(merged, seconds=40)
 
     async def counted() -> dict[str, Any] | None:
         cards = [m for m in await bot.messages() if m["text"].startswith("mail.example is paused")]
-        return cards[0] if cards and "17 bounces" in shown(cards[0]) else None
+        return cards[0] if cards and "domain-bounces-10-1h: 17 bounces" in shown(cards[0]) else None
 
     card = await until(counted, seconds=40)
     assert "Q3 founders (14), Q4 CTOs (3)" in shown(card)
-    assert shown(card).count("17 bounces") == 1, "the last hour and the seven days hold the same ones"
+    assert shown(card).count("17 bounces") == 2, "those of the seven days, and what the guardrail found"
     assert "Pause all 2 …" in shown(card)
-
-
-async def test_bounces_and_opt_outs_of_a_domain_are_one_card_with_both_numbers(bot: BotHarness) -> None:
-    for number in range(12):
-        assert await bot.deliver(bounce(number)) == 200
-    for number in range(15):
-        opt_out = bounce(number).replace(b"lead.bounced", b"lead.unsubscribed")
-        assert await bot.deliver(opt_out) == 200
-
-    async def counted() -> dict[str, Any] | None:
-        found = [m for m in in_channel(await bot.messages()) if "12 bounces, 15 opt-outs" in shown(m)]
-        return found[0] if found else None
-
-    card = await until(counted, seconds=40)
-    assert "Bounce and opt-out spike: mail.example" in card["text"]
-    assert "Q3 founders (27)" in shown(card)
-    spikes_of = [m["text"] for m in in_channel(await bot.messages()) if "mail.example" in shown(m)]
-    assert len(spikes_of) == 1, "neither the second kind nor the sequence has its own card"
 
 
 async def test_the_first_acknowledgement_is_on_the_card_and_shown_to_the_second_person(

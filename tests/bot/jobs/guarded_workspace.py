@@ -43,10 +43,12 @@ class GuardedWorkspace:
         self.remote.stats["sequence", self.today] = [{"group": name, **sends}]
         self.remote.stats["inbox", self.today] = [{"group": inbox, **sends}]
 
-    async def bounce(self, count: int, *, name: str = "Q3 founders", first: int = 0) -> None:
+    async def bounce(
+        self, count: int, *, name: str = "Q3 founders", first: int = 0, inbox: str = "sam@mail.example"
+    ) -> None:
         for number in range(first, first + count):
             lead = {"email": f"lead{number}@acme.example"}
-            event = {"event": "lead.bounced", "lead": lead, "sequence": name, "inbox": "sam@mail.example"}
+            event = {"event": "lead.bounced", "lead": lead, "sequence": name, "inbox": inbox}
             await arrive(self.store, json.dumps(event).encode())
 
     async def rule(self, sentence: str, *, name: str = "rule", by: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -86,7 +86,6 @@ def refresher_of_domains(store: Store, *, sends: int | None) -> tuple[CardRefres
 
     settings = SimpleNamespace(
         dns=SimpleNamespace(enabled=True),
-        alert_policy=SimpleNamespace(spike=SimpleNamespace(window=timedelta(hours=1))),
         workspace=lambda _: SimpleNamespace(thresholds=Thresholds()),
     )
     client = SimpleNamespace(list_inboxes=list_inboxes, stats=stats)

@@ -29,7 +29,6 @@ from bot.jobs.late_requests import LateRequests
 from bot.jobs.register import Yesterday
 from bot.jobs.reminders import Reminders
 from bot.jobs.scheduler import Timers
-from bot.jobs.spikes import SpikeWatch
 from bot.jobs.turns import PassingTurns
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.store.alerts.incidents import Claim
@@ -200,13 +199,6 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "Reminders.sweep": lambda at: Reminders(
         at.skewed.store, at.contexts.settings.alert_policy, at.contexts.settings.routes, planned=at.plan
     ).sweep(),
-    "SpikeWatch.check": lambda at: SpikeWatch(
-        at.skewed.store,
-        at.contexts,
-        at.contexts.settings.alert_policy.spike,
-        at.contexts.settings.routes,
-        planned=at.plan,
-    ).check(),
     "Timers.fire": lambda at: _timers(at).fire(),
     "UnacknowledgedDomains.sweep": lambda at: UnacknowledgedDomains(
         at.skewed.store, at.contexts.settings.alert_policy, at.contexts.settings.routes, planned=at.plan

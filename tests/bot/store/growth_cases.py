@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +15,6 @@ from bot.store.alerts.changes import Question
 from bot.store.alerts.claims import Trace
 from bot.store.alerts.incidents import Claim
 from bot.store.alerts.sequence_changes import DueTimer
-from bot.store.alerts.spikes import Subject
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelLease, Sent
 from bot.store.queue.lookups import Look
@@ -177,10 +176,6 @@ ADMIN = "it looks through all channels, for an administrator and hardly ever"
 OF_CHANNEL = "it is about all posts of the channel"
 
 
-def _domain(name: str) -> Subject:
-    return Subject(scope="domain", name=name)
-
-
 def _routes() -> Routes:
     return Routes(alert_channels={WORKSPACE: CALM})
 
@@ -247,16 +242,6 @@ ALERTS: Mapping[str, Case] = {
     ),
     "Timers.release": flat(lambda one: one.store.timers.release(one.workspace, ["sq1"], due_at=one.now)),
     "Timers.postpone": Case(given=_timer, act=lambda one, timer: one.store.timers.postpone(timer, seconds=60.0)),
-    "Spikes.workspaces": lists(
-        "it counts what came lately", lambda one: one.store.spikes.workspaces(since=one.now - HOUR, at_least=5)
-    ),
-    "Spikes.tallies": lists("it counts what came lately", lambda one: one.store.spikes.tallies(one.workspace, since=one.now - HOUR)),
-    "Spikes.paused_domains": lists(LISTED, lambda one: one.store.spikes.paused_domains(one.workspace)),
-    "Spikes.whole_days": lists("it counts what came lately", lambda one: one.store.spikes.whole_days(one.workspace)),
-    "Spikes.show": flat(
-        lambda one: one.store.spikes.show(one.workspace, _domain("new.example"), ["lead.bounced"], NOTE)
-    ),
-    "Spikes.end": flat(lambda one: one.store.spikes.end(one.workspace, _domain("d1.example"), "spike1", "over")),
     "Subjects.workspaces": lists("it looks at paused domains", lambda one: one.store.subjects.workspaces()),
     "Subjects.sequences": flat(lambda one: one.store.subjects.sequences(one.workspace)),
     "Subjects.turn": flat(lambda one: one.store.subjects.turn(one.workspace, "S1", shown="", state="{}")),
@@ -291,6 +276,9 @@ GUARDRAILS: Mapping[str, Case] = {
     "Guardrails.incidents": lists(LISTED, lambda one: one.store.guardrails.incidents(one.workspace, 0.0)),
     "Guardrails.happenings": lists(LISTED, lambda one: one.store.guardrails.happenings(one.workspace, 0.0)),
     "Guardrails.seen_on": lists("it counts them", lambda one: one.store.guardrails.seen_on(one.workspace, "d0.example", 0.0)),
+    "Guardrails.origin": lists(
+        "it counts them", lambda one: one.store.guardrails.origin(one.workspace, "q3", "lead.bounced", 0.0)
+    ),
     "Guardrails.happened": lists(LISTED, lambda one: one.store.guardrails.happened(0.0)),
     "Guardrails.heard_since": flat(lambda one: one.store.guardrails.heard_since(one.workspace)),
     "Guardrails.samples": lists(LISTED, lambda one: one.store.guardrails.samples(one.workspace, 0.0)),
@@ -322,6 +310,11 @@ GUARDRAILS: Mapping[str, Case] = {
     ),
     "Incidents.held": flat(lambda one: one.store.incidents.held([1, 2])),
     "Incidents.end": Case(given=_incident, act=lambda one, incident: one.store.incidents.end(incident, NOTE)),
+    "Incidents.hand_over": Case(
+        given=_incident,
+        act=lambda one, incident: one.store.incidents.hand_over(replace(incident, domain="d1.example", told="n1"), "{}"),
+        lists="it looks at every domain that is paused now",
+    ),
     "Incidents.undone": flat(lambda one: one.store.incidents.undone("q1", "ann")),
 }  # fmt: skip
 
@@ -569,7 +562,6 @@ SHARES: Mapping[str, str] = {
     "CommandRecords.audit": AUDIT,
     "CommandRecords.last_changes": AUDIT,
     "CommandRecords.last_reply": "the lead's replies are found by address",
-    "CommandRecords.period": "spikes are found by their time",
     "CommandRecords.summary": "what is not posted yet is found by channel",
     "SlackTeams.disallow": ADMIN,
     "WebhookSubscriptions.forget": "it forgets those that are over, of every workspace",

@@ -35,7 +35,6 @@ from bot.store.db.schema import (
     rota_turns,
     sequence_changes,
     sightings,
-    spikes,
     subscriptions,
     timers,
 )
@@ -214,7 +213,6 @@ def _posts(numbers: Sequence[int], *, now: float) -> Iterator[Row]:
         yield _post(f"stale{n}", STALE, "sent", at=at, alert_id=alert, ts=f"5.{n}", repaint_at=at)
         yield _post(f"storm{n}", STORM, "sent", at=at, alert_id=alert, bundle="b1", storm=HEAD, ts="9.1")
         yield _post(f"undo{n}", CALM, "sent", at=at, kind="note", note="{}", undo=f"q{n}", ts=f"6.{n}")
-        yield _post(f"spike{n}", CALM, "sent", at=at, kind="spike", note="{}", ts=f"7.{n}")
 
 
 def _queue(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
@@ -253,10 +251,6 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
         sightings: [
             {"delivery_id": n, **here, "kind": "lead.bounced", "domain": "d0.example", "sequence": "Q3", "at": now - n / 10,
              "detail": "hard", "inbox": "sam@d0.example"} for n in numbers
-        ],
-        spikes: [
-            {**here, "kind": "lead.bounced", "scope": "domain", "name": f"d{n}.example", "since": now - HOUR,
-             "last_at": now, "dedupe": f"spike{n}"} for n in numbers
         ],
         questions: [
             {**here, "id": f"q{n}", "person": "", "line": "resume sq1", "names": undo, "ends_at": now + HOUR} for n in numbers

@@ -65,7 +65,7 @@ IMPERSONAL = {
         "slack_events",
         "slack_installations",
     ),
-    *("slack_limits", "slack_oauth_states", "slack_team_workspaces", "spikes", "subscriptions"),
+    *("slack_limits", "slack_oauth_states", "slack_team_workspaces", "subscriptions"),
     "webhook_subscriptions",
 }
 """Those with counts, settings and Slack's own ids, none of which names a lead."""

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 import bot.store
 from bot.store import Store
 from bot.store.db.engine import Repository
-from bot.store.db.schema import alerts, deliveries, sightings
+from bot.store.db.schema import alerts, deliveries
 from bot.store.queue.leases import LeaseTimings
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
@@ -24,7 +24,7 @@ from shared.storage.database import parse_url
 from tests.bot.manual_clock import ManualClock
 from tests.bot.migrated import migrated_file, migrated_postgresql
 from tests.bot.store.growth_cases import CASES, EXEMPT, SHARES, Case, Skewed
-from tests.bot.store.skewed_data import APP, DAY, HOUR, WORKSPACE, Rehearsal, delivered, fill
+from tests.bot.store.skewed_data import APP, DAY, WORKSPACE, Rehearsal, delivered, fill
 from tests.growth import DatabaseWork, database_work
 
 FEW, MANY = 50, 500
@@ -124,20 +124,6 @@ async def test_a_method_grows_no_faster_than_its_data(stores: tuple[Skewed, ...]
     case = CASES[name]
     few, many = [await measured(one, case) for one in stores]
     assert many.growth.excess(few.growth, is_flat=not case.lists) == {}, many.most_read
-
-
-async def test_spikes_are_looked_for_in_what_came_lately_only(store: Store, clock: ManualClock) -> None:
-    """What came today is read where there is one."""
-    earlier = [
-        {"delivery_id": n, "workspace": WORKSPACE, "kind": "lead.bounced", "domain": f"d{n % 9}.example", "at": clock.now - 2 * HOUR}
-        for n in range(2_000)
-    ]  # fmt: skip
-    with store.database.engine.begin() as connection:
-        connection.execute(sa.insert(sightings), earlier)
-    with database_work(store.database.engine) as work:
-        await store.spikes.tallies(WORKSPACE, since=clock.now - HOUR)
-    assert work.most_read[0] < 20, work.most_read
-    assert not (await store.spikes.tallies(WORKSPACE, since=clock.now - HOUR)).recent
 
 
 async def test_unclaimed_replies_are_found_without_those_that_are_done(

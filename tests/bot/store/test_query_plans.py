@@ -39,7 +39,6 @@ SMALL = {
     "moved_channels",
     "questions",
     "slack_limits",
-    "spikes",
     "sqlite_master",
 }
 """Tables that hold only what is under way."""
@@ -220,8 +219,6 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.timers.claim({"resume"}, ["w1", "w2"])
         await store.timers.due_kinds()
         await store.digests.due()
-        await store.spikes.workspaces(since=store.database.clock() - 3600, at_least=20)
-        await store.spikes.tallies("w1", since=store.database.clock() - 3600)
         await store.subjects.sequences("w1")
         await store.subjects.turn("w1", "Q3", shown="", state="paused")
         await store.subjects.paused_domains("w1")

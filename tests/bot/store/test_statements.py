@@ -52,7 +52,6 @@ async def poll(store: Store, now: float) -> None:
     await store.instance.beat("bot")
     await store.instance.last_seen()
     await store.slack_events.moved_channels()
-    await store.spikes.workspaces(since=now - 60.0, at_least=20)
     await store.subjects.workspaces()
     await store.subjects.sequences("w")
     await store.subjects.turn("w", "Q3", shown="", state="paused")
