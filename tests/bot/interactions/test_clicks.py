@@ -248,7 +248,7 @@ async def test_four_hundred_sequences_are_asked_about_in_a_question_that_fits(
     bot: BotHarness, remote: Remote
 ) -> None:
     for number in range(399):
-        remote.add(f"{number} {'🎉<!channel>' * 240}")
+        remote.add(f"{number} Batch {'🎉<!channel>' * 240}")
     (question,) = await bot.say("pause all for 2h", user=seed.BEN.id)
     assert re.fullmatch(
         r"Pause 400 active sequences\?: They stop sending until .*[0-9]{2}:[0-9]{2} [A-Z]+\. Replies still arrive\.",
@@ -258,7 +258,7 @@ async def test_four_hundred_sequences_are_asked_about_in_a_question_that_fits(
     assert "and 385 more" in json.dumps(question)
     (listed,) = await bot.say("sequences", user=seed.BEN.id)
     assert len(json.dumps(listed["blocks"])) <= 13_200
-    (answer,) = await bot.say("pause 1", user=seed.BEN.id)
+    (answer,) = await bot.say("pause batch", user=seed.BEN.id)
     assert answer["seen_by"] == seed.BEN.id
     assert remote.patched == []
 
