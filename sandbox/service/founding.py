@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 from sandbox.service import deliverability, scenarios
@@ -66,10 +69,24 @@ def _past(source: str, *, seed: int, hour: int, inboxes: int | None) -> Account:
     for plan in plans:
         _set_up(campaign, plan, first_day=first_day, today=day_of(now))
     campaign.schedule(first_day * DAY, REFILL)
-    campaign.run(now)
+    with _no_garbage():
+        campaign.run(now)
     campaign.forget(now)
     _forget_leads(account, now)
     return account
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Hold the collector off: next to nothing of the past is garbage, and looking for it takes a tenth of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _set_up(campaign: Campaign, plan: AccountPlan, *, first_day: int, today: int) -> None:

@@ -32,7 +32,8 @@ class Window:
         return bool(self.weekdays >> (day + 3) % 7 & 1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# Compared by identity: `shares` is asked with the same few ones for each send.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Conditions:
     """What a scenario does to the odds: factors on the rates of bounces, replies and complaints."""
 

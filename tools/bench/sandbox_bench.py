@@ -13,6 +13,7 @@ from itertools import cycle, product
 from typing import Any
 
 import httpx
+import psutil
 
 from sandbox.service.ids import encode
 from tests.clock import moment
@@ -86,14 +87,14 @@ asyncio.run(main())
 
 @asynccontextmanager
 async def _process(program: str, *arguments: str) -> AsyncIterator[list[Any]]:
-    """A server in its own process, which says in a line of JSON where it is."""
+    """A server in its own process, which says in a line of JSON where it is; last comes the process's id."""
     pipe = asyncio.subprocess.PIPE
     running = await asyncio.create_subprocess_exec(
         sys.executable, "-c", program, *arguments, stdin=pipe, stdout=pipe
     )
     try:
         assert running.stdout is not None
-        yield json.loads(await running.stdout.readline())
+        yield [*json.loads(await running.stdout.readline()), running.pid]
     finally:
         running.kill()
         await running.communicate()
@@ -172,16 +173,16 @@ async def _side_by_side(*asked: tuple[str, Iterator[bytes]]) -> list[float]:
 
 async def _lives(inboxes: int, *, starts_in: float, day_in: float) -> AsyncIterator[Row]:
     """The processor's time that a start takes, its past included, and a day."""
-    async with _process(_SERVE, str(inboxes), "0") as (origin, _, _, peak, cpu):
+    async with _process(_SERVE, str(inboxes), "0") as (origin, _, _, peak, cpu, pid):
         name = f"{inboxes:,} inboxes"
         yield f"{name}: start", cpu, "s of CPU", f"< {starts_in} s", cpu < starts_in
         yield f"{name}: memory at its peak", peak, "MB", "< 500 MB", peak < 500
+        before = sum(psutil.Process(pid).cpu_times()[:2])
         async with httpx.AsyncClient(timeout=600) as client:
-            started = time.perf_counter()
             jump = await client.post(f"{origin}/control/time", json={"advance": 86_400.0})
             jump.raise_for_status()
-            took = time.perf_counter() - started
-        yield f"{name}: a day advanced", took, "s", f"< {day_in} s", took < day_in
+        took = sum(psutil.Process(pid).cpu_times()[:2]) - before
+        yield f"{name}: a day advanced", took, "s of CPU", f"< {day_in} s", took < day_in
 
 
 async def _deliveries() -> AsyncIterator[Row]:
