@@ -91,14 +91,6 @@ class DailyCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InterestedCount:
-    """How many leads are interested in all, and those after the first page whose reply the bot has recorded."""
-
-    total: int
-    recorded: tuple[Lead, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """How a workspace stood; `stats` by grouping over the last 30 days, `previous` the total of the 30 before, if all are known."""
 
@@ -117,8 +109,6 @@ class Snapshot:
     daily: DailyCounts = DailyCounts()
     firings: tuple[Incident, ...] = ()
     """Guardrails that have fired, and whose condition still holds; from the bot's records too."""
-    interested_count: InterestedCount | None = None
-    """None until every page was counted, and where the first page is all there is."""
     pauses: tuple[PauseEnd, ...] | None = None
     """Timed pauses, from the bot's records; None where these were not read."""
     problems: tuple[ProblemStart, ...] = ()
@@ -249,14 +239,11 @@ PIECE = 500
 """Rows."""
 
 
-def to_json(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any]:
-    """The snapshot as plain values; `from_json` reads it back, but for `raw`. With `since`, only what was read after it."""
-    readings = {name: snapshot.reading(source) for name, source in SOURCES.items()}
-    if since:
-        readings = {name: one for name, one in readings.items() if one is not since.reading(SOURCES[name])}
+def to_json(snapshot: Snapshot) -> dict[str, Any]:
+    """The snapshot as plain values; `from_json` reads it back, but for `raw`."""
     return {
-        **_head(snapshot, since=since),
-        "readings": {name: _reading(reading) for name, reading in readings.items()},
+        **_head(snapshot),
+        "readings": {name: _reading(snapshot.reading(source)) for name, source in SOURCES.items()},
     }
 
 
@@ -277,10 +264,7 @@ def _head(snapshot: Snapshot, *, since: Snapshot | None = None) -> dict[str, Any
         head["pauses"] = None if pauses is None else [record_to_json(one) for one in pauses]
     if snapshot.problems is not then.problems:
         head["problems"] = [record_to_json(one) for one in snapshot.problems]
-    if snapshot.interested_count is not then.interested_count:
-        count = snapshot.interested_count
-        head["interested_count"] = count and {"total": count.total, "recorded": _plain(count.recorded)}
-    parts = ("replies", "interested", "interested_count")
+    parts = ("replies", "interested")
     if any(getattr(snapshot, part) is not getattr(then, part) for part in parts):
         head["replies"] = [record_to_json(one) for one in _of_listed_leads(snapshot)]
     return head
@@ -304,9 +288,7 @@ def _daily(daily: DailyCounts) -> dict[str, Any]:
 
 def _of_listed_leads(snapshot: Snapshot) -> Iterator[InterestedReply]:
     """The replies of leads that are listed: the bot remembers thousands of others."""
-    beyond = snapshot.interested_count.recorded if snapshot.interested_count else ()
-    leads = (*(snapshot.interested.value or ()), *beyond)
-    listed = {lead.email.lower() for lead in leads if lead.email}
+    listed = {lead.email.lower() for lead in snapshot.interested.value or () if lead.email}
     return (reply for reply in snapshot.replies if reply.email.lower() in listed)
 
 
@@ -409,11 +391,6 @@ def _beside(document: Mapping[str, Any]) -> dict[str, Any]:
         found["problems"] = tuple(record_from_json(one, ProblemStart) for one in document["problems"])
     if "replies" in document:
         found["replies"] = tuple(record_from_json(one, InterestedReply) for one in document["replies"])
-    if "interested_count" in document:
-        kept = document["interested_count"]
-        found["interested_count"] = kept and InterestedCount(
-            total=kept["total"], recorded=tuple(_model(one, Lead) for one in kept["recorded"])
-        )
     return found
 
 

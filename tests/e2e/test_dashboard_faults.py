@@ -41,8 +41,8 @@ def test_a_slow_service_is_shown_and_the_keys_still_work(tmp_path: Path) -> None
         screen.until("late:")
         screen.until("can't be reached")
         screen.until("showing data from")
-        screen.press("f1")
-        screen.until("Help: Inboxes", seconds=25)  # and not when the service answers
+        screen.press("6")
+        screen.until("▌CHANGES", seconds=25)  # and not when the service answers
         sandbox.control("faults", method="DELETE")
         assert "late:" not in screen.until("stale|late:", absent=True)
 

@@ -28,7 +28,6 @@ from shared.domain.health import DEFAULT, Thresholds
 from shared.domain.snapshot import (
     SOURCES,
     DailyCounts,
-    InterestedCount,
     ProblemStart,
     Reading,
     Snapshot,
@@ -237,10 +236,6 @@ class Poller:
     def note_firings(self, firings: tuple[Incident, ...]) -> None:
         """Raise alarms for the guardrails that have fired."""
         self._note(replace(self.snapshot, firings=firings), firings != self.snapshot.firings)
-
-    def note_interested(self, count: InterestedCount | None) -> None:
-        """Show how many leads are interested in all."""
-        self._note(replace(self.snapshot, interested_count=count), count != self.snapshot.interested_count)
 
     def _note(self, snapshot: Snapshot, is_news: bool) -> None:  # noqa: FBT001 # one caller a kind of news
         if is_news:

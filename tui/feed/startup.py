@@ -37,7 +37,6 @@ from shared.records.sequence_changes import PauseEnd
 from shared.settings import Settings, SettingsError
 from tui.feed.daily_counts import DailyCountsReader
 from tui.feed.history_access import HistoryAccess
-from tui.feed.interested_counter import InterestedCounter
 from tui.feed.pending_changes import run_command
 from tui.feed.poller import Poller, PollIntervals, Tick
 from tui.feed.recent_counts import RecentCounts
@@ -215,18 +214,11 @@ class ServiceFeed:
                 now=self._now,
                 tell=poller.note_daily,
             )
-            counter = InterestedCounter(
-                self._client, snapshot=lambda: poller.snapshot, tell=poller.note_interested
-            )
-            background = (
-                asyncio.create_task(daily.run(), name="dashboard-daily-counts"),
-                asyncio.create_task(counter.run(), name="dashboard-interested"),
-            )
+            background = asyncio.create_task(daily.run(), name="dashboard-daily-counts")
             try:
                 await self._serve(self._client)
             finally:
-                for task in background:
-                    task.cancel()
+                background.cancel()
                 await poller.aclose()
 
     async def _serve(self, client: OutreachClient) -> None:

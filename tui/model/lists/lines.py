@@ -213,8 +213,6 @@ class Stamp:
     cause: str = ""
     more: bool = False
     """The list is a page of a longer one."""
-    total: int | None = None
-    """How many there are in all, where they were counted."""
 
     @classmethod
     def of(cls, reading: Reading[Any], *, interval: float) -> Stamp:
@@ -247,10 +245,8 @@ class Stamp:
         return Freshness.LATE if is_late else Freshness.FRESH
 
     def counted(self, listed: int) -> str:
-        """How many there are: `50+` for a page of a longer list, `312 (50 listed)` once all were counted."""
-        if not self.more:
-            return f"{listed:,}"
-        return f"{listed:,}+" if self.total is None else f"{max(self.total, listed):,} ({listed:,} listed)"
+        """How many there are: `50+` for a page of a longer list."""
+        return f"{listed:,}+" if self.more else f"{listed:,}"
 
     def words(self, now: datetime) -> str:
         """What the panel's head says: `12 s ago`, `late: 4 min ago`."""

@@ -180,8 +180,6 @@ def compose(
             before=before,
         )
     stamps = _stamps(snapshot, intervals=intervals)
-    if count := snapshot.interested_count:
-        stamps["interested"] = replace(stamps["interested"], total=count.total)
     return Board(
         workspace=snapshot.workspace,
         verdict=verdict,
@@ -273,10 +271,8 @@ def _sequence_lines(
 def _interested_lines(snapshot: Snapshot) -> tuple[LeadLine, ...]:
     """Those whose reply the bot has recorded first, the newest first; then the others as the service lists them."""
     recorded = {reply.email.lower(): reply for reply in reversed(snapshot.replies)}
-    leads = {lead.id: lead for lead in snapshot.interested.value or ()}
-    for lead in snapshot.interested_count.recorded if snapshot.interested_count else ():
-        leads.setdefault(lead.id, lead)
-    lines = [LeadLine(lead, recorded.get((lead.email or "").lower())) for lead in leads.values()]
+    leads = snapshot.interested.value or ()
+    lines = [LeadLine(lead, recorded.get((lead.email or "").lower())) for lead in leads]
     lines.sort(key=lambda line: -line.reply.received_at.timestamp() if line.reply else 0.0)
     return tuple(lines)
 

@@ -194,7 +194,8 @@ def test_interested_leads_come_by_the_time_of_their_reply_where_the_bot_has_reco
 def test_a_page_of_a_longer_list_is_counted_as_such() -> None:
     snapshot = account()
     page = replace(snapshot.interested, more=True)
-    assert board_of(replace(snapshot, interested=page)).stamps["interested"].more
+    stamp = board_of(replace(snapshot, interested=page)).stamps["interested"]
+    assert (stamp.counted(50), board_of(snapshot).stamps["interested"].counted(50)) == ("50+", "50")
 
 
 def test_an_inbox_that_warms_up_after_its_rest_is_an_improvement() -> None:
