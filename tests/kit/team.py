@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
-import bot.app
 from bot.app import Bot, open_bot
 from bot.jobs.scheduler import JobScheduler
 from bot.server import Server, server_config
@@ -241,7 +241,8 @@ class Team:
         async def there() -> Message | None:
             return next((one for one in await self.messages(channel) if words in one.shown), None)
 
-        return await self.until(there, seconds=seconds)
+        found: Message = await self.until(there, seconds=seconds)
+        return found
 
     async def card(self, words: str, *, channel: str = ALERTS) -> Message:
         """The card of an alert that shows these words, once it is posted."""
@@ -250,7 +251,8 @@ class Team:
             known = await self.messages(channel)
             return next((one for one in known if one.alert_id and words in one.shown), None)
 
-        return await self.until(there)
+        found: Message = await self.until(there)
+        return found
 
     async def settled(self) -> list[Message]:
         """The messages of the alert channel once the bot has nothing left to do there."""
@@ -302,7 +304,9 @@ def _free_port() -> int:
 @contextlib.asynccontextmanager
 async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncIterator[Team]:
     """A team whose bot runs. It posts as fast as it can, and the service answers at once."""
-    bot.app.JobScheduler = _Jobs  # type: ignore[misc] # the only way to the bot's jobs
+    # The only way to the jobs of a bot that runs.
+    patched = pytest.MonkeyPatch()
+    patched.setattr("bot.app.JobScheduler", _Jobs)
     port = _free_port()
     timeout = aiohttp.ClientTimeout(total=60)
     async with (
@@ -332,6 +336,7 @@ async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncI
             yield team
         finally:
             await team.stop()
+            patched.undo()
 
 
 def data_of(message: Message) -> str:
