@@ -287,7 +287,7 @@ async def test_a_time_is_sought_and_compared_with_now(clock: Clock, falling: His
 
 async def test_an_unknown_key_name_is_reported_with_the_nearest(clock: Clock) -> None:
     keys = {
-        "faults": "x",
+        "problems": "x",
         "problms": "x",
         "page.hours": "z",
         "board.undo": "v",

@@ -263,18 +263,9 @@ def keys_by_group(keys: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """`undo` (the board's) and `page.hours` of `[dashboard.keys]`, by group and name."""
     groups: dict[str, dict[str, str]] = {}
     for name, key in keys.items():
-        group, _, own = _present(name if "." in name else f"board.{name}").partition(".")
+        group, _, own = (name if "." in name else f"board.{name}").partition(".")
         groups.setdefault(group, {})[own] = key
     return groups
-
-
-RENAMED = {"faults": "problems"}
-"""Names of keys in settings files of earlier versions."""
-
-
-def _present(name: str) -> str:
-    group, dot, own = name.rpartition(".")
-    return f"{group}{dot}{RENAMED.get(own, own)}"
 
 
 def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> list[str]:
@@ -284,7 +275,7 @@ def unknown_key_warnings(names: Iterable[str], *, known: Collection[str]) -> lis
     short = {name.removeprefix("board."): name for name in known}
     warnings = []
     for name in names:
-        if _present(name).removeprefix("board.") not in short:
+        if name.removeprefix("board.") not in short:
             near = difflib.get_close_matches(name.lower(), short, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; valid names are in docs/dashboard.md"
             warnings.append(f"[dashboard.keys] {visible(name)} isn't a key name{hint}")
