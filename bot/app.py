@@ -48,7 +48,7 @@ from bot.runtime.wakeup import DeliverySignals, Wakeup
 from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.pause_rights import PauseRights
-from bot.slack.presence import Presence
+from bot.slack.rota_people import RotaPeople
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
 from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi, open_web_api
@@ -126,7 +126,8 @@ async def open_bot(
         intake = DeliveryIntake(store, stored=signals.stored)
         messages = MessageSender(slack, timeout=store.leases.timings.patience)
         directory = UserDirectory(slack, groups=settings.roles.groups)
-        presence = Presence(slack, (one for rota in settings.routes.rotas.values() for one in rota.everybody))
+        rotas = settings.routes.rotas.values()
+        people = RotaPeople(slack, (one for rota in rotas for one in rota.people))
         report = ChannelHealth(settings, name=directory.known_name)
         draw = partial(draw_posts, store, several=len(settings.workspaces) > 1, link=settings.links.lead)
         repainter = Repainter(
@@ -146,7 +147,7 @@ async def open_bot(
                 alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
                 routing=settings.routes,
                 remind_after=settings.alert_policy.remind_after,
-                people=presence,
+                people=people,
             ),
             stored_count=lambda: intake.count,
             report=report,
@@ -224,7 +225,7 @@ async def open_bot(
             histories=histories,
             signals=signals,
             permitted=PauseRights(slack, settings.roles),
-            presence=presence,
+            people=people,
         )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
         scheduler.every(LOOK_SECONDS, channel_ids.look, name="channel ids")

@@ -45,7 +45,7 @@ class Routes:
     remind_after: timedelta | None = None
     """How long a paused domain may stay unacknowledged."""
     people: People = field(default_factory=Unknown)
-    """Who is there, of the people in rotas."""
+    """What is known of the people in rotas."""
 
     def broadcasts(self, channel: str) -> bool:
         """Whether a channel wants to see what is posted in its threads."""
@@ -92,7 +92,7 @@ class Routes:
             held_until=quiet[under[0]],
         )
         return TurnPlan(
-            candidates=turns.candidates_of(rota, event, policy=policy, people=self.people, now=now),
+            candidates=turns.candidates_of(rota, policy=policy, people=self.people, now=now),
             channels=quiet,
             late=late if quiet[under[0]] else None,
         )

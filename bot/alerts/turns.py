@@ -9,7 +9,7 @@ from typing import Protocol
 
 from bot.alerts.wording import about
 from bot.blockkit.actions import OnAlert
-from bot.store.alerts.turns import Passed
+from bot.store.alerts.turns import PASSES, Passed
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.turns import Candidates
 from shared.api.events import Event
@@ -21,11 +21,11 @@ from shared.text.formats import show_exact_span, show_number
 
 
 class People(Protocol):
-    """What is known of the people in a rota; who isn't known is there."""
+    """What is known of the people in a rota; who isn't known can take turns."""
 
     def name(self, person: str) -> str: ...
-    def why_away(self, person: str, rota: Rota, now: float) -> str:
-        """Empty: they are there, as far as is known."""
+    def is_gone(self, person: str) -> bool:
+        """Whether they are known not to be members any more."""
         ...
 
 
@@ -35,24 +35,19 @@ class Unknown:
     def name(self, _person: str) -> str:
         return ""
 
-    def why_away(self, _person: str, _rota: Rota, _now: float) -> str:
-        return ""
+    def is_gone(self, _person: str) -> bool:
+        return False
 
 
-def candidates_of(
-    rota: Rota, event: Event, *, policy: ChannelPolicy, people: People, now: float
-) -> Candidates:
-    """Who may get the turn of this reply now."""
-    queues = tuple((part, tuple(queue)) for part, queue in rota.queues(event))
-    everybody = {person for _, queue in queues for person in queue}
+def candidates_of(rota: Rota, *, policy: ChannelPolicy, people: People, now: float) -> Candidates:
+    """Who may get a turn now."""
     return Candidates(
         rota=rota.name,
-        queues=queues,
-        absent=frozenset(one for one in everybody if people.why_away(one, rota, now)),
-        names={one: people.name(one) for one in everybody},
-        group=rota.group or policy.mention,
+        people=rota.people,
+        gone=frozenset(one for one in rota.people if people.is_gone(one)),
+        names={one: people.name(one) for one in rota.people},
+        group=policy.mention,
         pass_after=None if rota.pass_after is None else rota.pass_after.total_seconds(),
-        passes=rota.passes,
         quiet_until=policy.quiet_until(now),
     )
 
@@ -75,8 +70,8 @@ def _why(passed: Passed) -> str:
         missed = "It is unclaimed again."
     if passed.turn.owner:
         return missed
-    tried = passed.candidates.people & {*before.passed.split(), before.owner}
-    rest = "Nobody in the rota claimed it" if len(tried) > passed.candidates.passes else ""
+    tried = {*passed.candidates.people} & {*before.passed.split(), before.owner}
+    rest = "Nobody in the rota claimed it" if len(tried) > PASSES else ""
     return f"{missed} {rest or 'Nobody else in the rota is available'}: anyone can."
 
 

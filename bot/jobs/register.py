@@ -36,7 +36,8 @@ from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
 from bot.jobs.turns import PassingTurns
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import DeliverySignals
-from bot.slack.presence import EVERY, Presence
+from bot.slack import rota_people
+from bot.slack.rota_people import RotaPeople
 from bot.store import Store
 from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
@@ -57,7 +58,7 @@ def add_jobs(
     histories: Mapping[str, History],
     signals: DeliverySignals,
     permitted: Permitted,
-    presence: Presence,
+    people: RotaPeople,
 ) -> None:
     """Schedule every job."""
     settings, planned = contexts.settings, signals.changed
@@ -71,10 +72,10 @@ def add_jobs(
         store, settings.alert_policy, settings.routes, planned=planned, link=settings.links.lead
     )
     scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
-    passing = PassingTurns(store, settings.routes, presence, planned=planned)
+    passing = PassingTurns(store, settings.routes, people, planned=planned)
     scheduler.every(turns.EVERY, passing.sweep, name="turns")
     if settings.routes.rotas:
-        scheduler.every(EVERY, presence.refresh, name="presence", at_once=True)
+        scheduler.every(rota_people.EVERY, people.refresh, name="rota people", at_once=True)
     paused_domains = UnacknowledgedDomains(store, settings.alert_policy, settings.routes, planned=planned)
     scheduler.every(unacknowledged.EVERY, paused_domains.sweep, name="unacknowledged")
     sending = Digests(store, contexts, planned=planned)

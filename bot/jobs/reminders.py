@@ -137,7 +137,7 @@ class Reminders:
         if channel_policy.quiet_until(now):
             return ""
         rota = self._routing.rotas.get(due.alert.rota) if due.what == "escalate" else None
-        usual = (rota and rota.group) or ("" if rota else due.mention) or channel_policy.mention
+        usual = ("" if rota else due.mention) or channel_policy.mention
         return (self._alert_policy.escalate_mention or usual) if due.what == "escalate" else usual
 
     def _held_until(self, due: Due, now: float) -> float | None:

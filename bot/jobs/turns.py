@@ -41,7 +41,7 @@ class PassingTurns:
         if rota is None:
             return None
         policy = self._routing.channel_policy(rota.name)
-        return turns.candidates_of(rota, alert.event, policy=policy, people=self._people, now=now)
+        return turns.candidates_of(rota, policy=policy, people=self._people, now=now)
 
     def plan(self, passed: Sequence[Passed], now: float) -> list[tuple[str, PlannedPost]]:
         """The messages to come, with their workspaces. Pure."""

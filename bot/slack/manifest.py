@@ -28,13 +28,11 @@ SCOPES = {
     "groups:read": "the same for private channels",
     "users:read": "check whether someone is a member or a guest before a change, and name who made it",
     "usergroups:read": "use user groups in the role settings",
-    "dnd:read": "skip people in a rota who aren't to be disturbed",
     "im:history": "answer direct messages to the bot",
     "im:write": "find and update a reminder in a person's direct messages with the bot",
     "app_mentions:read": "understand commands in threads, where slash commands do not work",
 }
 SPARE = {
-    "dnd:read": "people in a rota get turns while they don't want to be disturbed",
     "im:write": "it can't find or update older reminders in direct messages",
     "channels:join": "it can't look for its own alerts in public channels where it wasn't invited",
     "chat:write.public": "it posts only in channels it was invited to",

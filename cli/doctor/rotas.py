@@ -1,14 +1,10 @@
-"""Checks the people of the rotas with Slack, and the fields that name territories with the service's leads."""
+"""Checks the people of the rotas with Slack."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from cli.doctor.finding import Finding, bad, doubtful, good
-from shared.api.client import OutreachClient
-from shared.api.errors import OutreachError
+from cli.doctor.finding import Finding, bad, good
 from shared.domain.rota import Rota
 from shared.settings import CLAIM, Settings
 from shared.text.sanitize import visible
@@ -20,8 +16,6 @@ if TYPE_CHECKING:
     from bot.slack.web_api import WebApi
 
 CHECK = "Rota"
-LEADS = 100
-"""Leads whose fields are compared with that of a territory."""
 
 
 async def people(api: WebApi, settings: Settings) -> list[Finding]:
@@ -29,7 +23,7 @@ async def people(api: WebApi, settings: Settings) -> list[Finding]:
     from bot.slack.directory import UserDirectory
 
     directory = UserDirectory(api, groups=settings.roles.groups)
-    named = {person: rota for rota in settings.routes.rotas.values() for person in rota.everybody}
+    named = {person: rota for rota in settings.routes.rotas.values() for person in rota.people}
     own = sorted(person for person in named if split_id(person)[0] == api.team)
     found = [await _person(directory, settings, one, named[one]) for one in own]
     wrong = [one for one in found if one]
@@ -62,38 +56,3 @@ def _may_claim(person: Person, settings: Settings) -> bool:
 
     placed = permissions.with_role(person, rules=settings.roles, channel="")
     return permissions.may(placed, CLAIM, needed=Role.OPERATOR, rules=settings.roles)
-
-
-async def territories(client: OutreachClient, settings: Settings) -> AsyncIterator[Finding]:
-    """Whether the leads have the field by which a rota chooses."""
-    wanted = {rota.lead_field: rota for rota in settings.routes.rotas.values() if rota.by == "territory"}
-    if not wanted:
-        return
-    try:
-        leads = (await client.list_leads(limit=LEADS)).items
-    except OutreachError:
-        return  # the check of the key says so
-    known = sorted({name for lead in leads for name in _fields(lead.raw)})
-    letters = {_letters(name): name for name in known}
-    for name, rota in wanted.items():
-        if not known or _letters(name) in letters:
-            continue
-        near = difflib.get_close_matches(_letters(name), letters, n=1)
-        hint = (
-            f"Did you mean {visible(letters[near[0]])}?"
-            if near
-            else f"Existing fields: {visible(', '.join(known))}."
-        )
-        yield doubtful(CHECK, f"{_place(rota)} chooses by {name}, which no lead has", fix=hint)
-
-
-def _fields(values: Mapping[str, Any]) -> Iterable[str]:
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _fields(value)
-        elif isinstance(value, str | int | float):
-            yield str(name)
-
-
-def _letters(name: str) -> str:
-    return "".join(filter(str.isalnum, name)).casefold()

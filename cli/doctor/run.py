@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from cli.console import card_output, exit_codes
-from cli.doctor import configuration, dns, rotas, service, slack
+from cli.doctor import configuration, dns, service, slack
 from cli.doctor.finding import PATIENCE, Finding, bad
 from shared.api.errors import OutreachError
 from shared.commands.result import Result
@@ -56,8 +56,7 @@ async def service_findings(settings: Settings, workspace: Workspace) -> list[Fin
         return []  # said under Configuration
     try:
         async with asyncio.timeout(PATIENCE), open_client(settings, workspace) as client:
-            found = await listed(service.key(client, workspace))
-            return [*found, *await listed(rotas.territories(client, settings))]
+            return await listed(service.key(client, workspace))
     except TimeoutError:
         fix = f"Check that {workspace.base_url} is the right address and reachable from here."
         return [bad(f"API key of {workspace.name}", f"no response within {PATIENCE} s", fix=fix)]

@@ -84,25 +84,6 @@ class Event:
         return self.kind in EVENTS
 
 
-def lead_value(event: Event, name: str) -> str:
-    """A field of the lead as its delivery has it, also one of the workspace's own; empty where it has none.
-
-    Within the lead, or within an object there; its own fields come first. Case and spelling as in `job_title` are ignored.
-    """
-    lead = event.raw.get("lead")
-    places = [lead] if isinstance(lead, dict) else []
-    places += [one for place in places for one in place.values() if isinstance(one, dict)]
-    found = (value for one in (*places, event.raw) for key, value in one.items() if _same(key, name))
-    return next((str(one) for one in found if isinstance(one, str | int | float)), "")
-
-
-def _same(one: object, other: str) -> bool:
-    def letters(text: str) -> str:
-        return "".join(filter(str.isalnum, text)).casefold()
-
-    return bool(letters(other)) and letters(str(one)) == letters(other)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
     """A body that isn't an event; `reason` is a short phrase."""

@@ -29,6 +29,20 @@ REMOVED: dict[str, str] = {
     "dns.blocklists": "ask the lists yourself; SPF, DKIM, DMARC and MX are still checked",
     "mcp": "use `outreach mcp` on your own machine, which can't change anything",
     "report": "use `outreach report --json`, and make a page of it yourself",
+    "routes.channels.*.rota.away_status": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
+    "routes.channels.*.rota.by": "a rota goes by turns; give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.channels.*.rota.field": "nothing chooses by a field of the lead; give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.channels.*.rota.group": "`mention` of the channel or of [routes] is mentioned when it is nobody's turn",
+    "routes.channels.*.rota.hours": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
+    "routes.channels.*.rota.owners": "give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.channels.*.rota.passes": "a reply passes to one other person, and then to `mention`",
+    "routes.rota.away_status": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
+    "routes.rota.by": "a rota goes by turns; give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.rota.field": "nothing chooses by a field of the lead; give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.rota.group": "`mention` of the channel or of [routes] is mentioned when it is nobody's turn",
+    "routes.rota.hours": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
+    "routes.rota.owners": "give a sequence an owner by a [[routes.rules]] with `mention`",
+    "routes.rota.passes": "a reply passes to one other person, and then to `mention`",
 }
 
 

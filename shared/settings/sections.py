@@ -24,7 +24,7 @@ from shared.commands.table import Role
 from shared.domain.alert_settings import ChannelPolicy, QuietHours, Rule
 from shared.domain.health import DEFAULT as DEFAULT_THRESHOLDS
 from shared.domain.health import Thresholds
-from shared.domain.rota import AWAY_STATUS, By, Rota, WorkHours
+from shared.domain.rota import Rota
 from shared.domain.themes import THEMES
 from shared.domain.wall_clock import parse_time
 from shared.records.records import Subscription
@@ -234,64 +234,15 @@ class RotaSection(Section):
         "Who takes turns with interested replies, in this order (ids of users).",
         example=["U0123456789", "U0987654321"],
     )
-    by: By = setting(
-        "turns", "How the owner of a reply is chosen: turns, sequence or territory.", example="sequence"
-    )
-    lead_field: of.LeadField = setting(
-        "", "By territory: the field of the lead that names it.", alias="field", example="country"
-    )
-    owners: Mapping[str, tuple[of.User, ...]] = setting(
-        {},
-        "By sequence or territory: who gets the replies of each, by turns. The people above get the others, and those whose owners are away.",
-        example={"Q3 founders": ["U0123456789"]},
-    )
     pass_after: of.Duration = setting(
         timedelta(minutes=10),
         "When an unclaimed reply passes to the next person (off: never).",
         example="10m",
     )
-    passes: Annotated[int, Field(ge=0, le=50)] = setting(
-        1, "How often a reply passes to another person before the group is mentioned.", example=1
-    )
-    group: of.Mention = setting(
-        "",
-        "Who is mentioned when all are away, or nobody claimed it. Default: mention.",
-        example="S0123456789",
-    )
-    hours: of.WorkHours = setting(
-        "off", "People get turns only in these hours of their own time zone.", example="09:00-18:00"
-    )
-    away_status: tuple[of.StatusEmoji, ...] = setting(
-        AWAY_STATUS, "The emoji of a Slack status that says that a person is away.", example=[":palm_tree:"]
-    )
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.by == "territory" and not self.lead_field.strip():
-            raise of.wrong("has no field that names the territory.", 'Add one, like field = "country".')
-        if self.by != "turns" and not self.owners:
-            what = "sequence" if self.by == "sequence" else "territory"
-            raise of.wrong(f"has no owner of any {what}.", 'Add a table: owners = { "…" = ["U0123456789"] }.')
-        if self.by == "turns" and (self.owners or self.lead_field):
-            raise of.wrong("has owners that nothing chooses.", 'Set by = "sequence" or by = "territory".')
-        if empty := next((name for name, people in self.owners.items() if not people), None):
-            raise of.wrong("has an owner's list that is empty.", f"Add people for {empty}, or remove it.")
-        return self
 
     def rota(self, name: str) -> Rota:
-        start, _, end = (parse_time(part.strip()) for part in self.hours.partition("-"))
-        return Rota(
-            name=name,
-            people=tuple(dict.fromkeys(self.people)),
-            by=self.by,
-            lead_field=self.lead_field,
-            owners={part: tuple(dict.fromkeys(people)) for part, people in self.owners.items()},
-            pass_after=self.pass_after,
-            passes=self.passes,
-            group=self.group,
-            hours=None if start is None or end is None else WorkHours(start=start, end=end),
-            away_status=frozenset(self.away_status),
-        )
+        people = tuple(dict.fromkeys(self.people))
+        return Rota(name=name, people=people, pass_after=self.pass_after)
 
 
 class ChannelSection(Section):

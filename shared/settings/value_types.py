@@ -247,27 +247,10 @@ User = Annotated[
         "Use the id, like U0123456789. The profile's menu in Slack copies it (Copy member ID).",
     ),
 ]
-LeadField = Annotated[
-    str,
-    _check(
-        re.compile(r"[\w .-]{0,80}").fullmatch, "is not a field of a lead.", "Use its name, like country."
-    ),
-]
-StatusEmoji = Annotated[
-    str,
-    _check(
-        re.compile(r":[\w+'-]{1,100}:").fullmatch,
-        "is not an emoji of a status.",
-        "Write it with colons, like :palm_tree:.",
-    ),
-]
 Duration = Annotated[timedelta | None, BeforeValidator(_duration)]
 Zone = Annotated[str, _check(find_zone, "is not a time zone.", "Use an IANA name, like Europe/Berlin.")]
 Hours = Annotated[
     str, _check(_are_quiet_hours, "are not quiet hours.", "Write them like 20:00-08:00, or off.")
-]
-WorkHours = Annotated[
-    str, _check(_are_quiet_hours, "are not working hours.", "Write them like 09:00-18:00, or off.")
 ]
 EventName = Annotated[str, _one_of((*EVENTS, "*"), "is not an event.")]
 _NOBODY = ("is not a valid role member.", "Use ids of users (U…) or user groups (S…), or members.")

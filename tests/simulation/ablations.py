@@ -78,7 +78,7 @@ def _without_turns() -> None:
     last: dict[Any, str] = {}
 
     def take(_tx: Transaction, candidates: Candidates) -> Turn:
-        (_, people), *_ = candidates.queues
+        people = candidates.people
         process = PROCESS.get()
         last[process] = next_of(people, last=last.get(process, ""), free={*people})
         return Turn(owner=last[process])

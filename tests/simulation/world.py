@@ -54,12 +54,9 @@ events = ["lead.bounced"]
 channel = "{ALERTS}"
 events = ["lead.replied"]
 """
-GROUP = "S1ROTA"
 ROTA = f"""
 [routes.rota]
 people = {json.dumps(PEOPLE_IN_ROTA)}
-group = "{GROUP}"
-passes = 0
 """
 RETRY = (0.5, 4.0)
 """Seconds until a sender repeats what was not answered 200."""
@@ -98,7 +95,7 @@ class Plan:
     guardrail: str = ""
     """A rule that the bots keep to."""
     pass_after: str = "4s"
-    """Of the rota; everybody has one turn at each of its replies, and after that it is the group's."""
+    """How long a turn of the rota lasts: a reply passes to one other person, and then to nobody."""
     remind_after: str = "3s"
     escalate_after: str = "7s"
     pace: LeaseTimings = PACE

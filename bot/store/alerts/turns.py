@@ -21,6 +21,8 @@ from bot.store.queue.turns import IS_AWAY, Candidates, Turn, take
 from shared.domain.wall_clock import moment
 from shared.records.audit import Absence, Actor
 
+PASSES = 1
+"""How often a reply passes to another person before it is the group's."""
 PASSED_AT_ONCE = 200
 """Replies that one sweep passes on."""
 
@@ -128,8 +130,8 @@ def _set(tx: Transaction, alert: str, values: Mapping[str, Any]) -> None:
 
 def _pass(tx: Transaction, alert: AlertRow, candidates: Candidates) -> list[Passed]:
     had = [*alert.passed.split(), *alert.owner.split()]
-    in_rota = candidates.people.intersection(had)
-    turn = take(tx, candidates, passed=had) if len(in_rota) <= candidates.passes else Turn()
+    in_rota = {*candidates.people}.intersection(had)
+    turn = take(tx, candidates, passed=had) if len(in_rota) <= PASSES else Turn()
     values = {
         **turn.columns,
         "passed": " ".join(had),

@@ -352,7 +352,6 @@ rota_turns = sa.Table(  # who had the last turn of a rota, locked while the next
     "rota_turns",
     metadata,
     text("rota", primary_key=True),
-    text("part", primary_key=True),  # those of one sequence or territory; empty: everybody in the rota
     text("last"),
 )
 

@@ -1,6 +1,6 @@
 """Whose turn a reply is: chosen in the transaction that plans its posts, so that no crash skips or doubles a turn.
 
-Each rota has a row for each of its queues, with who had the last turn; it is locked until the choice is committed.
+Each rota has a row with who had the last turn; it is locked until the choice is committed.
 """
 
 from __future__ import annotations
@@ -23,20 +23,16 @@ class Candidates:
     """Who may get the turn of a reply, as the settings, the clock and Slack have it."""
 
     rota: str
-    queues: tuple[tuple[str, tuple[str, ...]], ...]
-    """Names of queues with their people, the first choice first."""
-    absent: frozenset[str] = frozenset()
+    people: tuple[str, ...]
+    """In the order in which they take turns."""
+    gone: frozenset[str] = frozenset()
+    """Those who are no members any more."""
     names: Mapping[str, str] = field(default_factory=dict)
     group: str = ""
     """Who is mentioned when it is nobody's turn."""
     pass_after: float | None = None
-    passes: int = 1
     quiet_until: float | None = None
     """Nobody is mentioned before, so nothing passes on either."""
-
-    @property
-    def people(self) -> frozenset[str]:
-        return frozenset(person for _, people in self.queues for person in people)
 
     def ends_at(self, now: float) -> float | None:
         """When a turn passes on that begins now."""
@@ -57,32 +53,27 @@ class Turn:
 
 def take(tx: Transaction, candidates: Candidates, *, passed: Collection[str] = ()) -> Turn:
     """The next turn, written down; nobody's where all are away or had it before."""
-    away = _away(tx, candidates.people)
-    for part, people in candidates.queues:
-        free = {*people} - candidates.absent - away - {*passed}
-        if not free:
-            continue
-        key = {"rota": candidates.rota, "part": part}
-        last = tx.scalar(_lock(tx.dialect), {**key, "last": ""}) or ""
-        owner = next_of(people, last=last, free=free)
-        tx.execute(_TAKEN, {"of": candidates.rota, "queue": part, "person": owner})
-        return Turn(owner=owner, name=candidates.names.get(owner, ""))
-    return Turn()
+    people = candidates.people
+    free = {*people} - candidates.gone - _away(tx, people) - {*passed}
+    if not free:
+        return Turn()
+    last = tx.scalar(_lock(tx.dialect), {"rota": candidates.rota, "last": ""}) or ""
+    owner = next_of(people, last=last, free=free)
+    tx.execute(_TAKEN, {"of": candidates.rota, "person": owner})
+    return Turn(owner=owner, name=candidates.names.get(owner, ""))
 
 
 @cache
 def _lock(dialect: Any) -> Any:
-    """Lock the row of a queue, which is made if it isn't there, and return who had the last turn."""
+    """Lock the row of a rota, which is made if it isn't there, and return who had the last turn."""
     new = dialect.insert(rota_turns)
     kept = {"last": rota_turns.c.last}
-    made = new.on_conflict_do_update(index_elements=["rota", "part"], set_=kept)
+    made = new.on_conflict_do_update(index_elements=["rota"], set_=kept)
     return made.returning(rota_turns.c.last)
 
 
 _TAKEN = (
-    sa.update(rota_turns)
-    .where(rota_turns.c.rota == sa.bindparam("of"), rota_turns.c.part == sa.bindparam("queue"))
-    .values(last=sa.bindparam("person"))
+    sa.update(rota_turns).where(rota_turns.c.rota == sa.bindparam("of")).values(last=sa.bindparam("person"))
 )
 IS_AWAY = sa.or_(absences.c.until.is_(None), absences.c.until > NOW)
 _AWAY = sa.select(absences.c.person).where(

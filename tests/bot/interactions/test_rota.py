@@ -35,18 +35,18 @@ async def bot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 
 
 async def asked(bot: BotHarness) -> bool:
-    """Whether the bot has asked for everybody's profile and Do Not Disturb."""
+    """Whether the bot has asked who everybody is."""
     async with bot.http.get(f"{bot.slack.origin}/control/traffic") as answer:
         names = [one["name"] for one in (await answer.json())["exchanges"]]
-    return names.count("users.info") >= 2 and "dnd.teamInfo" in names
+    return names.count("users.info") >= 2
 
 
 def mentions(message: dict[str, Any]) -> str:
     return json.dumps(message["blocks"][-1], ensure_ascii=False)
 
 
-async def test_the_card_mentions_one_owner_and_skips_who_is_on_vacation(bot: BotHarness) -> None:
-    await bot.control("user", user=BEN, status_emoji=":palm_tree:", status_text="Vacationing")
+async def test_the_card_mentions_one_owner_and_skips_who_is_deactivated(bot: BotHarness) -> None:
+    await bot.control("user", user=BEN, deleted=True)
     async with bot_inside(bot, pace=HASTE):
         await until(lambda: asked(bot))
         message = await card(bot)
@@ -56,8 +56,7 @@ async def test_the_card_mentions_one_owner_and_skips_who_is_on_vacation(bot: Bot
 
 
 async def test_a_reply_is_posted_while_slack_says_nothing_of_anybody(bot: BotHarness) -> None:
-    for method in ("users.info", "dnd.teamInfo", "dnd.info"):
-        await bot.control("faults", method=method, kind="delay", delay=60, times=100)
+    await bot.control("faults", method="users.info", kind="delay", delay=60, times=100)
     async with bot_inside(bot, pace=HASTE):
         message = await card(bot)
         assert f"<@{BEN}>" in mentions(message)
@@ -65,7 +64,7 @@ async def test_a_reply_is_posted_while_slack_says_nothing_of_anybody(bot: BotHar
 
 async def test_everybody_away_is_the_groups_turn(bot: BotHarness) -> None:
     for person in (BEN, CLEO):
-        await bot.control("user", user=person, status_emoji=":palm_tree:")
+        await bot.control("user", user=person, deleted=True)
     async with bot_inside(bot, pace=HASTE):
         await until(lambda: asked(bot))
         message = await card(bot)

@@ -49,7 +49,7 @@ from tests.bot.store.skewed_data import (
 )
 
 ANN, BEN = Actor(name="ann", id="U1", face="slack"), Actor(name="ben", id="U2", face="slack")
-CANDIDATES = Candidates(rota="routes", queues=(("", ("U1", "U2")),), pass_after=600.0)
+CANDIDATES = Candidates(rota="routes", people=("U1", "U2"), pass_after=600.0)
 NOTE = PlannedPost(dedupe="note", channel="C9", kind="note", note="{}")
 
 

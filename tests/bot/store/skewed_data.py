@@ -243,7 +243,7 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
     here = {"workspace": WORKSPACE}
     undo = json.dumps({"names": ["sq1"], "since": 1, "revisions": {}})
     return {
-        rota_turns: [{"rota": "routes", "part": f"S{n}", "last": "U1"} for n in numbers],
+        rota_turns: [{"rota": f"C{n}", "last": "U1"} for n in numbers],
         absences: [{"person": f"U9{n}", "name": f"n{n}", "since": now - DAY, "until": now - HOUR} for n in numbers],
         known_leads: [
             {**here, "lead": "" if n == 0 else f"lead{n}", "seen_at": now - 2 * DAY} for n in numbers

@@ -1,10 +1,8 @@
-"""The doctor names people in a rota who can't get turns, and a field that no lead has, with the nearest that would do."""
+"""The doctor names people in a rota who can't get turns, with the nearest that would do."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -51,27 +49,3 @@ async def test_who_cannot_get_a_turn_is_named_with_the_nearest(
     assert said.startswith("[routes.rota] names")
     assert words in said
     assert cure == fix
-
-
-class Leads:
-    """A service whose leads have these fields."""
-
-    def __init__(self, raw: dict[str, Any]) -> None:
-        self.raw = raw
-
-    async def list_leads(self, **_: object) -> object:
-        return SimpleNamespace(items=(SimpleNamespace(raw=self.raw),))
-
-
-@pytest.mark.parametrize(
-    ("field", "fixes"),
-    [("country", []), ("Country", []), ("contry", ["Did you mean country?"]), ("plan", [])],
-)
-async def test_a_field_that_no_lead_has_is_named_with_the_nearest(
-    tmp_path: Path, field: str, fixes: list[str]
-) -> None:
-    owners = f'owners = {{ DE = ["{seed.ANN.id}"] }}'
-    people = f'people = ["{seed.ANN.id}"]'
-    read = settings(tmp_path, people, 'by = "territory"', f'field = "{field}"', owners)
-    service = cast("Any", Leads({"email": "a@b.example", "country": "DE", "custom_fields": {"plan": "pro"}}))
-    assert [one.fix async for one in rotas.territories(service, read)] == fixes

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import time, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from shared.domain.rota import AWAY_STATUS, Rota, WorkHours
+from shared.domain.rota import Rota
 from shared.settings import Settings, load
 from tests.shared.settings.environments import GOOD, refusal
 
@@ -28,7 +28,7 @@ def _file(tmp_path: Path, lines: tuple[str, ...]) -> str:
 def test_a_rota_of_the_routes_is_that_of_every_channel_but_those_with_their_own(tmp_path: Path) -> None:
     lines = ("[routes.rota]", PEOPLE, "[routes.channels.C0EMEA0001.rota]", f'people = ["{BEN}"]')
     routes = read(tmp_path, *lines, "[routes.channels.C0APAC0001]", 'mention = "here"').routes
-    usual = Rota(name="routes", people=(ANN, BEN), away_status=frozenset(AWAY_STATUS))
+    usual = Rota(name="routes", people=(ANN, BEN))
     assert routes.channel_policy("C0ALERTS01").rota == usual
     assert routes.channel_policy("C0APAC0001").rota == usual
     own = routes.channel_policy("C0EMEA0001").rota
@@ -38,24 +38,8 @@ def test_a_rota_of_the_routes_is_that_of_every_channel_but_those_with_their_own(
 
 
 def test_all_of_a_rota_is_read(tmp_path: Path) -> None:
-    lines = (
-        *("[routes.rota]", PEOPLE, 'by = "territory"', 'field = "country"'),
-        *('pass_after = "off"', "passes = 3", 'group = "S0SALESAES"', 'hours = "09:00-18:00"'),
-        *('away_status = [":airplane:"]', "[routes.rota.owners]", f'"DE" = ["{BEN}", "{BEN}"]'),
-    )
-    rota = read(tmp_path, *lines).routes.rota
-    assert rota == Rota(
-        name="routes",
-        people=(ANN, BEN),
-        by="territory",
-        lead_field="country",
-        owners={"DE": (BEN,)},
-        pass_after=None,
-        passes=3,
-        group="S0SALESAES",
-        hours=WorkHours(start=time(9), end=time(18)),
-        away_status=frozenset({":airplane:"}),
-    )
+    rota = read(tmp_path, "[routes.rota]", PEOPLE, 'pass_after = "off"').routes.rota
+    assert rota == Rota(name="routes", people=(ANN, BEN), pass_after=None)
     assert Rota(name="x", people=()).pass_after == timedelta(minutes=10)
 
 
@@ -67,19 +51,7 @@ def test_all_of_a_rota_is_read(tmp_path: Path) -> None:
         (('people = ["@ann"]',), "people", "is not the id of a person."),
         (('people = ["S0SALESAES"]',), "people", "Copy member ID"),
         ((PEOPLE, 'peeple = "x"'), "peeple", "Did you mean people?"),
-        ((PEOPLE, 'by = "turn"'), "by", "turns"),
-        ((PEOPLE, 'by = "sequence"'), "rota", "has no owner of any sequence."),
-        ((PEOPLE, 'by = "territory"', 'field = "country"'), "rota", "has no owner of any territory."),
-        (
-            (PEOPLE, 'by = "territory"', f'owners = {{ DE = ["{ANN}"] }}'),
-            "rota",
-            "has no field that names the territory.",
-        ),
-        ((PEOPLE, 'by = "sequence"', "owners = { Q3 = [] }"), "rota", "Add people for Q3, or remove it."),
-        ((PEOPLE, f'owners = {{ Q3 = ["{ANN}"] }}'), "rota", 'Set by = "sequence"'),
         ((PEOPLE, 'pass_after = "soon"'), "pass_after", "is not a duration."),
-        ((PEOPLE, 'hours = "nine to five"'), "hours", "are not working hours."),
-        ((PEOPLE, 'away_status = ["palm_tree"]'), "away_status", "Write it with colons"),
     ],
 )
 def test_a_rota_that_cannot_work_is_refused_with_what_would(
@@ -89,3 +61,26 @@ def test_a_rota_that_cannot_work_is_refused_with_what_would(
     (problem, *_) = refusal(GOOD | {"OUTREACH_CONFIG": file}).problems
     assert name in problem.name
     assert says.lower() in f"{problem.problem} {problem.fix}".lower()
+
+
+@pytest.mark.parametrize("place", ["routes.rota", "routes.channels.C0EMEA0001.rota"])
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ('by = "sequence"', "[[routes.rules]]"),
+        ('field = "country"', "[[routes.rules]]"),
+        (f'owners = {{ Q3 = ["{ANN}"] }}', "[[routes.rules]]"),
+        ("passes = 3", "`mention`"),
+        ('group = "S0SALESAES"', "`mention`"),
+        ('hours = "09:00-18:00"', "away"),
+        ('away_status = [":airplane:"]', "away"),
+    ],
+)
+def test_what_was_let_go_is_named_once_with_what_replaces_it(
+    tmp_path: Path, place: str, line: str, instead: str
+) -> None:
+    file = _file(tmp_path, (f"[{place}]", PEOPLE, line))
+    (problem,) = refusal(GOOD | {"OUTREACH_CONFIG": file}).problems
+    key = line.split(maxsplit=1)[0]
+    assert problem.name in {f"[{place}] {key}", f"[{place}.{key}]"}  # owners are a table
+    assert instead in problem.problem

@@ -69,7 +69,7 @@ def samples() -> list[tuple[str, str]]:
 
 REQUIRED = {
     "[[routes.rules]]": ('channel = "C0123456789"', 'events = ["*"]'),
-    "[routes.rota]": ('people = ["U0123456789"]', 'by = "sequence"', 'owners = { Q3 = ["U0123456789"] }'),
+    "[routes.rota]": ('people = ["U0123456789"]',),
     "[[guardrails]]": ('name = "low"', 'rule = "tell when health < 40"'),
 }
 
