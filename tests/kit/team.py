@@ -213,7 +213,17 @@ class Team:
 
     async def ask(self, line: str, **more: Any) -> Message:
         """Type `/outreach LINE` and return the one answer; a card that changed with it is none."""
-        (answer,) = [one for one in await self.say(line, **more) if not one.alert_id]
+        channel = more.get("channel", ALERTS)
+        before = {one.ts for one in await self.messages(channel)}
+        told = [one for one in await self.say(line, **more) if not one.alert_id]
+        if not told:  # the card was painted first, and the stand-in waits for one message only
+
+            async def new() -> list[Message]:
+                found = await self.messages(channel)
+                return [one for one in found if one.ts not in before and not one.alert_id]
+
+            told = await self.until(new)
+        (answer,) = told
         return answer
 
     async def click(self, message: Message, label: str, *, user: str = "ann", **more: Any) -> list[Message]:
