@@ -273,7 +273,7 @@ def server_config(web: Application) -> uvicorn.Config:
     return uvicorn.Config(
         web,
         loop="none",
-        http="h11",
+        http="httptools",
         ws="none",
         lifespan="off",
         log_config=None,
