@@ -304,7 +304,7 @@ def test_the_overview_names_every_word_and_fits(offline: Shell) -> None:
 
 def test_the_version_is_printed(offline: Shell) -> None:
     line = offline.run("--version").out
-    assert re.fullmatch(r"outreach \d+\.\d+\.\d+ \(commit [0-9a-f]{12}, schema \d{4}\)\n", line)
+    assert re.fullmatch(r"outreach \d+\.\d+\.\d+(?:\.dev\d+)? \(commit [0-9a-f]{12}, schema \d{4}\)\n", line)
     assert offline.run("version").out == line
     (data,) = offline.run("version", "--json").data
     assert line == f"outreach {data['version']} (commit {data['commit']}, schema {data['schema']})\n"
