@@ -40,9 +40,9 @@ ErrorCode = TypeAliasType(
 
 _PORT = r"(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?"
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_HOST = rf"({_LABEL}\.){{0,6}}{_LABEL}\.?"
-URL = rf"^(https://({_HOST}|\[[0-9A-Fa-f:.]{{2,45}}\])|http://(localhost|127\.0\.0\.1|\[::1\])){_PORT}(/[!-~]*)?$"
-"""https to any host, http to this machine alone."""
+_NAME = rf"({_LABEL}\.){{0,6}}[A-Za-z]([A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?\.?"
+URL = rf"^(https://{_NAME}|https?://(localhost|127\.0\.0\.1|\[::1\])){_PORT}(/[!-~]*)?$"
+"""https to any host with a name, http to this machine alone; a number in place of a name may be any machine."""
 _LETTERS = r"0-9A-Za-z\u00c0-\u167f\u3041-\ud7a3"
 EMAIL = rf"^[{_LETTERS}!#$%&'*+/=?^_`{{|}}~.-]+@[{_LETTERS}-]+(\.[{_LETTERS}-]+)+$"
 Email = Annotated[
@@ -129,7 +129,7 @@ class NewSubscription(BaseModel):
         str,
         StringConstraints(min_length=1, max_length=2_048, pattern=URL),
         Field(
-            description="https to any host, or http to this machine. Anything else gets 400.",
+            description="https to a host with a name, or http to this machine. Anything else gets 400.",
             examples=["https://bot.example/webhooks/outreach"],
         ),
     ]
