@@ -21,6 +21,7 @@ import sqlalchemy as sa
 from bot.app import Bot, open_bot
 from bot.commands.context import CommandContexts, open_contexts
 from bot.store import LeaseTimings
+from bot.store.alerts import turns
 from bot.store.queue.intake import Arrival, alert_id
 from shared import settings as shared_settings
 from shared.records.records import RecordsUnavailable
@@ -54,7 +55,13 @@ events = ["lead.bounced"]
 channel = "{ALERTS}"
 events = ["lead.replied"]
 """
+turns.PASSES = 0
+# A turn passes to the group at once here, so that each reply has exactly one owner and turns can be counted.
+GROUP = "S1ROTA"
 ROTA = f"""
+[routes]
+mention = "{GROUP}"
+
 [routes.rota]
 people = {json.dumps(PEOPLE_IN_ROTA)}
 """
@@ -95,7 +102,7 @@ class Plan:
     guardrail: str = ""
     """A rule that the bots keep to."""
     pass_after: str = "4s"
-    """How long a turn of the rota lasts: a reply passes to one other person, and then to nobody."""
+    """How long a turn of the rota lasts; everybody has one turn at each of its replies, then it is the group's."""
     remind_after: str = "3s"
     escalate_after: str = "7s"
     pace: LeaseTimings = PACE
