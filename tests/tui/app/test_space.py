@@ -113,10 +113,17 @@ def cut_lines(screen: Screen[object]) -> Iterator[str]:
 def test_room_goes_to_what_would_be_cut_before_it_is_left_empty(
     listed: str, room: int, data: st.DataObject
 ) -> None:
-    columns = LISTS[listed]
-    flexible = [column for column in columns if column.grow or column.least]
+    flexible = [column for column in LISTS[listed] if column.grow or column.least]
     needs = {column.id: data.draw(st.integers(4, 60), label=column.id) for column in flexible}
-    placed = place(columns, room, needs)
+    assert_nothing_is_cut_beside_room(listed, room, needs)
+
+
+def test_a_column_without_much_to_say_leaves_its_room_to_the_next() -> None:
+    assert_nothing_is_cut_beside_room("domains", 101, {"domain": 4, "lowest": 9, "why": 4})
+
+
+def assert_nothing_is_cut_beside_room(listed: str, room: int, needs: dict[str, int]) -> None:
+    placed = place(LISTS[listed], room, needs)
     taken = sum(one.width for one in placed) + GAP * (len(placed) - 1)
     assert taken <= room or all(not one.column.rank for one in placed)
     flexible_ones = [one for one in placed if one.column.id in needs]

@@ -72,8 +72,7 @@ def place(
     What is left goes to those that grow: first to cells that would be cut, by `needs` (cells by id of a column).
     """
     kept = [
-        replace(c, width=min(c.width, max(c.least, needs[c.id]))) if c.least and c.id in needs else c
-        for c in columns
+        replace(c, width=min(c.width, max(c.least, needs[c.id]))) if c.id in needs else c for c in columns
     ]
     while len(kept) > 1 and _needed(kept) > room:
         last = max(kept, key=lambda column: column.rank)
