@@ -212,7 +212,7 @@ class Team:
         return [Message(one) for one in done["answers"]]
 
     async def ask(self, line: str, **more: Any) -> Message:
-        """Type `/outreach LINE` and return the one answer; a card that changed with it is none."""
+        """Type `/outreach LINE` and return its answer; a card that changed with it is none."""
         channel = more.get("channel", ALERTS)
         before = {one.ts for one in await self.messages(channel)}
         told = [one for one in await self.say(line, **more) if not one.alert_id]
@@ -223,8 +223,7 @@ class Team:
                 return [one for one in found if one.ts not in before and not one.alert_id]
 
             told = await self.until(new)
-        (answer,) = told
-        return answer
+        return told[-1]  # what an earlier click led to may come late, and stands before it
 
     async def click(self, message: Message, label: str, *, user: str = "ann", **more: Any) -> list[Message]:
         """Click a button of a message by its label, or choose an entry of a menu; returns what followed."""

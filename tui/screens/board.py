@@ -224,8 +224,8 @@ class BoardScreen(SafeScreen[None]):
     @on(PanelArea.Resized)
     def _share_room(self) -> None:
         """Give each panel the lines that it gets; a change of the lists' lengths may move the borders."""
-        panels = self.query_one("#panels")
-        room = panels.size.height
+        # A resize may be heard of after the page's widgets are gone, while the dashboard ends.
+        room = next((area.size.height for area in self.query("#panels")), 0)
         if room <= 0:
             return
         lines = {name: len(panel.grid.shown) for name, panel in self.panels.items()}
