@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sandbox.service import Service
 from shared import settings as shared_settings
+from shared.api import OutreachClient
 from shared.commands import invocation
 from shared.commands.guard_arguments import Guard
 from shared.records.guardrails import Incident
@@ -68,6 +69,12 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
             async with asyncio.timeout(60):
                 card = await feed.run(invocation(Guard()))
                 sends = await feed.sent_today()
+                # At night and on a Sunday no inbox has sent anything, and the service has no row.
+                async with OutreachClient(
+                    base_url=service.base_url, api_key=service.api_keys["acme"]
+                ) as client:
+                    today = moment().date()
+                    rows = await client.stats(group_by="inbox", start=today, end=today)
                 rules: list[str] = []
                 while not rules:
                     tick = await heard.get()
@@ -75,8 +82,7 @@ async def test_the_board_says_which_rule_has_fired_and_the_settings_rules_are_li
                     rules = [one.rule for one in tick.board.conditions if one.rule]
         finally:
             await feed.aclose()
-    assert all(isinstance(count, int) for count in sends.values())
-    assert any(sends.values())
+    assert sends == {row.group: row.sends for row in rows}
     assert rules == ["quiet"]
     assert card.rows
     assert "quiet" in {row["name"] for row in card.rows}
