@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from bot.alerts import answers, kinds, turns
 from bot.alerts.model import Alert, Mark
-from bot.alerts.wording import facts_of, show_counts
 from bot.blockkit import card_blocks, card_list
 from bot.blockkit.actions import read_button
 from bot.store.queue import post_kinds
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.post_kinds import ALERT
 from bot.store.queue.posts import Post
-from bot.store.queue.repaints import StormTally
-from shared.api.event_kinds import kind_of
-from shared.commands.arguments import Status
-from shared.commands.periods import Replies
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.wall_clock import moment
-from shared.text.formats import show_number
 from shared.text.links import lead_link
 from shared.text.slack_ids import bare, is_user, split_id
 
@@ -59,11 +52,9 @@ def _mark(name: str, at: float | None) -> Mark | None:
     return None if at is None else Mark(name=name, at=moment(at))
 
 
-def card_of(post: Post, *, several: bool, link: str = "", tally: StormTally | None = None) -> Card:
+def card_of(post: Post, *, several: bool, link: str = "") -> Card:
     """What a post says."""
     kind = post_kinds.kind_of(post.kind)
-    if kind.draws == "storm":
-        return storm(tally)
     if kind.draws == "note":
         card = read_note(post.note)
         if why := answers.why_ended(undone_by=post.undone_by, overtaken_by=post.overtaken_by):
@@ -115,25 +106,28 @@ def settled_card(card: Card, post: Post) -> Card:
     return Card(title=card.title, text=(text,))
 
 
-def message(
-    posts: Sequence[Post], *, several: bool, link: str = "", tally: StormTally | None = None
-) -> card_blocks.Message:
+def message(posts: Sequence[Post], *, several: bool, link: str = "") -> card_blocks.Message:
     """One post as a whole card, or several as a list in which each keeps its own button."""
     if post_kinds.kind_of(posts[0].kind).draws == "answer":
         return answers.read(posts[0])
     if len(posts) == 1 and not posts[0].bundle:
-        card = card_of(posts[0], several=several, link=link, tally=tally)
+        card = card_of(posts[0], several=several, link=link)
         drawn = card_list.render_line(card) if posts[0].condensed else card_blocks.render(card)
         return with_mention(drawn, posts[0].mention if _calls(posts[0]) else "")
     cards = [kinds.listed(card_of(post, several=several, link=link)) for post in posts]
-    return with_mention(card_list.render_list(cards), _owners(posts))
+    return with_mention(card_list.render_list(cards), _called(posts))
 
 
-def _owners(posts: Sequence[Post]) -> str:
-    """Whose turns the replies of a list are: in a storm, each of them is told too."""
-    turns = (one for one in posts if one.alert and one.mention and one.alert.owner == one.mention)
-    called = (one.mention for one in turns if _calls(one))
+def _called(posts: Sequence[Post]) -> str:
+    """Whom the replies of a list call: those whose turn it is, and the groups that the settings name."""
+    named = (one for one in posts if one.mention and not (is_user(one.mention) and _passed_on(one)))
+    called = (one.mention for one in named if _calls(one))
     return " ".join(list(dict.fromkeys(called))[:MOST_OWNERS])
+
+
+def _passed_on(post: Post) -> bool:
+    """It is somebody else's turn by now."""
+    return post.alert is None or post.alert.owner != post.mention
 
 
 def _calls(post: Post) -> bool:
@@ -175,36 +169,6 @@ def payload(posts: Sequence[Post]) -> dict[str, Any]:
     if post_kinds.kind_of(posts[0].kind).of_alert == "again":
         found["again_of"] = posts[0].alert_id
     return found
-
-
-def storm(tally: StormTally | None) -> Card:
-    """The one card that heads a storm; the alerts themselves are in its thread."""
-    if tally is None or not (tally.posted or tally.waiting):
-        first = ("See this thread.",)
-        return Card(title="Many new alerts", tone=Tone.WARN, text=first, buttons=STORM_BUTTONS)
-    posted, waiting = (sum(n for _, n in counts) for counts in (tally.posted, tally.waiting))
-    text = (
-        "All of them are in this thread, interested replies first."
-        if tally.over
-        else f"{waiting} more are coming to this thread, interested replies first."
-    )
-    totals: Counter[str] = Counter()
-    for kind, count in (*tally.posted, *tally.waiting):
-        totals[kind] += count
-    counted = ", ".join(show_number(count, kind_of(kind).noun) for kind, count in totals.items())
-    return Card(
-        title=f"{show_number(posted + waiting, 'new alert')}: {counted}",
-        tone=Tone.INFO if tally.over else Tone.WARN,
-        text=(text,),
-        facts=facts_of(("Sequences", show_counts(tally.sequences))),
-        buttons=STORM_BUTTONS,
-    )
-
-
-STORM_BUTTONS = (
-    Button(label="Show unclaimed", action=Replies(), tone=Tone.GOOD),
-    Button(label="Status", action=Status()),
-)
 
 
 def write_note(card: Card) -> str:

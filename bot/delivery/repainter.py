@@ -14,9 +14,7 @@ from bot.slack.messages import MessageSender
 from bot.store import Store
 from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unpostable
-from bot.store.queue.post_kinds import STORM
 from bot.store.queue.posts import Post
-from bot.store.queue.repaints import StormTally
 from shared.records.records import RecordsUnavailable
 
 POLL = 0.5
@@ -46,10 +44,7 @@ async def draw(store: Store, posts: Sequence[Post], *, several: bool, link: str 
 
     `several`: workspaces are named; `link`: the address of a lead's page, as the settings have it.
     """
-    tally: StormTally | None = None
-    if posts[0].kind == STORM:
-        tally = await store.repaints.storm_tally(posts[0])
-    return rendering.message(posts, several=several, link=link, tally=tally)
+    return rendering.message(posts, several=several, link=link)
 
 
 class Repainter:

@@ -36,7 +36,7 @@ class KindOfEvent:
     at_once: bool = False
     """It is posted to the alert channel without a subscription."""
     urgency: int = 0
-    """The most urgent goes first; 3: an incident, before all others and never folded into a storm."""
+    """The most urgent goes first; 3: an incident, before all others and never in a message with others."""
     claimable: bool = False
     """It waits for a person to claim it, and is reminded of until then."""
     acknowledged: bool = False

@@ -40,7 +40,7 @@ SECRET = "whsec-of-the-tests"
 CHANNEL = seed.ALERTS
 START_BOUND = 60.0
 """Seconds for the start of a process: on a machine that is busy with other things it takes many."""
-HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
+HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
 TRANSPORTS = ("http", pytest.param("socket", marks=pytest.mark.e2e))
 """How Slack reaches the bot. The same tests over Socket Mode take as long again; what is its own is in
 tests/bot/slack/test_socket_mode.py."""

@@ -35,7 +35,7 @@ from tests.kit.service import Account
 from tests.waiting import BOUND, until
 
 ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
-HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, storm_at=60, read_pause=0.2, doubt=1.2)
+HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
 """The worker's waits, shortened so that no test waits for them."""
 ANSWER_SECONDS = 30.0
 

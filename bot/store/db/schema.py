@@ -165,7 +165,6 @@ posts = sa.Table(
     flag("keyless"),  # posted without what it could be found by: it is neither looked up nor sent again
     count("token"),
     text("bundle"),  # the message it went out in, where several shared one
-    count("storm"),  # the post whose thread it is in
     text("thread_ts"),
     text("ts"),
     text("error"),
@@ -199,8 +198,18 @@ partial_index(  # in the order in which a channel gets them, however many wait t
 # takes the index of which a query gives the most columns, and that must not be one of all posts of a channel.
 _IS_ANSWER = (posts.c.kind == "answer") & (posts.c.state == "ready")
 partial_index("ix_posts_answers", posts.c.channel, posts.c.state, posts.c.kind, posts.c.id, where=_IS_ANSWER)
-_CALLS = (posts.c.mention != "") & (posts.c.state == "ready")
-partial_index("ix_posts_calling", posts.c.channel, posts.c.state, posts.c.urgency.desc(), where=_CALLS)
+_IS_ALERT = (posts.c.kind == "alert") & (posts.c.state == "ready")
+partial_index(
+    "ix_posts_alerts",
+    posts.c.channel,
+    posts.c.state,
+    posts.c.kind,
+    posts.c.urgency.desc(),
+    posts.c.id,
+    where=_IS_ALERT,
+)
+_IS_REST = (posts.c.kind != "alert") & (posts.c.state == "ready")
+partial_index("ix_posts_rest", posts.c.channel, posts.c.state, posts.c.id, where=_IS_REST)
 partial_index(
     "ix_posts_dead",
     posts.c.channel,
@@ -230,7 +239,6 @@ sa.Index("ix_posts_ts", posts.c.channel, posts.c.ts)
 _WITH_UNDO = posts.c.undo != ""
 partial_index("ix_posts_undo", posts.c.undo, where=_WITH_UNDO)
 partial_index("ix_posts_no_alerts", posts.c.created_at, where=posts.c.kind != "alert")
-partial_index("ix_posts_storm", posts.c.storm, where=posts.c.storm != 0)
 
 channel_leases = sa.Table(  # one per channel: who posts there, how fast it may go, what is wrong with it
     "channel_leases",
@@ -242,7 +250,6 @@ channel_leases = sa.Table(  # one per channel: who posts there, how fast it may 
     timestamp("tat"),  # theoretical arrival time of GCRA: when the next message would be on schedule
     text("trouble"),
     timestamp("trouble_since"),
-    count("storm"),  # the post that heads the storm, 0: calm
 )
 partial_index("ix_channel_leases_due_at", channel_leases.c.due_at, where=channel_leases.c.due_at.is_not(None))
 partial_index("ix_channel_leases_trouble", channel_leases.c.channel, where=channel_leases.c.trouble != "")

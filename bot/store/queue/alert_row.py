@@ -99,7 +99,7 @@ class Due:
     round: int = 0
     """How often its card was changed before, for all time."""
     bundled: bool = False
-    """Its card shares a message with others: a storm."""
+    """Its card shares a message with others."""
 
 
 def _columns(table: sa.Table) -> tuple[sa.ColumnElement[Any], ...]:

@@ -118,7 +118,7 @@ def _ids(tx: Transaction, which: sa.ColumnElement[bool]) -> Sequence[int]:
 
 
 async def _raise(database: Database, ids: Sequence[int]) -> int:
-    """Have these sent, or looked for, again: in portions, because a storm may have been refused; returns how many."""
+    """Have these sent, or looked for, again: in portions, because thousands may have been refused; returns how many."""
     return sum([await database.write(partial(_raise_some, ids=some)) for some in portions(ids)])
 
 

@@ -24,7 +24,7 @@ from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.queue import dead_letters, outbox, slack_state
 from bot.store.queue.dead_letters import NOT_INSTALLED, raise_dead
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import ALERT, STORM, kind_of
+from bot.store.queue.post_kinds import ALERT, kind_of
 from bot.store.queue.posts import (
     ANY_UNSENT,
     IS_READY,
@@ -34,9 +34,10 @@ from bot.store.queue.posts import (
     State,
     dead_letter,
     next_answer,
+    waiting_alerts,
     waiting_incidents,
     waiting_others,
-    waiting_post,
+    waiting_rest,
 )
 
 
@@ -50,8 +51,6 @@ class LeaseTimings:
     """Messages that a rested channel takes at once beyond the first; Slack itself allows a little more."""
     lease: float = 10.0
     """Longer than any call that is made under it."""
-    storm_at: int = 60
-    """More waiting than a channel takes in a minute."""
     read_pause: float = 2.0
     """Between look-ups of an uncertain message: what was accepted is in the history by then."""
     doubt: float = 10.0
@@ -71,13 +70,13 @@ class LeaseTimings:
 
 
 BUNDLE = 13
-"""Alerts that share one message of a storm's thread: as many as fit with the beginning of each reply and two buttons."""
+"""Alerts that share one message: as many as fit with the beginning of each reply and two buttons."""
+ALONE = 5
+"""Alerts that may wait for a channel and still get a message each: it takes them in five seconds."""
+REST_EVERY = 4
+"""While alerts share messages, every fourth is for what can't share one, like a reminder in a card's thread."""
 MANY_INCIDENTS = 5
 """From so many on, incidents and other messages take turns: replies must not wait for all of them."""
-STORM_PAINT, LONGEST_PAINT = 3.0, 60.0
-"""Seconds between repaints of a storm's summary: each counts the whole storm, so they become rarer the longer it lasts."""
-PAINTED_OVER = 0.05
-"""The part of a storm's age between two of them, within these bounds."""
 FARTHEST = 3600.0
 """Seconds ahead that a channel may be due at most."""
 SET_BACK = 60.0
@@ -227,15 +226,6 @@ _HELD_LEASE = LEASE.where(c.token == sa.bindparam("held"))
 _LEFT = dead_letters.doubted(_IN & UNSENT & (posts.c.state == State.SENDING))
 _UNCERTAIN = sa.select(posts.c.id).where(_IN, UNCERTAIN).limit(1)
 _WAITING = sa.select(posts.c.id).where(READY_IN).offset(sa.bindparam("more_than")).limit(1)
-_CALLED = (
-    sa.select(posts.c.mention)
-    .where(
-        _IN, IS_READY, posts.c.mention != sa.literal("", literal_execute=True)
-    )  # in the words of its index
-    .order_by(posts.c.urgency.desc())
-    .limit(1)
-)
-_POST = sa.select(posts.c.state, posts.c.ts).where(posts.c.id == sa.bindparam("id"))
 _SENDING = (
     sa.update(posts)
     .where(posts.c.id.in_(sa.bindparam("ids", expanding=True)))
@@ -254,7 +244,7 @@ def _trial(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> Cha
 
 
 def _answer(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> ChannelLease | None:
-    """A person waits for it: before all alerts, and never in a storm's thread."""
+    """A person waits for it: before all alerts, and in a message of its own."""
     first = next_answer(tx, lease.channel)
     return _take(tx, lease, first, timings=timings, thread_ts=first[0].thread_ts) if first else None
 
@@ -273,71 +263,17 @@ def _delivery(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> 
 def _other(
     tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings, in_doubt: bool
 ) -> ChannelLease | None:
-    """Everything except incidents: one message each, or in a storm many in one.
-
-    While the summary of a storm is uncertain there is no thread to put them in, and each is posted by itself.
-    """
-    head = _storm_head(tx, lease, timings=timings)
-    state = "", ""
-    if lease.storm and not head:
-        summary = tx.execute(_POST, {"id": lease.storm}).first()
-        state = (summary.state, summary.ts) if summary else state
-    if head or not lease.storm or state[0] == State.UNCERTAIN:
-        urgent = bool(lease.storm) and not head
-        alone = head or waiting_others(tx, lease.channel, limit=1, urgent_first=urgent, in_order=in_doubt)
-        return _take(tx, lease, alone, timings=timings)
-    items = waiting_others(tx, lease.channel, limit=BUNDLE, urgent_first=True, in_order=in_doubt)
-    bundle = f"b{lease.token}-{items[0].mark}" if items else ""
-    return _take(tx, lease, items, timings=timings, bundle=bundle, thread_ts=state[1], storm=lease.storm)
-
-
-def _storm_head(tx: Transaction, lease: sa.Row[Any], *, timings: LeaseTimings) -> tuple[Post, ...]:
-    """The summary card of a storm, begun here when too much waits, until it is posted."""
-    if lease.storm:
-        head = waiting_post(tx, lease.channel, lease.storm)
-        if head and not waits(tx, lease.channel, more_than=1):  # all others went by themselves meanwhile
-            tx.execute(sa.delete(posts).where(posts.c.id == lease.storm))
-            _set_storm(tx, lease.channel, 0)
-            return ()
-        return head
-    if not waits(tx, lease.channel, more_than=timings.storm_at):
-        return ()
-    head = tx.execute(
-        sa.insert(posts)
-        .values(
-            mention=tx.scalar(_CALLED, {"of": lease.channel}) or "",
-            dedupe=f"storm:{lease.channel}:{lease.token}",
-            workspace="",
-            channel=lease.channel,
-            kind=STORM,
-            state=State.READY,
-            created_at=tx.now,
-        )
-        .returning(posts.c.id)
-    ).scalar_one()
-    _set_storm(tx, lease.channel, head)
-    return waiting_post(tx, lease.channel, head)
-
-
-def _set_storm(tx: Transaction, channel: str, head: int) -> None:
-    tx.execute(LEASE, {"of": channel, "storm": head})
-
-
-def storm_after(tx: Transaction, lease: sa.Row[Any]) -> int:
-    """Repaint the summary soon, or now for the last time; returns the storm that goes on, 0 when it is over."""
-    head = posts.c.id == lease.storm
-    summary = tx.execute(sa.select(posts.c.state, posts.c.created_at).where(head)).one_or_none()
-    in_doubt = summary is not None and summary.state == State.UNCERTAIN
-    goes_on = in_doubt or waits(tx, lease.channel, more_than=0)
-    age = tx.now - summary.created_at if summary else 0.0
-    pause = min(LONGEST_PAINT, max(STORM_PAINT, age * PAINTED_OVER))
-    soon = sa.func.coalesce(posts.c.repaint_at, tx.now + pause)
-    tx.execute(
-        sa.update(posts)
-        .where(head)
-        .values(version=posts.c.version + 1, repaint_at=soon if goes_on else tx.now)
-    )
-    return int(lease.storm) if goes_on else 0
+    """Everything except incidents: one message each, or up to 13 alerts in one where more than five wait."""
+    channel = lease.channel
+    items = waiting_alerts(tx, channel, limit=BUNDLE, in_order=in_doubt)
+    if len(items) <= ALONE:
+        return _take(tx, lease, waiting_others(tx, channel, limit=1, in_order=in_doubt), timings=timings)
+    if lease.token % REST_EVERY == 0:
+        rest = waiting_rest(tx, channel, limit=1, in_order=in_doubt)
+        if taken := _take(tx, lease, rest, timings=timings):
+            return taken
+    # The token makes the key new for each attempt's set of alerts: one that is tried again may have others.
+    return _take(tx, lease, items, timings=timings, bundle=f"b{lease.token}-{items[0].mark}")
 
 
 def waits(tx: Transaction, channel: str, *, more_than: int) -> bool:
@@ -352,7 +288,6 @@ def _take(
     timings: LeaseTimings,
     bundle: str = "",
     thread_ts: str = "",
-    storm: int = 0,
 ) -> ChannelLease | None:
     if not items:
         return None
@@ -361,7 +296,6 @@ def _take(
         "ids": [item.id for item in items],
         "bundle": bundle,
         "thread_ts": thread,
-        "storm": storm,
         "token": lease.token,
         "tried_until": lease.lease_until + timings.doubt,
         "turned": False,  # it is drawn after this
@@ -370,7 +304,7 @@ def _take(
     return ChannelLease(
         channel=lease.channel,
         token=lease.token,
-        posts=tuple(replace(item, bundle=bundle, storm=storm, thread_ts=thread) for item in items),
+        posts=tuple(replace(item, bundle=bundle, thread_ts=thread) for item in items),
         thread_ts=thread,
     )
 
@@ -628,8 +562,12 @@ def _keep(
 
 
 def _uncertain(tx: Transaction, channel: str) -> int:
-    """How many posts are uncertain, up to ten: with each of them it is likelier that Slack is down."""
-    which = sa.select(posts.c.id).where(posts.c.channel == channel, UNCERTAIN).limit(10)
+    """How many messages are uncertain, up to ten: with each of them it is likelier that Slack is down.
+
+    Posts that share a message count once, or one such message would hold up the channel.
+    """
+    message = sa.case((posts.c.bundle != "", posts.c.bundle), else_=posts.c.dedupe)
+    which = sa.select(message).where(posts.c.channel == channel, UNCERTAIN).distinct().limit(10)
     return len(tx.scalars(which).all())
 
 
@@ -675,8 +613,6 @@ def _go_on(
     if lease.tat is not None and lease.tat - tx.now < SET_BACK:
         tat = max(lease.tat, tx.now) + timings.period
     values: dict[str, Any] = {"tat": tat}
-    if lease.storm:
-        values["storm"] = storm_after(tx, lease)
     recovered = bool(lease.trouble) and works
     if recovered:
         values |= {"trouble": "", "trouble_since": None}

@@ -22,7 +22,7 @@ from bot.store.db.engine import Database, Repository, Transaction, probes, write
 from bot.store.db.schema import channel_leases, lookups, posts
 from bot.store.queue import outbox, slack_state
 from bot.store.queue.dead_letters import raise_dead
-from bot.store.queue.leases import ChannelLease, LeaseTimings, Report, Sent, Settled, storm_after
+from bot.store.queue.leases import ChannelLease, LeaseTimings, Report, Sent, Settled
 from bot.store.queue.posts import UNCERTAIN, Post, State, drawable, read_posts
 
 READS = 2
@@ -288,13 +288,11 @@ def _put_off(tx: Transaction, lookup: Lookup, look: Look, *, timings: LeaseTimin
 
 
 def _go_on(tx: Transaction, lookup: Lookup, found: Mapping[int, str], *, timings: LeaseTimings) -> bool:
-    """Repaint the storm that it belongs to; returns whether its channel, which was broken, takes posts again."""
+    """Whether its channel, which was broken, takes posts again."""
     here = channel_leases.c.channel == lookup.channel
     lease = tx.execute(sa.select(channel_leases).where(here).with_for_update()).one_or_none()
     if lease is None:
         return False
-    if lease.storm:
-        tx.execute(sa.update(channel_leases).where(here).values(storm=storm_after(tx, lease)))
     began = [
         (post.tried_until or post.created_at) - timings.longest for post in lookup.posts if post.id in found
     ]

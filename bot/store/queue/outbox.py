@@ -3,7 +3,7 @@
 What Slack refuses to edit (`edit_window_closed`, a deleted message, and the like) is posted anew: a card that a less
 specific event of its reply posted never said what it should now, so it comes again, in the channel. What a person
 changed is said in the card's thread, on a card that is repainted from then on, for a second card in the channel would
-look like a second reply. The rest is dropped: counts, the summary of a storm (its thread has every alert), settled
+look like a second reply. The rest is dropped: counts, settled
 reminders (the card says it), an Undo (a click on it is answered), and the recovery of a domain,
 which has a message of its own.
 """
@@ -73,7 +73,7 @@ def post_row(planned: PlannedPost, *, workspace: str, alert: str, now: float) ->
 def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
     """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time.
 
-    What a Slack workspace may not see is a dead letter at once: a storm's summary would name it.
+    What a Slack workspace may not see is a dead letter at once: a list would name it.
     """
     if not rows:
         return
@@ -134,7 +134,7 @@ def _give_up_some(tx: Transaction, channel: str) -> bool:
     some = sa.select(posts.c.id).where(posts.c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
     if tx.execute(sa.delete(posts).where(posts.c.id.in_(some))).rowcount == AT_ONCE:
         return True
-    values = {"trouble": "", "trouble_since": None, "due_at": None, "lease_until": None, "storm": 0}
+    values = {"trouble": "", "trouble_since": None, "due_at": None, "lease_until": None}
     # An attempt under way says nothing any more.
     tx.execute(sa.update(channel_leases).where(broken).values(**values, token=c.token + 1))
     return False

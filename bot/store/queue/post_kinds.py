@@ -13,8 +13,8 @@ class KindOfPost:
 
     name: str
     meaning: str
-    draws: Literal["note", "card", "updated", "again", "storm", "answer"] = "note"
-    """What is drawn: the note of the post, the card of its alert, a note about that, the head of a storm."""
+    draws: Literal["note", "card", "updated", "again", "answer"] = "note"
+    """What is drawn: the note of the post, the card of its alert, or a note about that."""
     in_thread: bool = True
     """It goes under the card of its alert, where it has one."""
     broadcast: bool = False
@@ -35,7 +35,7 @@ class KindOfPost:
 
 ALERT, CURRENT, REPLACED, TURNED = "alert", "current", "replaced", "turned"
 UNFINISHED, UNACKNOWLEDGED = "unfinished", "unacknowledged"
-NOTE, ANSWER, STORM, TRACE = "note", "answer", "storm", "trace"
+NOTE, ANSWER, TRACE = "note", "answer", "trace"
 TURN = "turn"
 DNS = "dns"
 
@@ -102,7 +102,6 @@ _TABLE = (
     KindOfPost(name=TRACE, meaning="what a person did with an alert"),
     KindOfPost(name=NOTE, meaning="what the bot did or noticed", in_order=True),
     KindOfPost(name="digest", meaning="the digest of a channel"),
-    KindOfPost(name=STORM, meaning="the summary of many alerts, which are in its thread", draws="storm"),
     KindOfPost(
         name=ANSWER,
         meaning="the answer to a person, as rendered",

@@ -14,7 +14,7 @@ from bot.store.db.engine import Transaction
 from bot.store.db.schema import alerts, deliveries, posts, questions
 from bot.store.queue import alert_row
 from bot.store.queue.alert_row import AlertRow
-from bot.store.queue.post_kinds import names
+from bot.store.queue.post_kinds import ALERT, names
 
 
 class State(StrEnum):
@@ -35,7 +35,7 @@ ANY_UNSENT = UNSENT & posts.c.state.in_([state for state in State if state != St
 UNCERTAIN = posts.c.state == sa.literal(State.UNCERTAIN.value, literal_execute=True)
 """In the words of the index over what is looked up."""
 INCIDENT = 3
-"""The urgency of a message that is posted separately, before all others, and never bundled in a storm."""
+"""The urgency of a message that is posted separately, before all others, and never shares a message."""
 IS_INCIDENT = posts.c.urgency >= INCIDENT
 IS_READY = posts.c.state == sa.literal(State.READY.value, literal_execute=True)
 """In the words of the indexes over answers and calls that wait."""
@@ -70,7 +70,6 @@ class Post:
     alert_id: str
     note: str
     bundle: str
-    storm: int
     thread_ts: str
     ts: str
     version: int
@@ -145,11 +144,12 @@ _BY_URGENCY = (posts.c.urgency.desc(), posts.c.id)
 _DEAD_LETTERS = _of_channel(_IS_DEAD, sa.not_(posts.c.unsure), by=[posts.c.attempts, posts.c.id])
 _ANSWERS = _of_channel(IS_READY, _IS_AWAITED, by=[posts.c.id])
 _INCIDENTS = _unless_doubtful(IS_INCIDENT, by=_BY_URGENCY)
-_OTHERS = {
-    False: _unless_doubtful(sa.not_(IS_INCIDENT), by=[posts.c.id]),  # fewer than make a storm
-    True: _unless_doubtful(sa.not_(IS_INCIDENT), by=_BY_URGENCY),
-}
-_BY_ID = _of_channel(IS_READY, posts.c.id == sa.bindparam("id"), by=[posts.c.id])
+_OTHERS = _unless_doubtful(sa.not_(IS_INCIDENT), by=[posts.c.id])
+_IS_ALERT = posts.c.kind == sa.literal(ALERT, literal_execute=True)
+_IS_REST = posts.c.kind != sa.literal(ALERT, literal_execute=True)
+"""Both in the words of their indexes."""
+_ALERTS = _unless_doubtful(_IS_ALERT, sa.not_(IS_INCIDENT), by=_BY_URGENCY)
+_REST = _unless_doubtful(_IS_REST, sa.not_(IS_INCIDENT), by=[posts.c.id])
 
 
 def dead_letter(tx: Transaction, channel: str) -> tuple[Post, ...]:
@@ -167,13 +167,16 @@ def waiting_incidents(tx: Transaction, channel: str, *, limit: int, in_order: bo
     return read_posts(tx, _INCIDENTS[in_order], {"of": channel, "limit": limit})
 
 
-def waiting_others(
-    tx: Transaction, channel: str, *, limit: int, in_order: bool, urgent_first: bool
-) -> tuple[Post, ...]:
-    """What waits and is no incident; `in_order` as in `waiting_incidents`."""
-    return read_posts(tx, _OTHERS[urgent_first][in_order], {"of": channel, "limit": limit})
+def waiting_others(tx: Transaction, channel: str, *, limit: int, in_order: bool) -> tuple[Post, ...]:
+    """What waits longest and is no incident; `in_order` as in `waiting_incidents`."""
+    return read_posts(tx, _OTHERS[in_order], {"of": channel, "limit": limit})
 
 
-def waiting_post(tx: Transaction, channel: str, post: int) -> tuple[Post, ...]:
-    """This one, while it waits."""
-    return read_posts(tx, _BY_ID, {"of": channel, "id": post, "limit": 1})
+def waiting_alerts(tx: Transaction, channel: str, *, limit: int, in_order: bool) -> tuple[Post, ...]:
+    """Cards of alerts that are no incidents, interested replies first."""
+    return read_posts(tx, _ALERTS[in_order], {"of": channel, "limit": limit})
+
+
+def waiting_rest(tx: Transaction, channel: str, *, limit: int, in_order: bool) -> tuple[Post, ...]:
+    """What is neither the card of an alert nor an incident, and so shares no message."""
+    return read_posts(tx, _REST[in_order], {"of": channel, "limit": limit})

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.store.db.columns import NOW
 from bot.store.db.engine import Repository, Transaction, portions, probes, reads, writes
-from bot.store.db.schema import alerts, channel_leases, posts
+from bot.store.db.schema import posts
 from bot.store.queue import outbox
-from bot.store.queue.post_kinds import REPLACED, STORM
-from bot.store.queue.posts import IS_INCIDENT, UNSENT, Post, State, drawable, read_posts
+from bot.store.queue.post_kinds import REPLACED
+from bot.store.queue.posts import Post, State, drawable, read_posts
 from bot.store.queue.slack_state import (
     BACKGROUND,
     UPDATE,
@@ -38,17 +37,6 @@ PAUSE = 5.0
 """Seconds until a message that could not be repainted is tried again."""
 LONGEST = 600.0
 """Seconds that a repaint is put off at most; what is due later was put off before the clock was set back."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StormTally:
-    """The state of a storm: posts in its thread by kind of alert, and posts that still wait."""
-
-    posted: tuple[tuple[str, int], ...]
-    waiting: tuple[tuple[str, int], ...]
-    over: bool
-    sequences: tuple[tuple[str, int], ...] = ()
-    """Alerts by sequence, posted or not, the busiest first."""
 
 
 class Repaints(Repository):
@@ -147,27 +135,6 @@ class Repaints(Repository):
         """Whether a message is the bot's, and repainted when its content has changed."""
         return tx.execute(sa.select(posts.c.id).where(_is_editable(channel, ts)).limit(1)).first() is not None
 
-    @reads
-    def storm_tally(self, tx: Transaction, head: Post) -> StormTally:
-        """Count a storm's alerts."""
-        storm = tx.scalar(sa.select(channel_leases.c.storm).where(channel_leases.c.channel == head.channel))
-        ready = (
-            (posts.c.channel == head.channel)
-            & UNSENT
-            & (posts.c.state == State.READY)
-            & (posts.c.kind != STORM)
-            & sa.not_(IS_INCIDENT)
-        )
-        over = storm != head.id
-        in_storm = posts.c.storm != sa.literal(0, literal_execute=True)  # in the words of the index
-        posted = in_storm & (posts.c.storm == head.id) & (posts.c.state == State.SENT)
-        return StormTally(
-            posted=_by_kind(tx, posted),
-            waiting=() if over else _by_kind(tx, ready),
-            over=over,
-            sequences=_by_sequence(tx, posted if over else sa.or_(posted, ready)),
-        )
-
 
 _STALE = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
 # A time further ahead than any that is written means that the clock was set back.
@@ -257,26 +224,3 @@ def _postpone(tx: Transaction, message: Sequence[Post], seconds: float) -> None:
 def _is_editable(channel: str, ts: str) -> sa.ColumnElement[bool]:
     here = (posts.c.channel == channel) & (posts.c.ts == ts)
     return here & sa.not_(posts.c.frozen) & (posts.c.kind != REPLACED)
-
-
-def _by_kind(tx: Transaction, which: sa.ColumnElement[bool]) -> tuple[tuple[str, int], ...]:
-    kind = sa.func.coalesce(alerts.c.kind, posts.c.kind)
-    query = (
-        sa.select(kind, sa.func.count())
-        .select_from(posts.outerjoin(alerts, alerts.c.id == posts.c.alert_id))
-        .where(which)
-        .group_by(kind)
-        .order_by(sa.func.count().desc())
-    )
-    return tuple((name, count) for name, count in tx.execute(query))
-
-
-def _by_sequence(tx: Transaction, which: sa.ColumnElement[bool]) -> tuple[tuple[str, int], ...]:
-    query = (
-        sa.select(alerts.c.sequence, sa.func.count())
-        .select_from(posts.join(alerts, alerts.c.id == posts.c.alert_id))
-        .where(which, alerts.c.sequence != "")
-        .group_by(alerts.c.sequence)
-        .order_by(sa.func.count().desc(), alerts.c.sequence)
-    )
-    return tuple((name, count) for name, count in tx.execute(query))

@@ -12,7 +12,6 @@ from bot.store.db.schema import (
     answers,
     arrivals,
     audit,
-    channel_leases,
     deliveries,
     known_leads,
     posts,
@@ -112,8 +111,7 @@ def _forget_questions(tx: Transaction, *, before: float) -> int:
 def _forget_messages(tx: Transaction, *, before: float) -> int:
     """Answers, and posts other than alerts, because reminders quote leads."""
     c = posts.c
-    heads = sa.exists().where(channel_leases.c.channel == c.channel, channel_leases.c.storm == c.id)
-    ended = (c.state == State.SENT) & sa.not_(heads)
+    ended = c.state == State.SENT
     old = sa.select(c.id).where(
         c.kind != sa.literal(ALERT, literal_execute=True),  # in the words of the index
         c.created_at < before,

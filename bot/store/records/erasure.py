@@ -14,7 +14,6 @@ from bot.store.db.engine import Repository, Transaction, portions, reads, writes
 from bot.store.db.schema import (
     alerts,
     audit,
-    channel_leases,
     deliveries,
     known_leads,
     posts,
@@ -35,7 +34,7 @@ AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostedMessage:
-    """A message in Slack about the person; `shared` with other people's alerts, as in a storm's thread."""
+    """A message in Slack about the person; `shared` with other people's alerts, where many arrived at once."""
 
     channel: str
     ts: str
@@ -75,13 +74,12 @@ class Erasure(Repository):
         mine = _Mentions(email, names)
         bodies = mine.ids(tx, deliveries.c.id, deliveries.c.body)
         noted = {*_ids_of(tx, posts.c.id, posts.c.alert_id, names), *mine.ids(tx, posts.c.id, posts.c.note)}
-        heads = set(tx.scalars(sa.select(channel_leases.c.storm).where(channel_leases.c.storm != 0)))
         known = sa.select(sa.func.count()).where(known_leads.c.lead == lead_key(email))
         return Traces(
             email=email,
             alerts=names,
             deliveries=tuple(sorted({*(row.delivery_id for row in own), *bodies})),
-            posts=tuple(sorted(noted - heads)),
+            posts=tuple(sorted(noted)),
             questions=tuple(sorted(mine.ids(tx, questions.c.id, questions.c.line, questions.c.names))),
             timers=tuple(sorted(mine.ids(tx, timers.c.id, timers.c.payload, timers.c.key))),
             audit=tuple(sorted(mine.ids(tx, audit.c.id, audit.c.command, audit.c.result))),

@@ -18,6 +18,7 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.posts import Post
 from shared.commands import parse
 from shared.commands.channels import Subscribe
+from shared.domain.card import Card
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
@@ -72,7 +73,7 @@ async def drive_post() -> None:
     async with opened() as (store, clock):
         await arrive(store, interested(1), by=routes())
         (card,) = await post_all(store, clock)
-        note = rendering.write_note(rendering.storm(None))
+        note = rendering.write_note(Card(title="Well done"))
         kudos = PlannedPost(
             dedupe="kudos", channel=CHANNEL, kind="kudos", note=note, alert_id=card.alert_id, mention="U1"
         )

@@ -28,7 +28,6 @@ from bot.slack.permissions import Person
 from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
-from bot.store.queue.repaints import StormTally
 from sandbox.slack import blockkit
 from shared.api.errors import NotFound, Unauthorized
 from shared.api.events import Event, EventLead
@@ -51,7 +50,7 @@ ROW = AlertRow(
 )  # fmt: skip
 DUE = Due(alert=ROW, channel="C1", what="remind", mention="S1")
 POST = Post(
-    id=1, dedupe="", tried_until=None, workspace="default", channel="C1", kind="reminder", alert_id="al_1", note="", bundle="", storm=0,
+    id=1, dedupe="", tried_until=None, workspace="default", channel="C1", kind="reminder", alert_id="al_1", note="", bundle="",
     thread_ts="1.0", ts="2.0", version=0, attempts=1, lookups=0, created_at=0.0, condensed=True, mention="S1", alert=ROW,
 )  # fmt: skip
 SIX = NOON.timestamp() + 360
@@ -133,9 +132,6 @@ WHOLE: Mapping[str, Callable[[], Card]] = {
     "out of office": lambda: other("reply.ooo", return_date="2026-12-01", reply="I am away."),
     "bounce": lambda: other("lead.bounced", bounce_type="hard", reason="550 5.1.1"),
     "unknown kind": lambda: other("brand.new"),
-    "storm": lambda: rendering.storm(
-        StormTally(posted=(("reply.interested", 40),), waiting=(("lead.bounced", 300),), over=False)
-    ),
     "many wait": lambda: reminders.summary_card([DUE] * 12, now=SIX),
     "until when": lambda: alert_actions.snooze_choices("al_1", now=NOON, zone=UTC),
     "refused": lambda: permissions.refusal(GUS, "“pause”", can="Who can: @ann, @sales-aes."),

@@ -53,9 +53,9 @@ async def test_a_click_is_shown_at_once_while_many_cards_are_repainted(connected
 
 
 async def test_a_throttled_repaint_is_waited_for_by_all(connected_bot: BotHarness) -> None:
-    for number in range(10):
+    for number in range(10):  # one by one, or they would share messages
         assert await connected_bot.deliver(interested(number)) == 200
-    await connected_bot.until_posted(10)
+        await connected_bot.until_posted(number + 1)
     fault = {"method": "chat.update", "kind": "rate_limited", "retry_after": 2, "times": None}
     await connected_bot.control("faults", **fault)
     await make_stale(connected_bot)

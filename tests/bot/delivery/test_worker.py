@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from bot.store.db.schema import deliveries
+from bot.store.queue.leases import BUNDLE, LeaseTimings
 from sandbox.slack import seed
 from shared.records.records import AlertsSummary
 from tests.bot.harness import CHANNEL, HASTE, BotHarness, bot_inside, interested, open_harness
@@ -24,7 +25,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[BotHarness]:
     async with open_harness(tmp_path) as opened:
         await opened.control("settings", messages_per_second=0)
         opened.config(f'[routes]\nfallback = "{seed.SALES}"\n')
-        async with bot_inside(opened, pace=replace(HASTE, storm_at=12)):
+        async with bot_inside(opened, pace=HASTE):
             yield opened
 
 
@@ -136,7 +137,7 @@ async def test_an_alert_of_a_channel_archived_for_31_days_is_posted_with_its_rep
     assert json.dumps(await bot.messages()).count("Yes, call me.") >= 2
 
 
-async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_first(bot: BotHarness) -> None:
+async def test_alerts_that_wait_share_messages_and_incidents_have_their_own(bot: BotHarness) -> None:
     await bot.control("settings", messages_per_second=1, burst=3)  # so that they pile up
     domains = [json.dumps({"event": "domain.paused", "domain": f"d{n}.example"}).encode() for n in range(10)]
     for body in [*domains, *(interested(number) for number in range(16))]:
@@ -145,25 +146,45 @@ async def test_a_storm_is_one_card_with_every_alert_in_its_thread_interested_fir
     posted = await bot.until_posted(26, seconds=30)
     assert set(posted.values()) == {1}
     messages = await bot.messages()
-    (head,) = [m for m in messages if "new alerts" in m["text"]]
-    assert head.get("thread_ts", head["ts"]) == head["ts"], "the card of a storm is in the channel itself"
-    threaded = [m for m in messages if m.get("thread_ts") not in {None, m["ts"]}]
-    assert threaded, "nothing went into a thread"
-    assert {m["thread_ts"] for m in threaded} == {head["ts"]}
-    first = json.dumps(threaded[0]["blocks"])
-    assert "is interested" in first
-    assert "Claim" in first
+    assert not any(m.get("thread_ts", m["ts"]) != m["ts"] for m in messages), "all are in the channel itself"
+    paused = [m for m in messages if "is paused" in m["text"]]
+    assert len(paused) == 10
+    assert not any("interested" in json.dumps(m["blocks"]) for m in paused)
+    shared = [m for m in messages if len(alerts_of(m)) > 1]
+    assert shared
+    assert "Claim" in json.dumps(shared[0]["blocks"])
 
 
-async def test_one_item_of_a_storms_list_is_claimed_and_its_siblings_stay(bot: BotHarness) -> None:
+def alerts_of(message: dict[str, Any]) -> list[str]:
+    """The alerts that a message's metadata names."""
+    payload = message.get("metadata", {}).get("event_payload", {})
+    return list(payload.get("alert_ids") or filter(None, [payload.get("alert_id")]))
+
+
+async def test_two_thousand_waiting_alerts_are_told_once_each_within_three_minutes(bot: BotHarness) -> None:
+    """Counted, not timed: so many messages as Slack takes in three minutes, at one a second."""
+    await bot.control("channel", channel=CHANNEL, archived=True)
+    for first in range(0, 2_000, 50):
+        many = (bot.deliver(interested(number)) for number in range(first, first + 50))
+        assert set(await asyncio.gather(*many)) == {200}
+    await bot.control("channel", channel=CHANNEL, archived=False)
+    await bot.try_again(CHANNEL)
+    posted = await bot.until_posted(2_000, seconds=120)
+    assert set(posted.values()) == {1}
+    messages = [m for m in await bot.messages() if alerts_of(m)]
+    assert len(messages) * LeaseTimings().period <= 180.0
+    assert max(len(alerts_of(m)) for m in messages) == BUNDLE
+
+
+async def test_one_item_of_a_shared_message_is_claimed_and_its_siblings_stay(bot: BotHarness) -> None:
     await bot.control("settings", messages_per_second=1, burst=1)
     for number in range(24):
         assert await bot.deliver(interested(number)) == 200
     await bot.control("settings", messages_per_second=0)
     await bot.until_posted(24, seconds=30)
-    thread = [m for m in await bot.messages() if m.get("thread_ts") and m["thread_ts"] != m["ts"]]
-    item = next(block for block in thread[0]["blocks"] if block["type"] == "actions")["elements"][0]
-    at = {"channel": CHANNEL, "ts": thread[0]["ts"]}
+    shared = [m for m in await bot.messages() if len(alerts_of(m)) > 1]
+    item = next(block for block in shared[0]["blocks"] if block["type"] == "actions")["elements"][0]
+    at = {"channel": CHANNEL, "ts": shared[0]["ts"]}
     await bot.control("click", **at, action_id=item["action_id"], value=item["value"], user=seed.ANN.id)
 
     async def claimed() -> list[Any]:

@@ -22,7 +22,6 @@ from bot.interactions.forms import FormRequest
 from bot.interactions.home_tab import home_view
 from bot.interactions.home_tab.home_state import HomeState, Paused, Waiting
 from bot.interactions.responders import render_answer
-from bot.store.queue.repaints import StormTally
 from shared.api.errors import Unauthorized
 from shared.api.event_kinds import DNS, EVENTS, INTERESTED, PAUSED
 from shared.api.events import Event, EventLead
@@ -104,11 +103,6 @@ def alerts(now: datetime) -> dict[str, Card]:
     found["paused domain, recovered"] = kinds.card(
         replace(alert_of_kind(PAUSED, now, SHORT), recovered_at=now, standing={})
     )
-    counts = ((INTERESTED, 60), (PAUSED, 2))
-    for over in (False, True):
-        found[f"storm, {'over' if over else 'under way'}"] = rendering.storm(
-            StormTally(posted=counts, waiting=() if over else counts, over=over)
-        )
     return found
 
 

@@ -112,7 +112,7 @@ async def test_an_answer_outlives_a_slack_that_refuses_to_take_it(bot: BotHarnes
     assert len(texts) == 1
 
 
-async def test_answers_in_a_storm_come_once_each_into_their_thread(bot: BotHarness) -> None:
+async def test_answers_among_many_alerts_come_once_each_into_their_thread(bot: BotHarness) -> None:
     message = await card(bot)
     await asyncio.gather(*(bot.deliver(interested(number)) for number in range(2, 68)))
     for user, line in ((seed.BEN.id, "claim"), (seed.BEN.id, "release"), (seed.CLEO.id, "claim")):

@@ -300,7 +300,7 @@ def test_the_next_is_the_first_free_one_after_the_last() -> None:
     assert next_of(people, last="a", free=set()) == ""
 
 
-async def test_a_list_in_a_storm_mentions_each_owner_once(store: Store, clock: ManualClock) -> None:
+async def test_a_shared_message_mentions_each_owner_once(store: Store, clock: ManualClock) -> None:
     await arrive(store, *(interested(number) for number in range(1, 8)), by=routes())
     posts = await post_all(store, clock)
     bundled = [replace(post, bundle="b1") for post in posts]

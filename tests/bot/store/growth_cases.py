@@ -38,12 +38,11 @@ from tests.bot.store.skewed_data import (
     CALM,
     DAY,
     EMAIL,
-    HEAD,
     HOUR,
     REFUSED,
     SENTENCE,
+    SHARED,
     STALE,
-    STORM,
     UNCERTAIN,
     WORKSPACE,
 )
@@ -102,7 +101,7 @@ def _trace(*_: object) -> Trace:
 def _post(number: int, channel: str, **values: Any) -> Post:
     given = {
         "id": number, "dedupe": "x", "workspace": WORKSPACE, "channel": channel, "kind": "alert", "alert_id": "al_open0",
-        "note": "", "bundle": "", "storm": 0, "thread_ts": "", "ts": "5.0", "version": 0, "attempts": 0, "lookups": 0,
+        "note": "", "bundle": "", "thread_ts": "", "ts": "5.0", "version": 0, "attempts": 0, "lookups": 0,
         "tried_until": None, "created_at": 0.0,
     }  # fmt: skip
     return Post(**{**given, **values})
@@ -343,7 +342,7 @@ QUEUE: Mapping[str, Case] = {
     "ChannelLeases.take_over": lists("it frees them all", lambda one: one.store.leases.take_over()),
     "Outcomes.settle": Case(given=_lease, act=lambda one, turn: one.store.outcomes.settle(turn, Sent(ts="8.8"))),
     "Outcomes.close_channel": lists(OF_CHANNEL,
-        lambda one: one.store.outcomes.close_channel(STORM, "is_archived", report=_no_card, used=True)
+        lambda one: one.store.outcomes.close_channel(SHARED, "is_archived", report=_no_card, used=True)
     ),
     "Outcomes.forget_unused_channels": lists(
         "it gives up each of them",
@@ -377,9 +376,6 @@ QUEUE: Mapping[str, Case] = {
     "Repaints.next_in": lists("it reads the limit of each Slack workspace", lambda one: one.store.repaints.next_in()),
     "Repaints.request": flat(lambda one: one.store.repaints.request(STALE, "5.1")),
     "Repaints.covers": flat(lambda one: one.store.repaints.covers(STALE, "5.1")),
-    "Repaints.storm_tally": lists(
-        "it counts the storm", lambda one: one.store.repaints.storm_tally(_post(HEAD, STORM, kind="storm"))
-    ),
     "Retention.prune": lists(DUE, _prune),
     "SlackEvents.take": flat(lambda one: one.store.slack_events.take("Ev_new")),
     "SlackEvents.is_new": flat(lambda one: one.store.slack_events.is_new("Ev1")),

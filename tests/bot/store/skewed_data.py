@@ -58,10 +58,8 @@ Row = dict[str, Any]
 
 WORKSPACE = "acme"
 EMAIL = "ada0@acme.example"
-CALM, UNCERTAIN, REFUSED, HELD, STALE, STORM = "C1", "C2", "C3", "C4", "C5", "C6"
+CALM, UNCERTAIN, REFUSED, HELD, STALE, SHARED = "C1", "C2", "C3", "C4", "C5", "C6"
 """A channel for each state that its posts can be in."""
-HEAD = 1
-"""The post that heads the storm."""
 MINUTE, HOUR, DAY = 60.0, 3_600.0, 86_400.0
 
 
@@ -100,7 +98,7 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
     tables: Mapping[sa.Table, Sequence[Row]] = {
         deliveries: bodies,
         alerts: told,
-        posts: [*_head(now), *posted, *_posts(numbers, now=now)],
+        posts: [*posted, *_posts(numbers, now=now)],
         **_queue(numbers, now=now),
         **_records(numbers, now=now),
         **_guardrails(numbers, now=now),
@@ -192,14 +190,10 @@ def delivered(key: int, kind: str, body: bytes, *, at: float, pending: bool) -> 
 def _post(dedupe: str, channel: str, state: str, *, at: float, **values: Any) -> Row:
     row = {
         "dedupe": dedupe, "workspace": WORKSPACE, "channel": channel, "kind": "alert", "state": state, "created_at": at,
-        "note": "", "ts": "", "alert_id": "", "bundle": "", "storm": 0, "undo": "", "repaint_at": None,
+        "note": "", "ts": "", "alert_id": "", "bundle": "", "undo": "", "repaint_at": None,
         "held_until": None, "sent_at": None, "tried_until": None,
     }  # fmt: skip
     return {**row, **values}
-
-
-def _head(now: float) -> list[Row]:
-    return [_post("storm", STORM, "sent", at=now - HOUR, kind="storm", ts="9.0")]
 
 
 def _posts(numbers: Sequence[int], *, now: float) -> Iterator[Row]:
@@ -211,7 +205,7 @@ def _posts(numbers: Sequence[int], *, now: float) -> Iterator[Row]:
         yield _post(f"dead{n}", REFUSED, "dead", at=at, alert_id=alert)
         yield _post(f"held{n}", HELD, "held", at=at, alert_id=alert, held_until=at)
         yield _post(f"stale{n}", STALE, "sent", at=at, alert_id=alert, ts=f"5.{n}", repaint_at=at)
-        yield _post(f"storm{n}", STORM, "sent", at=at, alert_id=alert, bundle="b1", storm=HEAD, ts="9.1")
+        yield _post(f"shared{n}", SHARED, "sent", at=at, alert_id=alert, bundle="b1", ts="9.1")
         yield _post(f"undo{n}", CALM, "sent", at=at, kind="note", note="{}", undo=f"q{n}", ts=f"6.{n}")
 
 
@@ -220,14 +214,13 @@ def _queue(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
         "due_at": None,
         "trouble": "",
         "trouble_since": None,
-        "storm": 0,
         "lease_until": None,
         "tat": None,
     }
     named: dict[str, Row] = {
         CALM: {"due_at": now - MINUTE},
         REFUSED: {"trouble": "is_archived", "trouble_since": now - HOUR},
-        STORM: {"storm": HEAD},
+        SHARED: {},
     }
     leases = [{"channel": channel, **calm, **values} for channel, values in named.items()]
     leases += [{"channel": f"C{100 + n}", **calm, "trouble": "not_in_channel"} for n in numbers]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from bot.store import LeaseTimings, Store, open_store
+from bot.store import Store, open_store
 from bot.store.queue.leases import BUNDLE, LONGEST_DOUBT, ChannelLease, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import MOST_FAILED, Look, Lookup
 from bot.store.queue.outbox import PlannedPost
@@ -111,33 +111,23 @@ async def test_notes_keep_their_order(store: Store, clock: ManualClock) -> None:
     assert [post and post.dedupe for post in posted] == [first.dedupe, "note:2"]
 
 
-async def test_a_storm_whose_summary_is_uncertain_goes_on_one_by_one(clock: ManualClock, url: sa.URL) -> None:
-    async with open_store(url, clock=clock, timings=LeaseTimings(storm_at=2)) as store:
-        await arrive(store, *(interested(number) for number in range(30)))
-        head = await doubt(store)
-        assert head.kind == "storm"
-        alone = [await post_next(store, clock, f"1.{n}") for n in range(3)]
-        assert [post and (post.kind, post.storm, post.bundle) for post in alone] == [("alert", 0, "")] * 3
-        await find(store, head, ts="1.0")
-        clock.now += 1
-        turn = await take(store)
-        assert turn is not None
-        assert (turn.thread_ts, len(turn.posts), turn.posts[0].storm) == ("1.0", BUNDLE, head.id)
-
-
-async def test_a_summary_of_a_storm_that_ended_while_it_was_uncertain_is_not_posted(
-    clock: ManualClock, url: sa.URL
+async def test_what_shares_an_uncertain_message_waits_for_it_and_the_rest_goes_on(
+    store: Store, clock: ManualClock
 ) -> None:
-    async with open_store(url, clock=clock, timings=LeaseTimings(storm_at=2)) as store:
-        await arrive(store, *(interested(number) for number in range(3)))
-        assert (await doubt(store)).kind == "storm"
-        posted = [await post_next(store, clock, f"1.{n}") for n in range(3)]
-        assert all(posted)
-        for _ in range(2):
-            clock.now += 2
-            await store.lookups.settle(await claim(store), ABSENT)
-        assert await post_next(store, clock, "2") is None
-        assert (await store.records.summary("default")).waiting == 0
+    await arrive(store, *(interested(number) for number in range(30)))
+    turn = await take(store)
+    assert turn is not None
+    assert len(turn.posts) == BUNDLE
+    await store.outcomes.settle(turn, Unknown())
+    clock.now += 2
+    following = await take(store)
+    assert following is not None
+    assert not {post.id for post in following.posts} & {post.id for post in turn.posts}
+    await store.outcomes.settle(following, Sent(ts="2.0"))
+    (lookup,) = await store.lookups.claim(limit=5)
+    found = {post.id: "1.0" for post in lookup.posts}
+    assert {post.key for post in lookup.posts} == {turn.posts[0].key}, "one key finds them all"
+    assert len(found) == BUNDLE
 
 
 FAILED = [
@@ -233,7 +223,8 @@ async def test_one_reading_answers_for_all_uncertain_posts_of_a_channel(
 async def test_while_slack_answers_nothing_a_channel_tries_ever_fewer_posts(
     store: Store, clock: ManualClock
 ) -> None:
-    await arrive(store, *(interested(number) for number in range(50)))
+    for first in range(0, 300, 50):
+        await arrive(store, *(interested(number) for number in range(first, first + 50)), number=first)
     tried = 0
     for _ in range(300):
         clock.now += 1

@@ -14,7 +14,7 @@ from bot.store.db.slack_schema import slack_limits
 from bot.store.queue.leases import BUNDLE, ChannelLease, ChannelRefused, Outcome, Sent, Unknown
 from bot.store.queue.lookups import Look
 from bot.store.queue.outbox import PlannedPost
-from bot.store.queue.post_kinds import ALERT, ANSWER, STORM
+from bot.store.queue.post_kinds import ALERT, ANSWER
 from bot.store.queue.posts import INCIDENT
 from bot.store.queue.slack_state import paced_teams
 from tests.bot.harness import interested
@@ -84,20 +84,19 @@ async def turns(store: Store, clock: ManualClock, count: int, outcome: Outcome) 
     return taken
 
 
-async def storm(store: Store, clock: ManualClock) -> None:
-    head, *bundles = await turns(store, clock, 6, Sent(ts="1.0"))
-    assert head.posts[0].kind == STORM
+async def shared_messages(store: Store, clock: ManualClock) -> None:
+    bundles = await turns(store, clock, 6, Sent(ts="1.0"))
     assert {len(bundle.posts) for bundle in bundles} == {BUNDLE}
     assert {post.alert.kind for bundle in bundles for post in bundle.posts if post.alert} == {
         "reply.interested"
     }
 
 
-async def storm_whose_summary_is_uncertain(store: Store, clock: ManualClock) -> None:
+async def shared_messages_after_an_uncertain_one(store: Store, clock: ManualClock) -> None:
     await turns(store, clock, 1, Unknown())
     clock.now += 30.0
     taken = await turns(store, clock, 5, Sent(ts="1.0"))
-    assert [len(turn.posts) for turn in taken] == [1] * 5
+    assert [len(turn.posts) for turn in taken] == [BUNDLE] * 5
 
 
 async def messages_before_all_others(store: Store, clock: ManualClock) -> None:
@@ -254,9 +253,9 @@ async def test_what_befalls_all_posts_of_a_channel_is_written_in_portions(
 @pytest.mark.parametrize(
     ("act", "state"),
     [
-        (storm, {}),
-        (storm, {"urgency": 0}),
-        (storm_whose_summary_is_uncertain, {}),
+        (shared_messages, {}),
+        (shared_messages, {"urgency": 0}),
+        (shared_messages_after_an_uncertain_one, {}),
         (messages_before_all_others, {}),
         (posts_left_by_a_dead_process, {}),
         (message_while_others_are_not_due, {"state": "held", "held_until": 1e12}),
@@ -269,28 +268,6 @@ async def test_a_turn_of_a_channel_costs_the_same_however_much_waits_there(
 ) -> None:
     few, many = [await work(url, clock, count, act, **state) for count in (FEW, MANY)]
     assert many.growth.excess(few.growth, is_flat=True) == {}, many.most_read
-
-
-async def test_the_summary_of_a_storm_is_counted_a_few_times_however_long_it_lasts(
-    store: Store, clock: ManualClock
-) -> None:
-    waiting(store, 1_000)
-    (head, *_) = await turns(store, clock, 1, Sent(ts="1.0"))
-    counted: list[int] = []
-    while (claimed := await store.leases.claim(limit=5)).turns or claimed.next_in is not None:
-        for turn in claimed.turns:
-            await store.outcomes.settle(turn, Sent(ts="2.0"))
-        for message in await store.repaints.claim(limit=5):
-            await store.repaints.done(message)
-            if message[0].id == head.posts[0].id:
-                counted.append(
-                    sum(count for _, count in (await store.repaints.storm_tally(head.posts[0])).posted)
-                )
-        clock.now += 10.0 if claimed.turns else 1.0
-    assert counted[-1] == 1_000
-    assert sorted(set(counted)) == counted
-    early, late = counted[1] - counted[0], counted[-2] - counted[-3]
-    assert early < late
 
 
 async def replies_of_one_lead(store: Store, clock: ManualClock) -> None:

@@ -40,7 +40,7 @@ from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.migrated import migrated_file
 
-PACE = LeaseTimings(storm_at=3)
+PACE = LeaseTimings()
 ROUTES = Routes(alert_channels={"default": "C1"})
 
 

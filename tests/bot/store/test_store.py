@@ -154,7 +154,8 @@ async def test_an_uncertain_post_is_looked_up_twice_or_until_it_cannot_arrive_an
 
 
 async def test_a_channel_speaks_once_a_second_after_a_short_burst(store: Store, clock: ManualClock) -> None:
-    await arrive(store, *(interested(number) for number in range(10)))
+    for first in range(0, 100, 50):
+        await arrive(store, *(interested(number) for number in range(first, first + 50)), number=first)
     began, sent = clock.now, []
     for _ in range(60):
         for turn in (await store.leases.claim(limit=5)).turns:
