@@ -31,7 +31,7 @@ from shared.text.slack_ids import is_user
 
 TOGETHER = 5
 """More reminders than this in one channel at once become one message."""
-STORM_SECONDS = 900.0
+SUMMARY_SECONDS = 900.0
 """Seconds between two such messages; `replies` lists replies in between."""
 EVERY = 5.0
 """Seconds between two sweeps."""
@@ -96,7 +96,7 @@ class Reminders:
     def _many(self, group: Sequence[Due], now: float) -> PlannedPost:
         first = group[0]
         return PlannedPost(
-            dedupe=f"{first.what}:{first.alert.workspace}:{first.channel}:{now // STORM_SECONDS:.0f}",
+            dedupe=f"{first.what}:{first.alert.workspace}:{first.channel}:{now // SUMMARY_SECONDS:.0f}",
             channel=first.channel,
             kind="note",
             urgency=2,

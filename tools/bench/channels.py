@@ -26,13 +26,13 @@ from sandbox.slack import seed
 from sandbox.slack.model import Channel
 from shared.records.records import Subscription
 from shared.storage.database import parse_url
-from tests.bot.harness import BotHarness, bot_process, free_port, interested, open_harness
+from tests.bot.harness import BotHarness, bot_process, free_port, open_harness
 from tests.clock import moment
 from tests.processes import running_async
 
 CHANNELS = 40
 PER_CHANNEL = 50
-"""Fewer than make a storm, which would put them into one message."""
+"""Paused domains, because each has a message of its own however many wait."""
 WINDOW = 8.0
 PACE = LeaseTimings()
 
@@ -71,7 +71,7 @@ async def _measure(bot: BotHarness) -> Shared:
     names, apart = await _channels(bot), _add_channels(bot, "C0BARE", CHANNELS // 2)
     await bot.control("settings", workspace_messages_per_minute=0)  # what counts here is each channel's own
     async with bot_process(bot, pace=None) as first:
-        await asyncio.gather(*(bot.deliver(interested(number)) for number in range(PER_CHANNEL)))
+        await asyncio.gather(*(bot.deliver(paused(number)) for number in range(PER_CHANNEL)))
         await _under_way(bot, names)
         (one,), (one_core,) = await _window(bot, [names], [first.pid])
         async with _second(bot) as second:
@@ -93,10 +93,16 @@ async def _measure(bot: BotHarness) -> Shared:
     )
 
 
+def paused(number: int) -> bytes:
+    """A delivery about a domain of its own."""
+    event = {"event": "domain.paused", "domain": f"d{number}.example", "reason": "bounce_rate"}
+    return json.dumps(event).encode()
+
+
 async def _channels(bot: BotHarness) -> Sequence[str]:
     names = _add_channels(bot, "C0LANE", CHANNELS)
     async with open_store(parse_url(bot.environ["OUTREACH_DATABASE_URL"])) as store:
-        wanted = [Subscription(channel=name, event="reply.interested") for name in names]
+        wanted = [Subscription(channel=name, event="domain.paused") for name in names]
         await store.records.subscribe("default", wanted)
     return names
 

@@ -26,9 +26,9 @@ from shared.storage import database
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
-BASELINE = "0300"
+BASELINE = "0310"
 """The schema of the first migration; older ones are four digits below it."""
-HEAD = "0300"
+HEAD = "0310"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database
@@ -70,7 +70,7 @@ class SchemaState:
 
 
 def _is_older(revision: str) -> bool:
-    """True for the schemas from before the baseline, which were numbered from 0001 to 0280."""
+    """True for the schemas from before the baseline, which have lower numbers."""
     return len(revision) == len(BASELINE) and revision.isdecimal() and revision < BASELINE
 
 

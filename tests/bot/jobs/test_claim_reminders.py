@@ -25,7 +25,9 @@ from tests.bot.manual_clock import (
 )
 
 
-async def test_reminders_after_a_storm_are_bundled_every_15_minutes(store: Store, clock: ManualClock) -> None:
+async def test_reminders_of_many_replies_are_bundled_every_15_minutes(
+    store: Store, clock: ManualClock
+) -> None:
     posted: list[Post] = []
     await arrive(store, *(interested(number) for number in range(100)))
     await post_all(store, clock)

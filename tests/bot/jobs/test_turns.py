@@ -308,3 +308,16 @@ async def test_a_shared_message_mentions_each_owner_once(store: Store, clock: Ma
     (calls,) = (block for block in drawn.blocks if block["type"] == "context")
     assert calls["elements"][0]["text"] == f"<@{ANN}> <@{BEN}> <@{CLEO}>"
     assert "@ben's turn" in json.dumps(drawn.blocks)
+
+
+async def test_a_shared_message_calls_a_group_only_while_one_of_its_replies_is_unclaimed(
+    store: Store, clock: ManualClock
+) -> None:
+    await arrive(store, interested(1), interested(2), by=routes())
+    one, two = (replace(post, bundle="b1", mention="S0ONCALL01") for post in await post_all(store, clock))
+    assert one.alert
+    assert two.alert
+    claimed = replace(two, alert=replace(two.alert, waiting_since=None))
+    assert "<!subteam^S0ONCALL01>" in rendering.message([one, claimed], several=False).text
+    both = [replace(one, alert=replace(one.alert, waiting_since=None)), claimed]
+    assert "S0ONCALL01" not in rendering.message(both, several=False).text
