@@ -94,7 +94,7 @@ class Group:
     id: str
     handle: str
     name: str
-    users: tuple[str, ...]
+    users: list[str]
 
     def to_slack(self) -> Json:
         """Return a usergroup object as usergroups.list has it."""
@@ -104,7 +104,7 @@ class Group:
             "name": self.name,
             "handle": self.handle,
             "user_count": len(self.users),
-            "users": list(self.users),
+            "users": self.users[:],
             "date_delete": 0,
         }
 

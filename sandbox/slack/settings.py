@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import tomllib
 from dataclasses import dataclass, field
+from importlib import resources
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -101,53 +103,8 @@ class Manifest(_Part):
     settings: _Settings = _Settings()
 
 
-SCOPES = frozenset(
-    (
-        "app_mentions:read",
-        "channels:history",
-        "channels:join",
-        "channels:manage",
-        "channels:read",
-        "chat:write",
-        "chat:write.public",
-        "commands",
-        "groups:history",
-        "groups:read",
-        "groups:write",
-        "im:history",
-        "im:read",
-        "im:write",
-        "usergroups:read",
-        "users.profile:read",
-        "users:read",
-        "users:read.email",
-    )
-)
-"""The scopes that the app has until a manifest names others."""
-EVENTS = frozenset(
-    (
-        "app_home_opened",
-        "app_mention",
-        "app_uninstalled",
-        "channel_archive",
-        "channel_id_changed",
-        "channel_left",
-        "channel_rename",
-        "channel_unarchive",
-        "group_archive",
-        "group_left",
-        "group_rename",
-        "group_unarchive",
-        "member_joined_channel",
-        "tokens_revoked",
-    )
-)
-COMMAND = Command.model_validate(
-    {
-        "command": "/outreach",
-        "description": "Sequences, inboxes, stats and alerts",
-        "usage_hint": "help | status | pause SEQUENCE | resume SEQUENCE | inboxes | stats",
-    }
+_FIRST = Manifest.model_validate(
+    tomllib.loads(resources.files(__package__).joinpath("manifest.toml").read_text("utf-8"))
 )
 
 
@@ -179,9 +136,9 @@ class Settings(BaseModel):
     """Types of blocks that the workspace doesn't know yet."""
     loads_options: bool = False
     """True if the manifest has message_menu_options_url."""
-    scopes: frozenset[Word] = SCOPES
-    events: frozenset[Word] = EVENTS
-    commands: tuple[Command, ...] = (COMMAND,)
+    scopes: frozenset[Word] = frozenset(_FIRST.oauth_config.scopes.bot or ())
+    events: frozenset[Word] = frozenset(_FIRST.settings.event_subscriptions.bot_events)
+    commands: tuple[Command, ...] = tuple(_FIRST.features.slash_commands)
     shortcuts: tuple[Shortcut, ...] = ()
 
     def apply(self, manifest: Manifest) -> None:

@@ -6,7 +6,7 @@ import secrets
 from typing import Any
 
 from sandbox.slack import seed
-from sandbox.slack.blockkit import Rule, Surface, anything, boolean, plain, problem, problems, shape, string
+from sandbox.slack.blockkit import RULES, Surface, problem, problems
 from sandbox.slack.content import Check
 from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.model import Json
@@ -16,35 +16,13 @@ MAX_DEPTH = 3
 MAX_VIEW_CHARACTERS = 250_000
 
 
-def _view(required: dict[str, Rule], /, **optional: Rule) -> Rule:
-    return shape(
-        {**required, "blocks": anything},
-        private_metadata=string(3000),
-        callback_id=string(255),
-        external_id=string(255),
-        submit=plain(24),
-        close=plain(24),
-        **optional,
-    )
-
-
-_MODAL = _view(
-    {"title": plain(24)},
-    clear_on_close=boolean,
-    notify_on_close=boolean,
-    submit_disabled=boolean,
-)
-_HOME = _view({}, title=plain(24))
-
-
 def view_problems(view: Json, *, kind: str, at: str = "/view", check: Check = problems) -> list[str]:
     """List what Slack refuses in a view of this kind, `modal` or `home`."""
     if view.get("type") != kind:
         return [problem(f"must be {kind}", f"{at}/type")]
     surface: Surface = "modal" if kind == "modal" else "home"
-    rule = _MODAL if kind == "modal" else _HOME
     blocks = view.get("blocks")
-    found = list(rule(view, at))
+    found = list(RULES["views"][kind](view, at))
     found += check(blocks, surface=surface, at=f"{at}/blocks")
     if kind == "modal" and not view.get("submit") and _has_inputs(blocks):
         found.append(problem("missing required field: submit", f"{at}/submit"))

@@ -58,6 +58,4 @@ const BUILDERS = {
   table,
   data_table: dataTable,
   data_visualization: chart,
-  file: (block) => el("div", { class: "file" }, icon("file"), el("span", {}, block.external_id, el(
-    "small", {}, `Remote file (${block.source})`))),
 };

@@ -94,4 +94,4 @@ def group_users(call: Call) -> Json:
     group = call.workspace.groups.get(str(call.require("usergroup")))
     if group is None:
         raise SlackError("no_such_subteam")
-    return {"users": list(group.users)}
+    return {"users": group.users}

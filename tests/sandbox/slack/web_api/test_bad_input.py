@@ -14,7 +14,7 @@ from sandbox.slack import seed
 from sandbox.slack.delivery import Delivery
 from sandbox.slack.errors import SlackError
 from sandbox.slack.limits import CALLS_PER_MINUTE, RateLimiter
-from sandbox.slack.settings import SCOPES, Credentials, Settings
+from sandbox.slack.settings import Credentials, Settings
 from sandbox.slack.web_api.call import Call
 from sandbox.slack.web_api.methods import METHODS
 from sandbox.slack.workspace import Workspace
@@ -83,7 +83,7 @@ NAMES = [
 
 def test_the_app_is_granted_every_scope_that_the_methods_ask_for() -> None:
     needed = {scope for one in METHODS.values() for scope in (one.scope, one.channel_scope) if scope}
-    assert needed <= SCOPES
+    assert needed <= Settings().scopes
     assert {"channels:read", "channels:history", "chat:write", "im:write"} <= needed
     assert METHODS["apps.connections.open"].takes == "app"
 
