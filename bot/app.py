@@ -58,7 +58,7 @@ from bot.store.instance import BEAT_SECONDS
 from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.api.errors import OutreachError
-from shared.api.http.transport import Transport
+from shared.api.transport import Transport
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 

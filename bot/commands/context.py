@@ -10,7 +10,7 @@ from functools import partial
 
 from bot.store import Store
 from shared.api.client import OutreachClient
-from shared.api.http.transport import Transport
+from shared.api.transport import Transport
 from shared.commands import Role
 from shared.domain.wall_clock import moment
 from shared.operations.context import CommandContext, open_client

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
         Unreadable,
     )
     from .events import Event, EventLead, Unknown, read_event, sign, signature_matches
-    from .http.pipeline import RequestCounts
     from .models import AddResult, Inbox, Lead, Page, Sequence, Skipped, StatsRow, Subscription
     from .pace import BudgetState, LocalBudget, Pacer, Priority
+    from .pipeline import RequestCounts
     from .words import EventKind, Grouping, InboxStatus, LeadStatus, SequenceStatus
 
 __version__ = VERSION
@@ -73,22 +73,17 @@ __all__ = [
     "signature_matches",
 ]
 
-_MODULES = {
-    ".client": ("OutreachClient",),
-    ".http.pipeline": ("RequestCounts",),
-    ".pace": ("BudgetState", "LocalBudget", "Pacer", "Priority"),
-    ".events": ("Event", "EventLead", "Unknown", "read_event", "sign", "signature_matches"),
-    ".models": ("AddResult", "Inbox", "Lead", "Page", "Sequence", "Skipped", "StatsRow", "Subscription"),
-    ".words": ("EventKind", "Grouping", "InboxStatus", "LeadStatus", "SequenceStatus"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+MODULES = ("words", "errors", "models", "events", "pace", "pipeline", "client")
+"""Where the public names are, those that load little first."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its module (PEP 562); those that are in no other are errors."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_MODULE_OF.get(name, ".errors"), __name__), name)
+    """Import a public name from its module (PEP 562)."""
+    for module in MODULES if name in __all__ else ():
+        found = getattr(importlib.import_module(f".{module}", __name__), name, None)
+        if found is not None:
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,28 +1,44 @@
-"""The client: one method per endpoint.
+"""The client: one method per endpoint, each to the letter of the service's document.
 
-A request is built by `http.requests`, retried and paced by `http.pipeline`, and sent by `http.transport`; its response
-is read by `http.responses` and `decoding.decode`.
+A request that the service would reject is rejected here, without sending it. `pipeline` paces, sends and repeats the
+others, and `decode` reads what comes back.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypedDict, TypeVar, Unpack
+from urllib.parse import quote, urlsplit
 
-from . import decode, models, paging, words
-from .errors import OutreachError
-from .http import requests
-from .http.decode_thread import LARGE_LIST, decode_in_thread
-from .http.pipeline import ATTEMPTS, Answer, Limits, Pipeline, RequestCounts
-from .http.transport import Http, Transport
+from . import decode, models, words
+from .errors import InvalidRequest, OutreachError
+from .messages import Request, check_api_key, check_base_url
 from .pace import BudgetState, LocalBudget, Pacer, Priority
-from .shapes import ShapeLog
+from .paging import pages
+from .pipeline import ATTEMPTS, LARGE_LIST_ROWS, Answer, Limits, Pipeline, RequestCounts, decode_in_thread
+from .shapes import MOST_PATHS, shape
+from .transport import Http, Transport
 
 T = TypeVar("T")
+
+MOST_LEADS = 1000
+LARGEST_PAGE = 100
+NORMAL, INTERACTIVE = Priority.NORMAL, Priority.INTERACTIVE
+
+
+class Pages(TypedDict, total=False):
+    """Which leads to read, `page_size` (1-100) of them in a request, from the page at `cursor` on."""
+
+    sequence_id: str | None
+    status: words.LeadStatus | None
+    page_size: int
+    cursor: str | None
+    priority: Priority
 
 
 class OutreachClient:
@@ -51,15 +67,15 @@ class OutreachClient:
         jitter: Callable[[], float] = random.random,
         explain: Callable[[str], str] | None = None,
     ) -> None:
-        self.base_url = requests.check_base_url(_given(base_url, "base_url", "OUTREACH_BASE_URL"))
-        key = requests.check_api_key(_given(api_key, "api_key", "OUTREACH_API_KEY"))
+        self.base_url = check_base_url(_given(base_url, "base_url", "OUTREACH_BASE_URL"))
+        key = check_api_key(_given(api_key, "api_key", "OUTREACH_API_KEY"))
+        limits = Limits(timeout=timeout, total=total_timeout, retries=retries)
         self._pacer: Pacer = pacer or LocalBudget()
         self._fields = fields or {}
-        self._shapes = ShapeLog()
-        self._limits = Limits(timeout=timeout, total=total_timeout, retries=retries)
+        self._shapes: dict[str, set[str]] = {}
         self._explain = explain
         self._http = Http(self.base_url, api_key=key, transport=transport)
-        self._pipeline = Pipeline(self._http, pacer=self._pacer, jitter=jitter)
+        self._pipeline = Pipeline(self._http, pacer=self._pacer, limits=limits, jitter=jitter)
 
     def __repr__(self) -> str:
         return f"<OutreachClient {self.base_url}>"
@@ -92,69 +108,65 @@ class OutreachClient:
     @property
     def shapes(self) -> Mapping[str, frozenset[str]]:
         """The format of responses by endpoint: `path: type`, never a value."""
-        return self._shapes.seen
+        return {endpoint: frozenset(lines) for endpoint, lines in self._shapes.items()}
 
     async def list_leads(
         self,
         *,
         sequence_id: str | None = None,
         status: words.LeadStatus | None = None,
-        limit: int = 100,
+        limit: int = LARGEST_PAGE,
         cursor: str | None = None,
-        priority: Priority = Priority.NORMAL,
+        priority: Priority = NORMAL,
     ) -> models.Page[models.Lead]:
         """One page of leads, newest first (GET /leads); `limit` is 1-100."""
-        request = requests.list_leads(sequence_id=sequence_id, status=status, limit=limit, cursor=cursor)
-        read = partial(decode.leads, fields=self._section("lead"))
-        return await self._read(request, read, priority=priority)
-
-    async def iter_pages(
-        self,
-        *,
-        sequence_id: str | None = None,
-        status: words.LeadStatus | None = None,
-        page_size: int = 100,
-        cursor: str | None = None,
-        priority: Priority = Priority.NORMAL,
-    ) -> AsyncIterator[models.Page[models.Lead]]:
-        """All pages, without repeated leads; continue later from `next_cursor`."""
-        fetch = partial(
-            self.list_leads, sequence_id=sequence_id, status=status, limit=page_size, priority=priority
+        is_size = not isinstance(limit, bool) and 1 <= limit <= LARGEST_PAGE
+        _check(is_size, "GET /leads", "limit", f"The page size must be 1 to {LARGEST_PAGE}.")
+        if status is not None:
+            _check_word(status, words.LEAD_STATUSES, "GET /leads", "status")
+        request = _request(
+            "GET /leads", sequence_id=sequence_id, status=status, limit=str(limit), cursor=cursor
         )
-        async for page in paging.pages(fetch, cursor=cursor):
+        return await self._read(request, partial(decode.leads, fields=self._section("lead")), priority)
+
+    async def iter_pages(self, **which: Unpack[Pages]) -> AsyncIterator[models.Page[models.Lead]]:
+        """All pages, without repeated leads; continue later from `next_cursor`."""
+        cursor, size = which.pop("cursor", None), which.pop("page_size", LARGEST_PAGE)
+        fetch = partial(self.list_leads, limit=size, **which)
+        async for page in pages(fetch, cursor=cursor):
             yield page
 
-    async def iter_leads(
-        self,
-        *,
-        sequence_id: str | None = None,
-        status: words.LeadStatus | None = None,
-        page_size: int = 100,
-        cursor: str | None = None,
-        priority: Priority = Priority.NORMAL,
-    ) -> AsyncIterator[models.Lead]:
+    async def iter_leads(self, **which: Unpack[Pages]) -> AsyncIterator[models.Lead]:
         """All leads once, newest first, over all pages."""
-        async for page in self.iter_pages(
-            sequence_id=sequence_id, status=status, page_size=page_size, cursor=cursor, priority=priority
-        ):
+        async for page in self.iter_pages(**which):
             for lead in page.items:
                 yield lead
 
     async def add_leads(
-        self, sequence_id: str, leads: Sequence[Mapping[str, Any]], *, priority: Priority = Priority.NORMAL
+        self, sequence_id: str, leads: Sequence[Mapping[str, Any]], *, priority: Priority = NORMAL
     ) -> models.AddResult:
         """Add 1-1,000 leads to a sequence (POST /leads); duplicates and blocked leads are reported, not errors."""
-        answer = await self._request(requests.add_leads(sequence_id, leads=leads), priority=priority)
+        endpoint = "POST /leads"
+        is_few = 1 <= len(leads) <= MOST_LEADS
+        _check(is_few, endpoint, "leads", f"A request takes 1 to {MOST_LEADS:,} leads, not {len(leads):,}.")
+        for number, lead in enumerate(leads):
+            email = lead.get("email")
+            has_address = isinstance(email, str) and bool(email.strip())
+            _check(
+                has_address, endpoint, f"leads[{number}].email", f"Lead {number + 1} has no email address."
+            )
+        body = {"sequence_id": _identifier(sequence_id, endpoint), "leads": list(map(dict, leads))}
+        answer = await self._send(_request(endpoint, body=body), priority)
         return decode.added(answer.value, repeated=answer.repeated)
 
-    async def remove_lead(self, lead_id: str, *, priority: Priority = Priority.INTERACTIVE) -> None:
+    async def remove_lead(self, lead_id: str, *, priority: Priority = INTERACTIVE) -> None:
         """Remove a lead from all sequences (DELETE /leads/{id}); its reply history is kept."""
-        await self._request(requests.remove_lead(lead_id), priority=priority)
+        await self._send(_request("DELETE /leads/{id}", lead_id), priority)
 
-    async def list_sequences(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Sequence, ...]:
+    async def list_sequences(self, *, priority: Priority = NORMAL) -> tuple[models.Sequence, ...]:
         """All sequences (GET /sequences)."""
         read = partial(decode.sequences, fields=self._section("sequence"))
-        return await self._read(requests.list_sequences(), read, priority=priority)
+        return await self._read(_request("GET /sequences"), read, priority)
 
     async def pause_sequence(self, sequence_id: str) -> models.Sequence:
         """Set a sequence to `paused` (PATCH /sequences/{id}) and return it; no error if it already is.
@@ -170,10 +182,10 @@ class OutreachClient:
         """
         return await self._set_status(sequence_id, "active")
 
-    async def list_inboxes(self, *, priority: Priority = Priority.NORMAL) -> tuple[models.Inbox, ...]:
+    async def list_inboxes(self, *, priority: Priority = NORMAL) -> tuple[models.Inbox, ...]:
         """All connected inboxes (GET /inboxes)."""
         read = partial(decode.inboxes, fields=self._section("inbox"))
-        return await self._read(requests.list_inboxes(), read, priority=priority)
+        return await self._read(_request("GET /inboxes"), read, priority)
 
     async def stats(
         self,
@@ -181,53 +193,64 @@ class OutreachClient:
         group_by: words.Grouping = "sequence",
         start: date | None = None,
         end: date | None = None,
-        priority: Priority = Priority.NORMAL,
+        priority: Priority = NORMAL,
     ) -> tuple[models.StatsRow, ...]:
         """Counts by sequence, step, variant or inbox (GET /stats); default: the last 30 days."""
+        endpoint = "GET /stats"
+        _check_word(group_by, words.GROUPINGS, endpoint, "group_by")
+        both = "Give both the start and the end of the range, or neither."
+        _check(start is None or end is not None, endpoint, "to", both)
+        _check(end is None or start is not None, endpoint, "from", both)
+        days: dict[str, str] = {}
+        if start is not None and end is not None:
+            _check(start <= end, endpoint, "to", f"The range ends ({end}) before it starts ({start}).")
+            days = {"from": f"{start:%Y-%m-%d}", "to": f"{end:%Y-%m-%d}"}
         read = partial(decode.stats, group_by=group_by, fields=self._section("stats"))
-        request = requests.stats(group_by=group_by, start=start, end=end)
-        return await self._read(request, read, priority=priority)
+        return await self._read(_request(endpoint, group_by=group_by, **days), read, priority)
 
     async def create_webhook(self, url: str, events: Sequence[words.EventKind]) -> models.Subscription:
         """Subscribe an endpoint (POST /webhooks). Store the secret at once: it is shown only once.
 
         Never retried automatically: raises `Uncertain` when the subscription may exist and its secret is lost.
         """
-        request = requests.create_webhook(url, events=events)
+        endpoint, kinds = "POST /webhooks", list(dict.fromkeys(events))
+        _check(bool(kinds), endpoint, "events", "Name at least one event.")
+        for kind in kinds:
+            _check_word(kind, words.EVENT_KINDS, endpoint, "events")
+        _check(_is_web_address(url), endpoint, "url", "The endpoint must be an https address.")
         section = self._section("webhook")
         read = partial(decode.subscription, url=url, events=tuple(events), fields=section)
-        return await self._read(request, read, priority=Priority.INTERACTIVE)
+        request = _request(endpoint, body={"url": url, "events": kinds})
+        return await self._read(request, read, INTERACTIVE)
 
     async def _set_status(self, sequence_id: str, status: words.SequenceStatus) -> models.Sequence:
-        request = requests.set_sequence_status(sequence_id, status=status)
-        answer = await self._request(request, priority=Priority.INTERACTIVE)
+        request = _request("PATCH /sequences/{id}", sequence_id, body={"status": status})
+        answer = await self._send(request, INTERACTIVE)
         section = self._section("sequence")
         return decode.changed_sequence(answer.value, id=sequence_id, status=status, fields=section)
 
     def _section(self, name: str) -> Mapping[str, str]:
         return self._fields.get(name, {})
 
-    async def _read(self, request: requests.Request, read: Callable[[Any], T], *, priority: Priority) -> T:
-        answer = await self._request(request, priority=priority)
+    async def _read(self, request: Request, read: Callable[[Any], T], priority: Priority) -> T:
+        answer = await self._send(request, priority)
         rows = answer.value.get("data") if isinstance(answer.value, dict) else answer.value
-        count = len(rows) if isinstance(rows, list) else 0
+        is_large = isinstance(rows, list) and len(rows) > LARGE_LIST_ROWS
         try:
-            return await decode_in_thread(partial(read, answer.value), is_large=count > LARGE_LIST)
+            return await decode_in_thread(partial(read, answer.value), is_large=is_large)
         except OutreachError as error:
-            shown = self._http.without_key(answer.reply)
-            error.headers, error.body = shown.headers, shown.body
+            self._http.show(answer.reply, error)
             raise self._explained(error) from None
 
-    async def _request(self, request: requests.Request, *, priority: Priority) -> Answer:
-        answer = await self._send(request, priority=priority)
-        self._shapes.note(request.endpoint, answer.value)
-        return answer
-
-    async def _send(self, request: requests.Request, *, priority: Priority) -> Answer:
+    async def _send(self, request: Request, priority: Priority) -> Answer:
         try:
-            answer = await self._pipeline.send(request, priority=priority, limits=self._limits)
+            answer = await self._pipeline.send(request, priority=priority)
         except OutreachError as error:
             raise self._explained(error) from error.__cause__
+        lines = self._shapes.setdefault(request.endpoint, set())
+        for line in shape(answer.value):
+            if len(lines) < MOST_PATHS:
+                lines.add(line)
         return answer
 
     def _explained(self, error: OutreachError) -> OutreachError:
@@ -241,3 +264,45 @@ def _given(value: str | None, argument: str, variable: str) -> str:
     if found is None:
         raise ValueError(f"Pass {argument}, or set the environment variable {variable}")
     return found
+
+
+def _check(holds: bool, endpoint: str, field: str, message: str) -> None:  # noqa: FBT001 -- what is checked
+    if not holds:
+        raise InvalidRequest(message, field=field, endpoint=endpoint)
+
+
+def _check_word(value: str, known: Sequence[str], endpoint: str, field: str) -> None:
+    message = f"{value[:60]!r} isn't a valid {field}; the service knows {', '.join(known)}."
+    _check(value in known, endpoint, field, message)
+
+
+def _identifier(text: str, endpoint: str) -> str:
+    _check(text not in {"", ".", ".."}, endpoint, "id", "An id is missing.")
+    return text
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"https", "http"} and bool(parts.hostname)
+
+
+def _request(
+    endpoint: str, identifier: str | None = None, *, body: Any = None, **query: str | None
+) -> Request:
+    """The request to an endpoint, with the id in its path; a parameter that is None is left out."""
+    path = endpoint.partition(" ")[2]
+    content = None
+    try:
+        if identifier is not None:
+            path = path.replace("{id}", quote(_identifier(identifier, endpoint), safe=""))
+        if body is not None:
+            content = json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("This isn't valid text.", field="id", endpoint=endpoint) from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest(f"This can't be sent as JSON: {error}", endpoint=endpoint) from None
+    query = {name: value for name, value in query.items() if value is not None}
+    return Request(endpoint=endpoint, path=path, query=query, body=content)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .event_kinds import EVENTS
-from .http.responses import parse_json
+from .messages import parse_json
 from .values import as_count, as_object, as_text, as_word, first
 
 SIGNATURE_HEADER = "X-Service-Signature"

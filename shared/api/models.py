@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AliasChoices, AliasPath, Field, PlainValidator, SkipValidation
-from pydantic.alias_generators import to_camel
 from pydantic.dataclasses import dataclass as model
 
-from .values import as_count, as_number, as_text, as_word
+from .values import as_count, as_number, as_text, as_word, spellings
 
 T = TypeVar("T")
 
@@ -35,9 +34,13 @@ def _named(*names: str, default: Any = None) -> Any:
     The first name that is there counts, even if its value can't be read: then the value is unknown. A custom field
     may have any name, and must not stand for a documented one.
     """
-    spelled = dict.fromkeys(form for name in names for form in (name, to_camel(name)))
+    spelled = dict.fromkeys(form for name in names for form in spellings(name))
     choices = [AliasPath(*form.split(".")) if "." in form else form for form in spelled]
     return Field(default, validation_alias=AliasChoices(*choices))
+
+
+def _raw() -> Any:
+    return field(default_factory=dict, repr=False, compare=False)
 
 
 @model(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,7 @@ class Lead:
     first_name: Text = _named("first_name", "firstname", "given_name")
     last_name: Text = _named("last_name", "lastname", "surname", "family_name")
     company: Text = _named("company", "company_name", "organization")
-    raw: Raw = field(default_factory=dict, repr=False, compare=False)
+    raw: Raw = _raw()
 
 
 @model(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,7 @@ class Sequence:
     name: Text = _named("name", "title", "label")
     status: Word = _named("status", "state")
     steps: Count = _named("steps", "step_count", "steps_count", "total_steps")
-    raw: Raw = field(default_factory=dict, repr=False, compare=False)
+    raw: Raw = _raw()
 
     @property
     def label(self) -> str:
@@ -78,7 +81,7 @@ class Inbox:
     health_score: Number = _named("health_score", "health.score", "health", "score", "reputation")
     daily_limit: Count = _named("daily_limit", "daily_send_limit", "daily_cap", "sending_limit", "limit")
     status: Word = _named("status", "state")
-    raw: Raw = field(default_factory=dict, repr=False, compare=False)
+    raw: Raw = _raw()
 
     @property
     def domain(self) -> str:
@@ -97,7 +100,7 @@ class StatsRow:
     replies: Count = _named("replies", "replied", "reply_count", "replies_count")
     positive_replies: Count = _named("positive_replies", "positive", "interested", "positive_reply_count")
     meetings: Count = _named("meetings", "meetings_booked", "meeting_count", "meetings_count")
-    raw: Raw = field(default_factory=dict, repr=False, compare=False)
+    raw: Raw = _raw()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,7 @@ class AddResult:
     added: int | None
     skipped: tuple[Skipped, ...] = ()
     repeated: bool = False
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    raw: Mapping[str, Any] = _raw()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +134,7 @@ class Subscription:
     secret: str = field(repr=False)
     url: str = ""
     events: tuple[str, ...] = ()
-    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    raw: Mapping[str, Any] = _raw()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,21 +145,24 @@ class Page(Generic[T]):
     next_cursor: str | None = None
 
 
-def as_dict(one: Lead | Sequence | Inbox | StatsRow) -> dict[str, Any]:
+Model = Lead | Sequence | Inbox | StatsRow
+
+
+def as_dict(value: Model) -> dict[str, Any]:
     """All fields except `raw`, under the service's names."""
-    return {of.name: getattr(one, of.name) for of in fields(one) if of.name != "raw"}
+    return {name: getattr(value, name) for name in fields_of(type(value))}
 
 
-def known_names() -> frozenset[str]:
-    """Every name under which a value of a model is read."""
+def fields_of(kind: type[Model]) -> tuple[str, ...]:
+    """The names of a model's values; `raw` is none of them."""
+    return tuple(one.name for one in fields(kind) if one.name != "raw")
+
+
+def names_of(*kinds: type[Model]) -> frozenset[str]:
+    """The names under which the values of these models are read."""
     names: set[str] = set()
-    for one in (Lead, Sequence, Inbox, StatsRow):
-        names |= names_of(one)
+    for kind in kinds:
+        for value in kind.__pydantic_fields__.values():  # type: ignore[union-attr] # all of them have it
+            for alias in getattr(value.validation_alias, "choices", ()):
+                names.add(alias if isinstance(alias, str) else alias.path[-1])
     return frozenset(names)
-
-
-def names_of(one: type[Lead | Sequence | Inbox | StatsRow]) -> frozenset[str]:
-    """The names under which the values of this model are read."""
-    choices = [of.validation_alias for of in one.__pydantic_fields__.values()]  # type: ignore[union-attr] # of all of them
-    aliases = [alias for choice in choices if isinstance(choice, AliasChoices) for alias in choice.choices]
-    return frozenset(str(alias.path[-1]) if isinstance(alias, AliasPath) else alias for alias in aliases)

@@ -12,7 +12,6 @@ bunch may be held up as one on its way, and counts as a little later. A person w
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import fcntl
 import hashlib
 import json
@@ -21,7 +20,7 @@ import os
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -219,25 +218,21 @@ class Turns(ABC):
 
     async def reserve(self, *, priority: Priority, deadline: float | None) -> None:
         """See `Pacer`."""
+        line = self._lines[priority]
+        left = None if deadline is None else max(0.0, deadline - time.monotonic())
         self._waiting += 1
         try:
-            async with self._in_line(self._lines[priority], deadline):
+            try:
+                async with asyncio.timeout(left):
+                    await line.acquire()
+            except TimeoutError:
+                raise no_turn(self._waiting * self._interval) from None
+            try:
                 await self._wait(priority, deadline)
+            finally:
+                line.release()
         finally:
             self._waiting -= 1
-
-    @contextlib.asynccontextmanager
-    async def _in_line(self, line: asyncio.Lock, deadline: float | None) -> AsyncIterator[None]:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        try:
-            async with asyncio.timeout(left):
-                await line.acquire()
-        except TimeoutError:
-            raise no_turn(self._waiting * self._interval) from None
-        try:
-            yield
-        finally:
-            line.release()
 
     async def _wait(self, priority: Priority, deadline: float | None) -> None:
         def act(pace: Pace, now: float) -> tuple[Pace, float]:
@@ -299,16 +294,6 @@ class RowUnusable(Exception):
     """The row can be neither read nor written."""
 
 
-class Row(Protocol):
-    """Keeps the row. Synchronous, safe for several threads."""
-
-    def change(self, act: Act) -> tuple[Pace, float, float]:
-        """One atomic change: the row after it, the row's clock, the seconds to wait. Raises `RowUnusable`."""
-
-    def close(self) -> None:
-        """Let go of what is open."""
-
-
 class SharedBudget(Turns):
     """The budget of a key in a state folder (a file beside the SQLite address), or in a PostgreSQL database."""
 
@@ -368,7 +353,7 @@ class SharedBudget(Turns):
         return wait
 
 
-def row_at(url: URL, key: str) -> Row:
+def row_at(url: URL, key: str) -> FileRow | PostgreSQLRow:
     """The row of a key: a file in the folder of a SQLite address, or in that PostgreSQL database."""
     if url.get_backend_name() == "sqlite":
         return FileRow(Path(url.database or "").resolve().parent / f"budget-{key}.json")
@@ -402,7 +387,7 @@ class FileRow:
         self._boot = _boot_id()
 
     def change(self, act: Act) -> tuple[Pace, float, float]:
-        """See `Row`."""
+        """One atomic change: the row after it, the row's clock, the seconds to wait. Raises `RowUnusable`."""
         try:
             descriptor = self._locked()
             try:
@@ -467,7 +452,7 @@ class PostgreSQLRow:
         self._in_use = threading.Lock()  # of the connection: two threads on one would crash
 
     def change(self, act: Act) -> tuple[Pace, float, float]:
-        """See `Row`."""
+        """See `FileRow`."""
         import psycopg
 
         with self._in_use:
@@ -480,7 +465,7 @@ class PostgreSQLRow:
                 raise RowUnusable("the database can't be reached") from error
 
     def close(self) -> None:
-        """See `Row`."""
+        """Let go of the connection, once nobody uses it."""
         with self._in_use:
             self._close()
 

@@ -7,15 +7,15 @@ keys an object) is written `*`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from .models import known_names
+from .models import Inbox, Lead, Sequence, StatsRow, names_of
 from .values import fold
 
-ITEMS = 3
+MOST_ITEMS = 3
 DEPTH = 8
-MOST = 400
+MOST_PATHS = 400
 """Paths kept for one endpoint."""
 
 NAMES = {
@@ -28,71 +28,13 @@ NAMES = {
     type(None): "null",
 }
 FIELD = re.compile(r"[A-Za-z_][A-Za-z_-]{0,39}")
-
-KNOWN = frozenset(
-    fold(name)
-    for name in (
-        *(
-            "data",
-            "meta",
-            "pagination",
-            "paging",
-            "error",
-            "errors",
-            "code",
-            "field",
-            "message",
-            "reason",
-            "items",
-        ),
-        *(
-            "leads",
-            "sequences",
-            "campaigns",
-            "inboxes",
-            "mailboxes",
-            "stats",
-            "rows",
-            "group",
-            "webhook",
-            "attributes",
-        ),
-        *(
-            "added",
-            "skipped",
-            "next_cursor",
-            "has_more",
-            "secret",
-            "lead",
-            "sequence",
-            "step",
-            "variant",
-            "inbox",
-        ),
-        *("metrics", "counts", "health", *known_names()),
-    )
+VOCABULARY = (
+    "data meta pagination paging error errors code field message reason items leads sequences campaigns "
+    "inboxes mailboxes stats rows group webhook attributes added skipped next_cursor has_more secret lead "
+    "sequence step variant inbox metrics counts health"
 )
+KNOWN = frozenset(map(fold, (*VOCABULARY.split(), *names_of(Lead, Sequence, Inbox, StatsRow))))
 """The words of the document and of the models: any other key of an object of objects may be data."""
-
-
-class ShapeLog:
-    """Endpoint -> the `path: type` lines seen so far."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, set[str]] = {}
-
-    @property
-    def seen(self) -> Mapping[str, frozenset[str]]:
-        """A copy, to keep."""
-        return {endpoint: frozenset(lines) for endpoint, lines in self._seen.items()}
-
-    def note(self, endpoint: str, body: Any) -> None:
-        """Remember the shape of one answer."""
-        lines = self._seen.setdefault(endpoint, set())
-        for line in shape(body):
-            if len(lines) >= MOST:
-                return
-            lines.add(line)
 
 
 def shape(value: Any, path: str = "", depth: int = DEPTH) -> Iterator[str]:
@@ -101,26 +43,11 @@ def shape(value: Any, path: str = "", depth: int = DEPTH) -> Iterator[str]:
     if not depth:
         return
     if isinstance(value, list):
-        for item in value[:ITEMS]:
+        for item in value[:MOST_ITEMS]:
             yield from shape(item, f"{path}[]", depth - 1)
     elif isinstance(value, dict):
-        is_keyed = _is_keyed(value)
-        for key, inner in list(value.items())[:MOST]:
-            yield from shape(inner, _joined(path, _name(key, is_keyed=is_keyed)), depth - 1)
-
-
-def _joined(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
-def _is_keyed(value: Mapping[str, Any]) -> bool:
-    """Its keys are data: every value is an object, and hardly a key is a word of the vocabulary."""
-    return all(isinstance(inner, dict) for inner in value.values()) and not all(
-        fold(key) in KNOWN for key in value
-    )
-
-
-def _name(key: str, *, is_keyed: bool) -> str:
-    if fold(key) in KNOWN:
-        return key
-    return "*" if is_keyed or not FIELD.fullmatch(key) else key
+        is_keyed = all(isinstance(inner, dict) for inner in value.values())
+        for key, inner in list(value.items())[:MOST_PATHS]:
+            is_field = fold(key) in KNOWN or (not is_keyed and FIELD.fullmatch(key))
+            name = key if is_field else "*"
+            yield from shape(inner, f"{path}.{name}" if path else name, depth - 1)

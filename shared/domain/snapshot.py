@@ -16,9 +16,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shared.api.errors import OutreachError
-from shared.api.http.decode_thread import LARGE_LIST, decode_in_thread
 from shared.api.models import NOTHING, Inbox, Lead, Page, Sequence, StatsRow
 from shared.api.pace import BudgetState, Priority
+from shared.api.pipeline import LARGE_LIST_ROWS, decode_in_thread
 from shared.api.words import GROUPINGS, Grouping
 from shared.domain.failures import cause_of
 from shared.domain.totals import totals
@@ -194,7 +194,7 @@ async def read_source(
         value, more = value.items, value.next_cursor is not None
     if isinstance(value, tuple):
         settle = partial(_settled, value, before.value or ())
-        value = await decode_in_thread(settle, is_large=len(value) > LARGE_LIST)
+        value = await decode_in_thread(settle, is_large=len(value) > LARGE_LIST_ROWS)
     return Reading(value=value, read_at=now, more=more)
 
 

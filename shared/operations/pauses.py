@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Self
 
 from shared.api.errors import OutreachError, Unavailable, Uncertain, Unreadable
-from shared.api.http.pipeline import failed_attempts
 from shared.api.models import Sequence
 from shared.api.pace import Priority
+from shared.api.pipeline import failed_attempts
 from shared.operations.context import CommandContext
 from shared.operations.outcome import need_records
 from shared.records.records import RecordsUnavailable

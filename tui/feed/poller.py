@@ -21,7 +21,7 @@ from typing import Any
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from shared.api import OutreachClient
-from shared.api.http.pipeline import failed_attempts
+from shared.api.pipeline import failed_attempts
 from shared.domain.card import Tone
 from shared.domain.failures import cause_of_attempts
 from shared.domain.health import DEFAULT, Thresholds

@@ -26,10 +26,10 @@ from shared.api import (
     Unreachable,
     Unreadable,
     __version__,
+    messages,
 )
-from shared.api.http import responses
-from shared.api.http.transport import cause
 from shared.api.pace import Priority
+from shared.api.transport import cause
 from tests.shared.api.conftest import KEY, RecordingPacer
 from tests.shared.api.endpoint_calls import EVERY_CALL, Call
 from tests.shared.api.scripted_server import Answer, ScriptedServer
@@ -151,6 +151,7 @@ async def test_a_refusal_has_the_services_message(
     assert getattr(caught.value, "field", "url") == "url"
     assert len(server.asked) == 1
     assert status == 401 or "Fix it." in str(caught.value)
+    assert error is not InvalidRequest or "The field url is missing or invalid." in str(caught.value)
 
 
 async def test_a_redirect_is_not_followed_and_says_where(
@@ -212,7 +213,7 @@ async def test_a_large_answer_is_parsed_beside_the_event_loop(
         parsed_in.append(threading.current_thread().name)
         return json.loads(body)
 
-    monkeypatch.setattr(responses, "parse_json", parse)
+    monkeypatch.setattr(messages, "parse_json", parse)
     for count in (1, 20_000):
         answer = Answer(body=[{"email": f"a{n}@x.io"} for n in range(count)])
         server.script = [answer]

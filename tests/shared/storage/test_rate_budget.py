@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import os
 import signal
 import stat
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import URL, make_url
 
-from shared.api import LocalBudget, Priority, RateLimited
+from shared.api import LocalBudget, Priority, RateLimited, pace
 from shared.api.pace import ALONE_SHARE, BURST, DEFAULT_RATE, Pace, SharedBudget, budget_key, row_at
 from tests.clock import moment
 from tests.shared.storage.budget_processes import SLOT
@@ -126,16 +127,48 @@ async def test_a_file_that_cannot_be_written_stops_no_request(tmp_path: Path) ->
         await budget.reserve(priority=Priority.NORMAL, deadline=time.monotonic() + 3.0)
 
 
-async def test_bulk_keeps_the_line_short() -> None:
-    budget = LocalBudget(9.5)
-    tasks = [asyncio.create_task(budget.reserve(priority=Priority.BULK, deadline=None)) for _ in range(50)]
-    await asyncio.sleep(0)
-    await budget.reserve(priority=Priority.NORMAL, deadline=None)
-    # A busy machine wakes late, so more of them may be through; the person never waits for the whole line.
-    assert sum(task.done() for task in tasks) < len(tasks) // 2
-    for task in tasks:
+class CountedClock:
+    """Seconds that pass only while everybody sleeps, in place of a budget's clock and its waits."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self._sleepers: list[tuple[float, int, asyncio.Event]] = []
+        self._yield = asyncio.sleep
+        patch.setattr(pace, "boot_time", lambda: self.now)
+        patch.setattr(asyncio, "sleep", self._sleep)
+
+    async def _sleep(self, seconds: float) -> None:
+        awake = asyncio.Event()
+        heapq.heappush(self._sleepers, (self.now + seconds, len(self._sleepers), awake))
+        await awake.wait()
+
+    async def until(self, task: asyncio.Task[None]) -> None:
+        """Wake one sleeper after the other until the task is done."""
+        while not task.done():
+            for _ in range(10):  # everybody who can go on does
+                await self._yield(0)
+            if self._sleepers and not task.done():
+                self.now, _, awake = heapq.heappop(self._sleepers)
+                awake.set()
+
+
+@pytest.mark.parametrize(("priority", "most_before", "seconds"), [
+    (Priority.NORMAL, 2, 2 * SLOT),
+    (Priority.INTERACTIVE, 1, 0.0),
+])  # fmt: skip
+async def test_bulk_keeps_the_line_short(
+    monkeypatch: pytest.MonkeyPatch, priority: Priority, most_before: int, seconds: float
+) -> None:
+    clock, budget = CountedClock(monkeypatch), LocalBudget(9.5)
+    bulk = [asyncio.create_task(budget.reserve(priority=Priority.BULK, deadline=None)) for _ in range(50)]
+    other = asyncio.create_task(budget.reserve(priority=priority, deadline=None))
+    asked_at = clock.now
+    await clock.until(other)
+    assert sum(task.done() for task in bulk) <= most_before
+    assert clock.now - asked_at <= seconds + 0.001
+    for task in bulk:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.gather(*bulk, return_exceptions=True)
 
 
 async def test_a_budget_file_that_is_deleted_is_replaced_for_all(tmp_path: Path) -> None:

@@ -13,23 +13,20 @@ import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
 from functools import cache
-from http.client import HTTPResponse
 from http.cookiejar import CookieJar
 from typing import Any
-from urllib.request import Request
 
 import httpx
 
-from ..errors import OutreachError, Uncertain, Unreachable, Unreadable
-from ..version import VERSION
-from . import requests, responses
+from .errors import OutreachError, Uncertain, Unreachable, Unreadable
+from .messages import Reply, Request, plain
+from .version import VERSION
 
-LARGEST_ANSWER = 10 * 10**6
-"""Bytes, unpacked; more is refused while it comes."""
-LONGEST_CONNECTING = 3.0
-"""Seconds; a machine that is there answers a knock within one, and once more where a packet was lost."""
+LARGEST_ANSWER_BYTES = 10 * 10**6
+"""Unpacked; more is refused while it comes."""
+LONGEST_CONNECTING_SECONDS = 3.0
+"""A machine that is there answers a knock within one, and once more where a packet was lost."""
 _SYSTEM_ERRORS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
     (ssl.SSLCertVerificationError, "the TLS certificate is not valid"),
     (ssl.SSLError, "the TLS handshake failed"),
@@ -37,11 +34,9 @@ _SYSTEM_ERRORS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...
     (ConnectionRefusedError, "connection refused"),
     ((ConnectionResetError, BrokenPipeError), "the connection was lost"),
 )
-_ANY_HEADER = 32 + zlib.MAX_WBITS
-"""Of gzip or of zlib, as zlib.h describes it."""
 ENCODINGS = ("gzip", "deflate")
 """One of them at most: a few kilobytes that were compressed twice would fill the memory."""
-PUNCTUAL = 0.005
+PUNCTUAL_SECONDS = 0.005
 """A request that goes within so many seconds of its turn is in time."""
 
 NOT_SENT = (
@@ -62,63 +57,60 @@ class Http:
     def __init__(self, base_url: str, *, api_key: str, transport: Transport | None) -> None:
         self._client = _open_http(api_key, transport=transport)
         self._base_url = base_url
-
-    async def aclose(self) -> None:
-        await self._client.aclose()
+        self.aclose = self._client.aclose
 
     async def exchange(
         self,
-        request: requests.Request,
+        request: Request,
         *,
         deadline: float,
         timeout: float,  # noqa: ASYNC109 -- of a silence, which only httpx can see
         late: Callable[[float], Awaitable[None]],
-    ) -> requests.Reply:
+    ) -> Reply:
         """Send, and read the answer, whatever its status.
 
-        `deadline` is a reading of `time.monotonic()`; `timeout` bounds one silence, in seconds; `late` is awaited, with the seconds since the turn, when
-        the request is about to go later than at once.
+        `deadline` is a reading of `time.monotonic()`; `timeout` bounds one silence, in seconds; `late` is awaited, with
+        the seconds since the turn, when the request is about to go later than at once.
         """
-        sending = _Sending(late)
         left = deadline - time.monotonic()
         if left <= 0:
-            raise Unreachable(
-                "The time allowed ran out before the request was sent.", endpoint=request.endpoint
-            )
-        try:
-            async with asyncio.timeout(left):
-                return await self._answered(self._outgoing(request, sending, timeout=timeout), request)
-        except NOT_SENT as error:
-            raise Unreachable(endpoint=request.endpoint, cause=cause(error)) from None
-        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-            raise _broken_off(request, error, was_sent=sending.was_sent) from None
-
-    def _outgoing(self, request: requests.Request, sending: _Sending, *, timeout: float) -> httpx.Request:
-        return self._client.build_request(
+            message = "The time allowed ran out before the request was sent."
+            raise Unreachable(message, endpoint=request.endpoint)
+        sending = _Sending(late)
+        outgoing = self._client.build_request(
             request.method,
             f"{self._base_url}{request.path}",
             params=request.query or None,
             content=request.body,
             headers={"Content-Type": "application/json"} if request.body else {},
             extensions={"trace": sending},
-            timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING)),
+            timeout=httpx.Timeout(timeout, connect=min(timeout, LONGEST_CONNECTING_SECONDS)),
         )
+        try:
+            async with asyncio.timeout(left):
+                return await self._answered(outgoing, request)
+        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+            was_sent = sending.was_sent and not isinstance(error, NOT_SENT)
+            raise _broken_off(request, error, was_sent=was_sent) from None
 
-    async def _answered(self, outgoing: httpx.Request, request: requests.Request) -> requests.Reply:
+    async def _answered(self, outgoing: httpx.Request, request: Request) -> Reply:
         response = await self._client.send(outgoing, stream=True)
         try:
             body = await _read(response, request)
         finally:
             await response.aclose()
         headers = {name.lower(): value for name, value in response.headers.items()}
-        reply = requests.Reply(status=response.status_code, headers=headers, body=body)
-        return reply if response.is_success else self.without_key(reply)
+        reply = Reply(status=response.status_code, headers=headers, body=body)
+        return reply if response.is_success else reply.without(self._key)
 
-    def without_key(self, reply: requests.Reply) -> requests.Reply:
-        """A service that quotes the key in an error must not bring it into a log."""
-        key = self._client.headers["Authorization"].removeprefix("Bearer ")
-        headers = {name: value.replace(key, "[key]") for name, value in reply.headers.items()}
-        return replace(reply, headers=headers, body=reply.body.replace(key.encode(), b"[key]"))
+    def show(self, reply: Reply, error: OutreachError) -> None:
+        """Give an error the headers and the body that it is about, without the key."""
+        shown = reply.without(self._key)
+        error.headers, error.body = shown.headers, shown.body
+
+    @property
+    def _key(self) -> str:
+        return self._client.headers["Authorization"].removeprefix("Bearer ")
 
 
 class _Sending:
@@ -142,7 +134,7 @@ class _Sending:
         self._is_traced = True
         if name.endswith("send_request_headers.started"):
             late = time.monotonic() - self._turn_at
-            if late > PUNCTUAL:
+            if late > PUNCTUAL_SECONDS:
                 await self._late(late)
             self._has_begun = True
 
@@ -150,7 +142,7 @@ class _Sending:
 class _NoCookies(CookieJar):
     """Keeps no cookie, so none is sent back, and reads none: some dates in them raise errors."""
 
-    def extract_cookies(self, response: HTTPResponse, request: Request) -> None:
+    def extract_cookies(self, *_: object) -> None:
         """Ignore them."""
 
 
@@ -177,30 +169,30 @@ def _open_http(api_key: str, *, transport: Transport | None) -> httpx.AsyncClien
     )
 
 
-async def _read(response: httpx.Response, request: requests.Request) -> bytes:
+async def _read(response: httpx.Response, request: Request) -> bytes:
     """The body, up to the limit; nothing where it can't be decoded and isn't needed."""
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding not in {"", "identity", *ENCODINGS}:
-        if response.is_success and request.method not in {"PATCH", "DELETE"}:
-            message = f"returned the content encoding {responses.plain(encoding)!r}, which wasn't requested."
+        if response.is_success and request.needs_body:
+            message = f"returned the content encoding {plain(encoding)!r}, which wasn't requested."
             raise Unreadable(message, endpoint=request.endpoint)
         return b""
-    message = f"returned more than {LARGEST_ANSWER // 10**6} MB, which was not read."
-    too_large = Unreadable(message, endpoint=request.endpoint)
+    most = LARGEST_ANSWER_BYTES
     length = response.headers.get("content-length", "")
-    if length.isascii() and length.isdigit() and int(length[:20]) > LARGEST_ANSWER:
-        raise too_large
+    is_too_large = length.isascii() and length.isdigit() and int(length[:20]) > most
+    body = bytearray()
     if response.is_stream_consumed:  # of a transport in place of connections: it has been unpacked
-        body = bytearray(response.content)
-    else:
+        body += response.content
+    elif not is_too_large:
         # Not by httpx, which would unpack a whole chunk at once: 32 KB of gzip can hold 32 MB.
-        body, unpack = bytearray(), _unpacker(encoding)
+        unpack = _unpacker(encoding)
         async for chunk in response.aiter_raw():
-            body += unpack(chunk, LARGEST_ANSWER + 1 - len(body))
-            if len(body) > LARGEST_ANSWER:
+            body += unpack(chunk, most + 1 - len(body))
+            if len(body) > most:
                 break
-    if len(body) > LARGEST_ANSWER:
-        raise too_large
+    if is_too_large or len(body) > most:
+        message = f"returned more than {most // 10**6} MB, which was not read."
+        raise Unreadable(message, endpoint=request.endpoint)
     return bytes(body)
 
 
@@ -208,26 +200,26 @@ def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
     """Unpacks a piece at a time, up to so many bytes; what is damaged raises httpx's own error."""
     if encoding in {"", "identity"}:
         return lambda chunk, most: chunk[:most]
-    unpacking = zlib.decompressobj(wbits=_ANY_HEADER)
-    has_begun = False
+    # Of gzip or of zlib, as zlib.h describes it; some servers leave the header of deflate out.
+    formats = [32 + zlib.MAX_WBITS, *([-zlib.MAX_WBITS] if encoding == "deflate" else [])]
+    unpacking = zlib.decompressobj(wbits=formats.pop(0))
 
     def unpack(chunk: bytes, most: int) -> bytes:
-        nonlocal unpacking, has_begun
+        nonlocal unpacking
         try:
             unpacked = unpacking.decompress(chunk, most)
         except zlib.error as error:
-            if has_begun or encoding != "deflate":
+            if not formats:
                 raise httpx.DecodingError(str(error)) from error
-            unpacking = zlib.decompressobj(wbits=-zlib.MAX_WBITS)  # some servers leave the header out
-            has_begun = True
+            unpacking = zlib.decompressobj(wbits=formats.pop(0))
             return unpack(chunk, most)
-        has_begun = True
+        formats.clear()  # only the beginning tells the format
         return unpacked
 
     return unpack
 
 
-def _broken_off(request: requests.Request, error: Exception, *, was_sent: bool) -> OutreachError:
+def _broken_off(request: Request, error: Exception, *, was_sent: bool) -> OutreachError:
     if not was_sent:
         return Unreachable(endpoint=request.endpoint, cause=cause(error))
     if request.reads:
@@ -244,4 +236,4 @@ def cause(error: Exception) -> str:
             if isinstance(system, kinds):
                 return f"Cause: {words}."
         system = system.__cause__ or system.__context__
-    return f"Cause: {responses.plain(str(error)).rstrip('.') or type(error).__name__}."
+    return f"Cause: {plain(str(error)).rstrip('.') or type(error).__name__}."

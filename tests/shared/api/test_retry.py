@@ -18,8 +18,8 @@ from shared.api.errors import (
     Unreachable,
     Unreadable,
 )
-from shared.api.http.pipeline import backoff, retry_delay
-from shared.api.http.requests import Reply, retry_after_of
+from shared.api.messages import Reply
+from shared.api.pipeline import Limits, backoff, retry_delay
 
 ERRORS: list[OutreachError] = [
     InvalidRequest(), NotFound(), Refused(), Unauthorized(), Unreadable(),
@@ -30,7 +30,7 @@ ERRORS: list[OutreachError] = [
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("safe", [True, False])
 def test_only_temporary_errors_are_retried_and_only_where_safe(error: OutreachError, *, safe: bool) -> None:
-    delay = retry_delay(error, 1, safe_to_repeat=safe, elapsed=0, total=45, jitter=0.5)
+    delay = retry_delay(error, 1, is_safe_to_repeat=safe, elapsed=0, jitter=0.5)
     never_carried_out = isinstance(error, (RateLimited, Unreachable))
     perhaps = isinstance(error, (ServiceBroken, Uncertain))
     assert (delay is not None) == (never_carried_out or (perhaps and safe))
@@ -55,13 +55,15 @@ def test_the_backoff_doubles_up_to_eight_seconds_and_jitter_takes_any_part_of_it
 def test_no_wait_goes_beyond_the_whole_time(
     error: OutreachError, attempt: int, elapsed: float, jitter: float
 ) -> None:
-    delay = retry_delay(error, attempt, safe_to_repeat=True, elapsed=elapsed, total=45.0, jitter=jitter)
+    delay = retry_delay(error, attempt, is_safe_to_repeat=True, elapsed=elapsed, jitter=jitter)
     assert delay is None or elapsed + delay < 45.0
 
 
 def test_attempts_come_to_an_end() -> None:
     delays = [
-        retry_delay(Unreachable(), attempt, safe_to_repeat=True, elapsed=0, total=1e9, jitter=0.0)
+        retry_delay(
+            Unreachable(), attempt, is_safe_to_repeat=True, elapsed=0, limits=Limits(total=1e9), jitter=0.0
+        )
         for attempt in range(1, 12)
     ]
     assert delays == [0.0] * 5 + [None] * 6
@@ -90,7 +92,7 @@ def test_attempts_come_to_an_end() -> None:
 def test_retry_after_is_read_in_every_form_and_survives_nonsense(
     header: str, date: str, seconds: float
 ) -> None:
-    assert retry_after_of(Reply(status=429, headers={"retry-after": header, "date": date})) == seconds
+    assert Reply(status=429, headers={"retry-after": header, "date": date}).retry_after() == seconds
 
 
 @given(attempt=st.integers(1, 9), elapsed=st.floats(0, 60), jitter=st.floats(0, 1))
@@ -98,9 +100,8 @@ def test_a_person_gets_an_error_within_seconds(attempt: int, elapsed: float, jit
     delay = retry_delay(
         Unreachable(),
         attempt,
-        safe_to_repeat=True,
+        is_safe_to_repeat=True,
         elapsed=elapsed,
-        total=45.0,
         jitter=jitter,
         for_person=True,
     )
@@ -108,5 +109,5 @@ def test_a_person_gets_an_error_within_seconds(attempt: int, elapsed: float, jit
 
 
 def test_a_person_waits_for_a_service_that_has_trouble() -> None:
-    asked = {"safe_to_repeat": True, "elapsed": 4.0, "total": 45.0, "jitter": 1.0, "for_person": True}
+    asked = {"is_safe_to_repeat": True, "elapsed": 4.0, "jitter": 1.0, "for_person": True}
     assert retry_delay(ServiceBroken(), 3, **asked) == 2.0  # type: ignore[arg-type] # a mixed bag of arguments

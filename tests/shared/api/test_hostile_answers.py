@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shared.api import LocalBudget, OutreachClient, OutreachError, ServiceBroken, Unreadable
-from shared.api.http.requests import read_date
+from shared.api.messages import read_date
 from tests.shared.api.conftest import KEY
 from tests.shared.api.endpoint_calls import EVERY_CALL
 from tests.shared.api.scripted_server import Answer, ScriptedServer, open_scripted_server

@@ -1,1 +1,0 @@
-"""Requests and responses: transport, retries, rate limit."""

@@ -1,0 +1,229 @@
+"""A request and its reply, and what the reply means: a value, or the matching error. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from .errors import (
+    InvalidRequest,
+    NotFound,
+    OutreachError,
+    RateLimited,
+    Refused,
+    ServiceBroken,
+    Unauthorized,
+    Uncertain,
+)
+from .values import as_text, first
+
+LONGEST_MESSAGE = 300
+NOTHING_DONE = (501, 503)
+"""Errors of the service's own that say it carried nothing out."""
+LATER = (408, 425)
+"""Refusals that are really a request to come again."""
+LONGEST_INTEGER = 1000
+"""Digits; Python converts some more, but not as many as a hostile service may send."""
+
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+KEY = re.compile(r"[\x21-\x7e]+")
+SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request; `endpoint` is method and path as the API names them."""
+
+    endpoint: str
+    path: str
+    query: Mapping[str, str]
+    body: bytes | None = None
+
+    @property
+    def method(self) -> str:
+        return self.endpoint.partition(" ")[0]
+
+    @property
+    def reads(self) -> bool:
+        """It changes nothing."""
+        return self.method == "GET"
+
+    @property
+    def is_safe_to_repeat(self) -> bool:
+        """A second subscription would deliver everything twice; leads that are there already are skipped."""
+        return self.endpoint != "POST /webhooks"
+
+    @property
+    def needs_body(self) -> bool:
+        """What PATCH and DELETE change is changed, whatever the body of their answer says."""
+        return self.method not in {"PATCH", "DELETE"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back; header names in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    def without(self, key: str) -> Reply:
+        """A service that quotes the key in an error must not bring it into a log."""
+        headers = {name: value.replace(key, "[key]") for name, value in self.headers.items()}
+        return replace(self, headers=headers, body=self.body.replace(key.encode(), b"[key]"))
+
+    def retry_after(self, *, default: float = 1.0) -> float:
+        """Seconds that `Retry-After` asks for, a number or an HTTP date (against the reply's own clock)."""
+        text = self.headers.get("retry-after", "").strip()
+        if SECONDS.fullmatch(text):
+            return float(text)
+        until, now = read_date(text), read_date(self.headers.get("date", ""))
+        return max(0.0, (until - now).total_seconds()) if until and now else default
+
+
+def read_date(text: str) -> datetime | None:
+    """An HTTP date as an aware datetime in UTC, or None; also None for one beyond the calendar's first or last day."""
+    try:
+        moment = parsedate_to_datetime(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def check_base_url(text: str) -> str:
+    """The base address without a trailing slash; raises ValueError that says how to fix it."""
+    parts = urlsplit(text.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("The base URL must be a web address such as https://api.example.com/v1")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("The base URL must not contain a user, password, query or fragment. It ends in /v1.")
+    if not parts.path.rstrip("/").endswith("/v1"):
+        raise ValueError(f"The base URL must end in /v1. Try {parts.scheme}://{parts.netloc}/v1")
+    return text.strip().rstrip("/")
+
+
+def check_api_key(text: str) -> str:
+    """The key as it is; raises ValueError, without quoting it, when it could not stand in a header."""
+    if not KEY.fullmatch(text):
+        raise ValueError("The API key is empty, or contains a space, a line break or an invalid character")
+    return text
+
+
+def decipher(reply: Reply, request: Request) -> Any:
+    """The JSON value of a success (None: no body). Raises the error that fits otherwise."""
+    if reply.status >= 500 or reply.status in LATER:
+        raise _broken(f"returned {reply.status}.", reply, request)
+    if not 200 <= reply.status < 300:
+        raise _refusal(reply, request)
+    start = reply.body.lstrip()[:1]
+    is_html = "html" in reply.headers.get("content-type", "") and start not in {b"{", b"[", b""}
+    if start == b"<" or is_html:
+        what = "returned a web page instead of JSON: is there a proxy or a login page in between?"
+        raise _broken(what, reply, request)
+    try:
+        return parse_json(reply.body) if start else None
+    except ValueError:
+        if not request.needs_body:
+            return None
+        raise _broken("returned invalid or incomplete JSON.", reply, request) from None
+
+
+def parse_json(body: bytes) -> Any:
+    """JSON in UTF-8, with or without BOM; raises ValueError for anything else, also for nesting without end.
+
+    Integers too long to convert stay text, and lone surrogates, which can't be encoded, are replaced.
+    """
+    text = body.decode("utf-8-sig")
+    try:
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # of an integer; reading each of them with a function is slower
+            value = json.loads(text, parse_int=_integer)
+        return _encodable(value) if SURROGATE.search(text) else value
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LONGEST_INTEGER else digits
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _broken(what: str, reply: Reply, request: Request) -> OutreachError:
+    """Without a change it is broken; a change that may have been carried out is uncertain."""
+    message = f"The service {what}"
+    if request.reads or reply.status in NOTHING_DONE:
+        return ServiceBroken(message, endpoint=request.endpoint, status=reply.status)
+    message = f"{message} The change may or may not have been made."
+    return Uncertain(message, endpoint=request.endpoint, status=reply.status)
+
+
+_ERROR_PLACES = {
+    "code": ("error.code", "code", "error.type", "error"),
+    "field": ("error.field", "field", "error.param", "param"),
+    "message": ("error.message", "message", "error.detail", "detail"),
+}
+"""Where the body of an error may have each value."""
+
+
+def _refusal(reply: Reply, request: Request) -> OutreachError:
+    try:
+        body = parse_json(reply.body)
+    except ValueError:
+        body = None
+    if isinstance(body, dict) and isinstance(body.get("errors"), list) and body["errors"]:
+        body = body["errors"][0]
+    code, field, message = (plain(first(body, as_text, *places) or "") for places in _ERROR_PLACES.values())
+    about: dict[str, Any] = {"endpoint": request.endpoint, "status": reply.status, "code": code or None}
+    match reply.status:
+        case 429:
+            return RateLimited(retry_after=reply.retry_after(), **{**about, "code": "rate_limited"})
+        case 400 | 422:
+            if field and field not in message:
+                message = f"The field {field} is missing or invalid. {message}".rstrip()
+            return InvalidRequest(message, field=field or None, **about)
+        case 401:
+            return Unauthorized(hint=Unauthorized.advice, argument="api_key", **about)
+        case 404:
+            return NotFound(message, **about)
+        case status if status < 400:
+            place = _place(reply.headers.get("location", ""))
+            return Refused(
+                f"The service redirects to {place}. The redirect was not followed.",
+                hint="If the service has moved, pass its new address as `base_url`.",
+                argument="base_url",
+                **about,
+            )
+    return Refused(message or f"The service refused the request ({reply.status}).", **about)
+
+
+def _place(location: str) -> str:
+    """Where a redirect leads, without what its query may carry."""
+    try:
+        parts = urlsplit(location)
+        host = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname
+    except ValueError:
+        return "another address"
+    return plain(f"{parts.scheme}://{host}{parts.path}" if host else parts.path) or "another address"
+
+
+def plain(text: str) -> str:
+    """Text from outside on one line, without control characters, shortened."""
+    line = CONTROL.sub(" ", text).strip()
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
