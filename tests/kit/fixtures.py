@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from bot.http import webhook
 from bot.interactions import responders
 from bot.jobs import register
+from shared.api.http import pipeline
 from shared.operations import context
 from tests.bot.migrated import copy_instead_of_migrating
 from tests.bot.unpaced import UnpacedBudget
@@ -17,19 +18,29 @@ from tests.kit.screen import Screen, open_screen
 from tests.kit.service import Account, open_account
 from tests.kit.shell import Shell
 from tests.kit.team import Team, open_team
+from tests.kit.waiting import BOUND_SECONDS, FAILING_SECONDS, set_bound
 from tests.rate_limit import lift_rate_limit
-from tests.waiting import BOUND
 
 
 @pytest.fixture
 def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate, timers and patience have promises of their own; nothing else waits for them."""
     monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
+    monkeypatch.setattr(pipeline, "FIRST_DELAY", 0.01)
     monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
-    monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND)
+    monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
     lift_rate_limit(monkeypatch)
     copy_instead_of_migrating(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def patience(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing comes, however long it is waited for, where a promise is expected to fail."""
+    fails = request.node.get_closest_marker("xfail")
+    set_bound(FAILING_SECONDS if fails else BOUND_SECONDS)
+    yield
+    set_bound(BOUND_SECONDS)
 
 
 @pytest.fixture

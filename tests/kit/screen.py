@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from shared import settings as shared_settings
 from tests.kit.clock import moment
 from tests.kit.service import Account
-from tests.waiting import until
+from tests.kit.waiting import until
 from tui.app.dashboard import DashboardApp
 from tui.feed.pending_changes import PendingChanges
 from tui.feed.startup import ServiceFeed
@@ -44,7 +44,7 @@ class Screen:
         def shown() -> str:
             return self.text if words in self.text else ""
 
-        return str(await until(shown))
+        return str(await until(shown, f"{words!r} on the screen"))
 
 
 @contextlib.asynccontextmanager

@@ -3,19 +3,67 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from sandbox.service import Service
+
+
+@dataclass
+class _Answer:
+    """What an endpoint answers in place of the service, so many times."""
+
+    method: str
+    path: re.Pattern[str]
+    body: bytes
+    status: int
+    headers: Mapping[str, str]
+    times: int | None
+
+
+class _ScriptedService(Service):
+    """The sandbox's service, which notes what it is asked and can be told what to answer."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.asked: list[str] = []
+        self.answers: list[_Answer] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = str(scope.get("path", ""))
+        if scope["type"] == "http" and path.startswith("/v1"):
+            place = path.removeprefix("/v1")
+            self.asked.append(f"{scope['method']} {place}")
+            if answer := self._take(scope["method"], place):
+                headers = {"Content-Type": "application/json", **answer.headers}
+                await Response(answer.body, answer.status, headers)(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
+
+    def _take(self, method: str, path: str) -> _Answer | None:
+        for one in self.answers:
+            if one.method == method and one.path.fullmatch(path):
+                if one.times is not None:
+                    one.times -= 1
+                    if not one.times:
+                        self.answers.remove(one)
+                return one
+        return None
 
 
 class Account:
     """One workspace of a service. Its account changes by what a test and the product do alone."""
 
-    def __init__(self, service: Service, http: aiohttp.ClientSession, *, workspace: str) -> None:
+    def __init__(self, service: _ScriptedService, http: aiohttp.ClientSession, *, workspace: str) -> None:
         self.workspace = workspace
+        self._service = service
         self.base_url: str = service.base_url
         self.key: str = service.api_keys[workspace]
         self._control = service.control_url
@@ -61,8 +109,45 @@ class Account:
         await self.control("POST", "faults", **fault)
 
     async def recover(self) -> None:
-        """Clear all faults."""
+        """Clear all faults, and what `answer` has set."""
+        self._service.answers.clear()
         await self.control("DELETE", "faults")
+
+    def answer(
+        self,
+        endpoint: str,
+        body: Any,
+        *,
+        status: int = 200,
+        times: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Have an endpoint, such as `PATCH /sequences/{id}`, answer this instead of what is true.
+
+        The request is not carried out. `body` is JSON, or bytes as they are.
+        """
+        method, _, path = endpoint.partition(" ")
+        pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", path))
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self._service.answers.append(_Answer(method, pattern, content, status, headers or {}, times))
+
+    def asked(self, method: str = "", path: str = "") -> list[str]:
+        """What was asked so far, as `PATCH /sequences/sq_1`, of this method and below this path."""
+        return [
+            one
+            for one in self._service.asked
+            if one.startswith(f"{method} " if method else "") and path in one
+        ]
+
+    @property
+    def resolvers(self) -> list[str]:
+        """The addresses of the two resolvers that know the account's domains."""
+        return self._service.dns_resolvers
+
+    async def domains(self) -> list[str]:
+        """The sending domains of all workspaces."""
+        state = await self.control("GET", "state")
+        return [one["name"] for one in state["domains"]]
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -75,7 +160,7 @@ async def open_account(*, workspace: str = "acme", **options: Any) -> AsyncItera
     """A service that stands still and limits nobody; `options` are those of the sandbox's `Service`."""
     timeout = aiohttp.ClientTimeout(total=60)
     async with (
-        Service(**{"speed": 0, **options}) as service,
+        _ScriptedService(**{"speed": 0, **options}) as service,
         aiohttp.ClientSession(timeout=timeout) as http,
     ):
         service.guard.limiter.change("off")

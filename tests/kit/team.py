@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import aiohttp
 import pytest
@@ -32,7 +33,7 @@ from tests.bot.migrated import migrated_file
 from tests.kit import clock
 from tests.kit.build import SECRET, signature
 from tests.kit.service import Account
-from tests.waiting import BOUND, until
+from tests.kit.waiting import until
 
 ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
 HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
@@ -99,11 +100,13 @@ class Message:
 
 
 def _texts(part: Any) -> list[str]:
-    """The texts of blocks, in their order."""
+    """The texts of blocks, in their order, a line each."""
     if isinstance(part, list):
         return [text for one in part for text in _texts(one)]
     if not isinstance(part, dict):
         return []
+    if part.get("type") in {"rich_text_section", "rich_text_quote"}:
+        return ["".join(text for one in part["elements"] for text in _texts(one))]
     if isinstance(part.get("text"), str):
         return [part["text"]]
     return [text for value in part.values() for text in _texts(value)]
@@ -212,7 +215,7 @@ class Team:
         return [Message(one) for one in done["answers"]]
 
     async def ask(self, line: str, **more: Any) -> Message:
-        """Type `/outreach LINE` and return its answer; a card that changed with it is none."""
+        """Type `/outreach LINE` and return its answer; an alert's card that changed with it is none."""
         channel = more.get("channel", ALERTS)
         before = {one.ts for one in await self.messages(channel)}
         told = [one for one in await self.say(line, **more) if not one.alert_id]
@@ -228,8 +231,21 @@ class Team:
     async def click(self, message: Message, label: str, *, user: str = "ann", **more: Any) -> list[Message]:
         """Click a button of a message by its label, or choose an entry of a menu; returns what followed."""
         place = {"channel": message.channel, "ts": message.ts, "user": user, "wait": 5.0}
-        done = await self.act("click", **place, **(_target(message, label) | more))
+        done = await self.act("click", **{**place, **_target(message, label), **more})
         return [Message(one) for one in done["answers"]]
+
+    async def traffic(self, name: str = "") -> list[dict[str, Any]]:
+        """The last requests between Slack and the bot, those whose name begins with this."""
+        async with self._http.get(f"{self.slack.origin}/control/traffic") as answer:
+            known = (await answer.json())["exchanges"]
+        return [one for one in known if one["name"].startswith(name)]
+
+    async def repeat(self, name: str) -> dict[str, Any]:
+        """Send the last request of Slack with this name to the bot again, signed anew; its answer."""
+        last = [one for one in await self.traffic(name) if one["direction"] == "to_bot"][-1]["request"]
+        form = last if "command" in last else {"payload": json.dumps(last)}
+        done = await self.act("request", body=urlencode(form))
+        return dict(done["ack"])
 
     async def act(self, name: str, /, **body: Any) -> dict[str, Any]:
         """Do anything that the stand-in's control document lets a person do."""
@@ -238,19 +254,68 @@ class Team:
             assert done.pop("ok"), done
             return done
 
-    async def messages(self, channel: str = ALERTS) -> list[Message]:
-        """All messages of a channel in their present state, the oldest first."""
+    async def messages(self, channel: str = ALERTS, *, user: str = "ann") -> list[Message]:
+        """All messages of a channel in their present state, the oldest first; `dm` is the user's own."""
         url = f"{self.slack.origin}/control/messages"
-        async with self._http.get(url, params={"channel": channel}) as answer:
+        params = {"channel": channel} | ({"user": user} if channel == "dm" else {})
+        async with self._http.get(url, params=params) as answer:
             return [Message(one) for one in (await answer.json())["messages"]]
 
-    async def message(self, words: str, *, channel: str = ALERTS, seconds: float = BOUND) -> Message:
+    async def mentioned(self) -> list[Message]:
+        """The messages of the alert channel that everybody sees, but for those of people."""
+        return [one for one in await self.messages() if not one.data.get("seen_by")]
+
+    async def message(self, words: str, *, channel: str = ALERTS, user: str = "ann") -> Message:
         """The message that shows these words, once it does."""
 
         async def there() -> Message | None:
-            return next((one for one in await self.messages(channel) if words in one.shown), None)
+            known = await self.messages(channel, user=user)
+            return next((one for one in known if words in one.shown), None)
 
-        found: Message = await self.until(there, seconds=seconds)
+        found: Message = await until(there, f"a message with {words!r}")
+        return found
+
+    async def present(self, message: Message) -> Message:
+        """A message as it is now."""
+        known = await self.messages(message.channel)
+        return next(one for one in known if one.ts == message.ts)
+
+    async def changed(self, message: Message, words: str) -> Message:
+        """The same message, once it shows these words."""
+
+        async def there() -> Message | None:
+            now = await self.present(message)
+            return now if words in now.shown else None
+
+        found: Message = await until(there, f"{words!r} in {message.title!r}")
+        return found
+
+    async def thread(self, card: Message) -> list[Message]:
+        """The messages in a card's thread, the oldest first."""
+        known = await self.messages(card.channel)
+        return [one for one in known if one.data.get("thread_ts") == card.ts != one.ts]
+
+    async def in_thread(self, card: Message, words: str) -> Message:
+        """The message in a card's thread that shows these words, once it is there."""
+
+        async def there() -> Message | None:
+            return next((one for one in await self.thread(card) if words in one.shown), None)
+
+        found: Message = await until(there, f"{words!r} in the thread of {card.title!r}")
+        return found
+
+    async def home(self, user: str = "ann") -> Message:
+        """The person's Home, once it shows more than its placeholder."""
+        await self.act("home/open", user=user, wait=5)
+
+        async def whole() -> Message | None:
+            async with self._http.get(f"{self.slack.origin}/control/state") as answer:
+                views = (await answer.json())["homes"]
+            found = next((view for view in views.values() if view), None)
+            shown = Message({"text": "", "ts": "", "channel": "home", **(found or {})})
+            return shown if found and "Loading" not in shown.shown else None
+
+        found: Message = await until(whole, "Home")
         return found
 
     async def card(self, words: str, *, channel: str = ALERTS) -> Message:
@@ -260,7 +325,7 @@ class Team:
             known = await self.messages(channel)
             return next((one for one in known if one.alert_id and words in one.shown), None)
 
-        found: Message = await self.until(there)
+        found: Message = await until(there, f"a card with {words!r}")
         return found
 
     async def settled(self) -> list[Message]:
@@ -270,14 +335,19 @@ class Team:
 
     async def _is_idle(self) -> bool:
         """True where `/metrics` names no delivery and no post that waits."""
+        waiting = await self.metrics("outreach_intake_waiting", "outreach_alerts")
+        return all(value == 0 for value in waiting)
+
+    async def metrics(self, *names: str) -> list[float]:
+        """The values of these metrics, whatever their labels."""
         _, text = await self.get("/metrics")
-        waiting = re.findall(r"^outreach_(?:waiting|deliveries_waiting)\S* (\S+)$", text, re.MULTILINE)
-        return all(float(value) == 0 for value in waiting)
+        found = re.findall(rf"^(?:{'|'.join(names)})(?:\{{.*\}})? (\S+)$", text, re.MULTILINE)
+        return [float(value) for value in found]
 
     @staticmethod
-    async def until(condition: Callable[[], Any], *, seconds: float = BOUND) -> Any:
+    async def until(condition: Callable[[], Any], what: str = "") -> Any:
         """Ask again and again until there is a true value, and return it. Fails after a bound."""
-        return await until(condition, seconds=seconds)
+        return await until(condition, what)
 
 
 def _target(message: Message, label: str) -> dict[str, Any]:
@@ -337,7 +407,7 @@ async def open_team(account: Account, folder: Path, *, toml: str = "") -> AsyncI
             "XDG_STATE_HOME": str(folder),
         }
         team = Team(slack, account, http, environ)
-        await team.act("settings", messages_per_second=0)
+        await team.act("settings", messages_per_second=0, answers_per_second=1_000, answers_burst=1_000)
         if toml:
             team.set(toml)
         await team.start()

@@ -78,7 +78,7 @@ async def test_a_signed_body_that_is_no_event_is_answered_200_and_shown_in_statu
         answer = await team.ask("status")
         return "couldn't be read" in answer.shown or "unreadable" in answer.shown.lower()
 
-    assert await team.until(shown, seconds=10)
+    assert await team.until(shown)
 
 
 async def test_a_bounce_is_counted_and_not_posted(team: Team) -> None:

@@ -1,141 +1,239 @@
-"""Pauses: what was asked for is done once, ends when it says, and can be undone."""
+"""Pauses: what was asked for is done once, and ends when it says."""
 
 from __future__ import annotations
 
+import asyncio
+from datetime import datetime, timedelta
+
 import pytest
 
-from tests.kit import Team
+from tests.kit import Account, Shell, Team
+from tests.kit.clock import moment
+
+NAME = "Fintech ops leaders"
+OTHER = "Recruiters Singapore"
 
 
-async def active(team: Team) -> str:
-    """The name of an active sequence of the service."""
-    return str((await team.account.sequence())["name"])
-
-
-async def is_active(team: Team, name: str) -> bool:
+async def is_active(team: Team, name: str = NAME) -> bool:
     return not await team.account.is_paused(name)
 
 
+async def pauses_of(team: Team) -> list[str]:
+    """The requests that changed a sequence so far."""
+    return team.account.asked("PATCH", "/sequences/")
+
+
 async def test_a_pause_pauses_the_sequence_at_the_service(team: Team) -> None:
-    name = await active(team)
-    answer = await team.ask(f'pause "{name}"')
+    answer = await team.ask(f'pause "{NAME}"')
+    assert NAME in answer.title
     assert "paused" in answer.title
     assert "Undo" in answer.buttons
-    assert await team.account.is_paused(name)
+    assert await team.account.is_paused(NAME)
 
 
 async def test_a_pause_of_a_paused_sequence_is_no_error(team: Team) -> None:
-    name = await active(team)
-    await team.ask(f'pause "{name}"')
-    answer = await team.ask(f'pause "{name}"')
+    await team.ask(f'pause "{NAME}"')
+    answer = await team.ask(f'pause "{NAME}"')
     assert "already" in answer.shown
 
 
+async def test_a_pause_of_a_paused_sequence_answers_only_the_person(team: Team) -> None:
+    await team.ask(f'pause "{NAME}"')
+    answer = await team.ask(f'pause "{NAME}"', user="ben")
+    assert answer.data["ephemeral"]
+
+
 async def test_a_timed_pause_ends_by_itself(team: Team) -> None:
-    name = await active(team)
-    await team.ask(f'pause "{name}" for 2h')
-    assert await team.account.is_paused(name)
-    await team.pass_time(hours=2, minutes=1)
-    assert await team.until(lambda: is_active(team, name))
+    await team.ask(f'pause "{NAME}" for 2h')
+    await team.pass_time(hours=1, minutes=58)
+    await team.ask("status")
+    assert await team.account.is_paused(NAME)
+    await team.pass_time(minutes=3)
+    assert await team.until(lambda: is_active(team))
 
 
 async def test_a_timed_pause_ends_after_a_restart_too(team: Team) -> None:
-    name = await active(team)
-    await team.ask(f'pause "{name}" for 2h')
+    await team.ask(f'pause "{NAME}" for 2h')
     await team.stop()
     await team.pass_time(hours=3)
     await team.start()
-    assert await team.until(lambda: is_active(team, name))
+    assert await team.until(lambda: is_active(team))
 
 
 async def test_a_pause_without_an_end_stays_until_a_person_resumes(team: Team) -> None:
-    name = await active(team)
-    await team.ask(f'pause "{name}"')
+    await team.ask(f'pause "{NAME}"')
     await team.pass_time(hours=72)
     await team.ask("status")
-    assert await team.account.is_paused(name)
-    await team.ask(f'resume "{name}"')
-    assert await is_active(team, name)
+    assert await team.account.is_paused(NAME)
+    await team.ask(f'resume "{NAME}"')
+    assert await is_active(team)
 
 
-async def test_undo_reverts_my_newest_change(team: Team) -> None:
-    name = await active(team)
-    await team.ask(f'pause "{name}"')
-    question = await team.ask("undo")
-    assert name in question.shown
-    await team.click(question, "Resume 1 sequence")
-    assert await team.until(lambda: is_active(team, name))
+async def test_a_timer_that_was_set_before_never_shortens_a_pause(team: Team) -> None:
+    await team.ask(f'pause "{NAME}" for 1h')
+    await team.ask(f'pause "{NAME}" for 4h')
+    await team.ask(f'pause "{OTHER}" for 1h')
+    await team.pass_time(hours=1, minutes=2)
+    assert await team.until(lambda: is_active(team, OTHER)), "the timers of that time have fired"
+    assert await team.account.is_paused(NAME)
+    await team.pass_time(hours=3)
+    assert await team.until(lambda: is_active(team))
 
 
-async def test_the_undo_button_of_a_pause_resumes_the_sequence(team: Team) -> None:
-    name = await active(team)
-    answer = await team.ask(f'pause "{name}"')
-    await team.click(answer, "Undo")
-    assert await team.until(lambda: is_active(team, name))
+@pytest.mark.xfail(strict=True, reason="a shorter time replaces the present end without a question")
+async def test_a_shorter_pause_than_the_present_one_is_not_taken_without_a_question(team: Team) -> None:
+    await team.ask(f'pause "{NAME}" for 4h')
+    question = await team.ask(f'pause "{NAME}" for 1h')
+    assert len(question.buttons) >= 2
+    await team.ask(f'pause "{OTHER}" for 1h')
+    await team.pass_time(hours=1, minutes=2)
+    assert await team.until(lambda: is_active(team, OTHER))
+    assert await team.account.is_paused(NAME)
 
 
-async def test_undo_of_somebody_elses_change_is_refused(team: Team) -> None:
-    name = await active(team)
-    await team.ask(f'pause "{name}"', user="ann")
-    await team.ask("undo", user="ben")
-    assert await team.account.is_paused(name)
+@pytest.mark.xfail(strict=True, reason="the end is dropped without a question")
+async def test_a_pause_without_an_end_of_a_timed_one_asks_which_is_meant(team: Team) -> None:
+    await team.ask(f'pause "{NAME}" for 2h')
+    question = await team.ask(f'pause "{NAME}"')
+    assert len(question.buttons) >= 2
+    await team.pass_time(hours=2, minutes=1)
+    assert await team.until(lambda: is_active(team)), "nothing changes before the answer"
 
 
-async def test_undo_is_too_late_after_ten_minutes(team: Team) -> None:
-    name = await active(team)
-    await team.ask(f'pause "{name}"')
-    await team.pass_time(minutes=11)
-    await team.ask("undo")
-    assert await team.account.is_paused(name)
+async def test_a_resume_ends_the_timer_too(team: Team) -> None:
+    await team.ask(f'pause "{NAME}" for 1h')
+    await team.ask(f'resume "{NAME}"')
+    await team.account.change(NAME, "paused")
+    await team.ask(f'pause "{OTHER}" for 1h')
+    await team.pass_time(hours=1, minutes=2)
+    assert await team.until(lambda: is_active(team, OTHER))
+    assert await team.account.is_paused(NAME), "somebody else's pause has no end"
 
 
-async def test_pause_all_asks_first_and_a_yes_pauses_everything(team: Team) -> None:
-    question = await team.ask("pause all")
-    sending = [one for one in await team.account.sequences() if one["status"] == "active"]
-    assert sending, "nothing is changed before the answer"
-    assert str(len(sending)) in question.shown
-    (yes,) = [label for label in question.buttons if label.startswith("Pause")]
-    await team.click(question, yes)
-
-    async def all_paused() -> bool:
-        return not any(one["status"] == "active" for one in await team.account.sequences())
-
-    assert await team.until(all_paused)
+def at_nine(day: datetime) -> datetime:
+    return day.replace(hour=9, minute=0, second=0, microsecond=0)
 
 
-@pytest.mark.parametrize("line", ["pause nothing-like-this", "resume nothing-like-this"])
-async def test_a_sequence_that_is_not_there_changes_nothing(team: Team, line: str) -> None:
-    before = await team.account.sequences()
-    answer = await team.ask(line)
-    assert "nothing-like-this" in answer.shown
-    assert await team.account.sequences() == before
+def next_weekday(number: int) -> datetime:
+    """The next such day after today; 0 is a Monday."""
+    today = moment().astimezone()
+    return today + timedelta(days=(number - today.weekday() - 1) % 7 + 1)
 
 
-async def test_a_word_that_is_no_time_is_refused_and_is_no_reason(team: Team) -> None:
-    name = await active(team)
-    answer = await team.ask(f'pause "{name}" for tuesdya')
-    assert "tuesdya" in answer.shown
-    assert await is_active(team, name)
+ENDS = {
+    "for 2h": lambda: moment() + timedelta(hours=2),
+    "2h": lambda: moment() + timedelta(hours=2),
+    "for 90 minutes": lambda: moment() + timedelta(minutes=90),
+    "for a week": lambda: moment() + timedelta(days=7),
+    "until tomorrow morning": lambda: at_nine(moment().astimezone() + timedelta(days=1)),
+    "until monday 9am": lambda: at_nine(next_weekday(0)),
+    "til friday": lambda: next_weekday(4),
+    "for the weekend": lambda: next_weekday(0),
+}
+
+
+@pytest.mark.parametrize("words", ENDS)
+async def test_the_end_of_a_pause_is_understood(account: Account, shell: Shell, words: str) -> None:
+    shell.use(account.environ)
+    run = await asyncio.to_thread(shell.run, "pause", NAME, *words.split(), "--json")
+    assert run.code == 0, run.err
+    (paused,) = run.data
+    end, expected = datetime.fromisoformat(paused["paused_until"]), ENDS[words]()
+    if words in {"til friday", "for the weekend"}:
+        assert end.astimezone().date() == expected.date()
+    else:
+        assert abs(end - expected) < timedelta(minutes=1)
+
+
+async def test_a_person_in_slack_is_asked_in_their_own_time_zone(team: Team) -> None:
+    """Cleo is in New York: her 9 is not that of the bot, of Ann in Berlin or of the service."""
+    for other in ("ann", "cleo"):
+        await team.act("user", user=other, tz={"ann": "Europe/Berlin", "cleo": "America/New_York"}[other])
+    await team.ask(f'pause "{NAME}" until tomorrow 9am', user="cleo")
+    await team.ask(f'pause "{OTHER}" until tomorrow 9am', user="ann")
+    tomorrow = (moment() + timedelta(days=1)).date()
+    in_berlin = datetime.fromisoformat(f"{tomorrow}T09:00:00+01:00")
+    await team.pass_time(seconds=(in_berlin - moment()).total_seconds() + 60)
+    assert await team.until(lambda: is_active(team, OTHER))
+    assert await team.account.is_paused(NAME)
+    await team.pass_time(hours=6)
+    assert await team.until(lambda: is_active(team))
+
+
+@pytest.mark.parametrize("words", ["for tuesdya", "until the cows come home", "bounces are high", "for -2h"])
+async def test_a_word_that_is_no_time_is_refused_and_is_no_reason(team: Team, words: str) -> None:
+    answer = await team.ask(f'pause "{NAME}" {words}')
+    assert words.rsplit(maxsplit=1)[-1] in answer.shown or words in answer.shown
+    assert await is_active(team)
+    assert not any(label.startswith("Pause ") for label in answer.buttons), "no button offers less"
+
+
+async def test_a_word_that_is_nearly_a_day_is_answered_with_the_day(team: Team) -> None:
+    answer = await team.ask(f'pause "{NAME}" until tuesdya')
+    assert "tuesday" in answer.shown.lower()
+    assert await is_active(team)
+
+
+async def test_a_reason_follows_its_word_and_is_kept(team: Team) -> None:
+    await team.ask(f'pause "{NAME}" for 2h reason bounces are high')
+    assert await team.account.is_paused(NAME)
+    assert "bounces are high" in (await team.ask("audit")).shown
 
 
 async def test_a_guest_can_pause_nothing(team: Team) -> None:
-    name = await active(team)
-    await team.say(f'pause "{name}"', user="gus")
-    assert await is_active(team, name)
+    await team.say(f'pause "{NAME}"', user="gus")
+    assert await is_active(team)
+
+
+@pytest.mark.xfail(strict=True, reason="the team of a request is not looked at, only its person")
+async def test_a_person_of_another_slack_team_can_pause_nothing(team: Team) -> None:
+    await team.say(f'pause "{NAME}"', user="ann", team="T0FOREIGN1", wait=2)
+    assert await is_active(team)
 
 
 async def test_a_change_that_the_service_refuses_is_told_as_failed(team: Team) -> None:
-    name = await active(team)
     await team.account.fail(endpoint="PATCH /sequences/{id}", status=500, times=None)
-    answer = await team.ask(f'pause "{name}"')
+    answer = await team.ask(f'pause "{NAME}"')
     assert "paused" not in answer.title.removeprefix("Couldn't")
     await team.account.recover()
-    assert await is_active(team, name)
+    assert await is_active(team)
+
+
+@pytest.mark.xfail(strict=True, reason="the message of a pause stays as it was posted")
+async def test_the_card_of_a_pause_says_when_it_is_over(team: Team) -> None:
+    card = await team.ask(f'pause "{NAME}" for 1h')
+    await team.pass_time(hours=1, minutes=1)
+    assert await team.until(lambda: is_active(team))
+
+    async def over() -> bool:
+        now = await team.present(card)
+        return "paused until" not in now.title and "Undo" not in now.buttons
+
+    assert await team.until(over)
+
+
+@pytest.mark.xfail(strict=True, reason="the message of a pause stays as it was posted")
+async def test_the_card_of_a_pause_says_that_a_person_resumed(team: Team) -> None:
+    card = await team.ask(f'pause "{NAME}"')
+    await team.ask(f'resume "{NAME}"', user="ben")
+
+    async def over() -> bool:
+        return "is paused" not in (await team.present(card)).title
+
+    assert await team.until(over)
+
+
+@pytest.mark.xfail(strict=True, reason="the end is written in the zone of who paused")
+async def test_a_pause_names_its_end_to_each_reader_in_their_zone(team: Team) -> None:
+    card = await team.ask(f'pause "{NAME}" for 2h')
+    end = moment() + timedelta(hours=2)
+    assert "<!date^" in card.mrkdwn
+    (stamp,) = {part.partition("^")[0] for part in card.mrkdwn.split("<!date^")[1:]}
+    assert abs(int(stamp) - end.timestamp()) < 120
 
 
 async def test_the_audit_log_names_who_changed_what(team: Team) -> None:
-    name = await active(team)
-    await team.ask(f'pause "{name}"', user="ben")
+    await team.ask(f'pause "{NAME}"', user="ben")
     log = await team.ask("audit")
-    assert name in log.shown
+    assert NAME in log.shown
     assert "ben" in log.shown
