@@ -10,7 +10,7 @@ import pytest
 from bot.http import webhook
 from bot.interactions import responders
 from bot.jobs import register
-from shared.api.http import pipeline
+from shared.api import pipeline
 from shared.operations import context
 from tests.bot.migrated import copy_instead_of_migrating
 from tests.bot.unpaced import UnpacedBudget
@@ -26,7 +26,7 @@ from tests.rate_limit import lift_rate_limit
 def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate, timers and patience have promises of their own; nothing else waits for them."""
     monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
-    monkeypatch.setattr(pipeline, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr(pipeline, "FIRST_DELAY_SECONDS", 0.01)
     monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
