@@ -34,14 +34,13 @@ from bot.http.oauth_pages import OAuthPages
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
-from bot.http.webhook_secrets import FORGET_SECONDS, Secrets, WebhookSecrets
+from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import SlackApps
 from bot.interactions.team_apps import TeamApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
-from bot.jobs.channel_ids import LOOK_SECONDS, ChannelIds
 from bot.jobs.scheduler import JobScheduler
 from bot.runtime.supervisor import Supervisor
 from bot.runtime.wakeup import DeliverySignals, Wakeup
@@ -76,17 +75,10 @@ class Bot:
     web: AsgiApp
     store: Store
     signals: DeliverySignals
-    outdated: asyncio.Event
-    """Slack gave a channel of the settings another id: the bot must be opened again to know it."""
     worker: DeliveryWorker
     listeners: Listeners | TeamApps
     intake: DeliveryIntake
     socket_mode: SocketMode | None
-    secrets: WebhookSecrets
-
-    @property
-    def must_be_reopened(self) -> tuple[asyncio.Event, ...]:
-        return self.outdated, self.store.database.replaced
 
 
 @asynccontextmanager
@@ -95,14 +87,11 @@ async def open_bot(
     *,
     pace: LeaseTimings | None = None,
     timeouts: SocketTimeouts | None = None,
-    replaced: bool = False,
-    lost: Secrets | None = None,
     slack_session: aiohttp.ClientSession | None = None,
     transport: Transport | None = None,
 ) -> AsyncIterator[Bot]:
     """Everything but the server, running; closed in order at the end. Raises `RecordsUnavailable`.
 
-    `replaced`: the database was deleted or replaced under the bot that ran before; `lost` are its stored secrets.
     `slack_session` and `transport` carry the requests to Slack and to the service in place of their own connections.
     """
     async with AsyncExitStack() as stack:
@@ -110,12 +99,9 @@ async def open_bot(
         if stack.enter_context(sole_owner(settings.database)):
             for leased in (store.leases, store.timers, store.incidents):
                 await leased.take_over()
-        settings = (channel_ids := await ChannelIds.read(settings, store)).settings
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
         contexts = await stack.enter_async_context(
-            open_contexts(
-                settings, store, problems=supervisor.problems, old_ids=channel_ids.old, transport=transport
-            )
+            open_contexts(settings, store, problems=supervisor.problems, transport=transport)
         )
         cipher = SecretCipher(settings.secret_keys)
         teams = _teams(settings, store, cipher)
@@ -172,7 +158,6 @@ async def open_bot(
                 set_channels=set_channels(settings),
                 report=report,
                 changed=signals.changed,
-                moved=channel_ids.look,
                 lost_token=worker.note_lost_token,
             )
 
@@ -191,7 +176,6 @@ async def open_bot(
             settings,
             WebhookSubscriptions(store.database, cipher),
             now=time.monotonic,
-            lost=lost,
         )
         await secrets.open()
         beat = await stack.enter_async_context(_heartbeat(store))
@@ -204,7 +188,6 @@ async def open_bot(
             supervisor=supervisor,
             secrets=secrets,
             instance=await store.instance.id(),
-            replaced=replaced,
             socket_mode=socket_mode,
         )
         bodies = BodyReader()
@@ -228,7 +211,6 @@ async def open_bot(
             people=people,
         )
         scheduler.every(BEAT_SECONDS, beat, name="heartbeat")
-        scheduler.every(LOOK_SECONDS, channel_ids.look, name="channel ids")
         scheduler.every(FORGET_SECONDS, secrets.refresh, name="webhook_secrets")
         scheduler.every(CHECK_SECONDS, lifecycle_of(directory).check_channels, name="channels", at_once=True)
         scheduler.every(PROBE_SECONDS, readiness.probe, name="readiness", at_once=True)
@@ -249,12 +231,10 @@ async def open_bot(
             web=web,
             store=store,
             signals=signals,
-            outdated=channel_ids.outdated,
             worker=worker,
             listeners=listeners,
             intake=intake,
             socket_mode=socket_mode,
-            secrets=secrets,
         )
         await listeners.drain(GRACE)
         await worker.drain(GRACE)

@@ -18,11 +18,10 @@ import uvicorn
 from sqlalchemy.engine import URL
 
 from bot.app import Bot, open_bot
-from bot.delivery.lost_database import report_replaced
 from bot.http.asgi import Application, RequestGate, on_details_address, unavailable
 from bot.store import LeaseTimings
 from bot.store.db import migrate
-from bot.store.db.engine import unreachable, unusable
+from bot.store.db.engine import DatabaseReplaced, unreachable, unusable
 from bot.telemetry import build, logs, metrics
 from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SettingsError
@@ -48,6 +47,12 @@ DATABASE_RETRY_SECONDS, LONGEST_DATABASE_RETRY = 1.0, 30.0
 """Seconds between tries to reach the database: at first, and at most."""
 SWITCH_SECONDS = 0.0005
 """How long the event loop may keep a thread waiting that has a commit to begin or to end."""
+
+REPLACED = (
+    "The file of the bot's database was deleted or replaced while the bot ran. Only the old file has the alerts that "
+    "weren't posted yet, the claims, the subscriptions and the timed pauses: run `outreach database restore FILE` "
+    "with your last backup, then start the bot again."
+)
 
 log = structlog.get_logger("bot")
 
@@ -89,9 +94,8 @@ async def serve(
 ) -> None:
     """Run until SIGTERM, SIGINT or the parent's end; SIGHUP has the settings read again by `load`.
 
-    A channel of theirs with another id has the bot opened again, too, and so has a database file that was replaced.
-
-    Raises `RecordsUnavailable`, `OSError` for a taken port.
+    Raises `RecordsUnavailable`, also when the database's file is deleted or replaced while the bot runs: nothing is
+    accepted from then on, because what is written would be in no file that anyone reads. `OSError` for a taken port.
     """
     logs.set_up(settings.log_level)
     commit = await asyncio.to_thread(build.read_commit, build.HOME)
@@ -109,27 +113,32 @@ async def serve(
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload_asked.set)
         tune_runtime()
         serving: asyncio.Task[None] | None = None
-        replaced, lost = False, dict[str, tuple[str, ...]]()
+        replaced = False
         while serving is None or not serving.done():
-            async with _opened(settings, gate, serving, pace=pace, replaced=replaced, lost=lost) as bot:
+            async with _opened(settings, gate, serving, pace=pace) as bot:
                 gate.open(bot.web)
-                if replaced:
-                    await report_replaced(settings, bot.store)
                 if serving is None:
                     serving = asyncio.create_task(server.serve(sockets=[listener]), name="server")
                     host, port = listener.getsockname()[:2]
                     log.info("listening", url=f"http://{host}:{port}", workspaces=list(settings.workspaces))
                 if changed := await _changed_settings(
-                    settings, load, asked=reload_asked, again=bot.must_be_reopened, serving=serving
+                    settings,
+                    load,
+                    asked=reload_asked,
+                    gone=bot.store.database.replaced,
+                    serving=serving,
                 ):
                     await gate.close(RELOAD_SECONDS)
-            if replaced := bot.store.database.replaced.is_set():
-                lost = dict(bot.secrets.stored)
+                if replaced := bot.store.database.replaced.is_set():
+                    server.stop()
+                    await serving
             if changed and not serving.done():
                 gc.collect()  # what the bot before has left
                 settings = await _when_usable(changed, gate, serving)
                 log.info("settings reloaded", workspaces=list(settings.workspaces))
         await serving
+    if replaced:
+        raise DatabaseReplaced(REPLACED)
     log.info("stopped")
 
 
@@ -176,19 +185,17 @@ async def _changed_settings(
     load: Callable[[], Settings] | None,
     *,
     asked: asyncio.Event,
-    again: Sequence[asyncio.Event],
+    gone: asyncio.Event,
     serving: asyncio.Task[None],
 ) -> Settings | None:
-    """Wait for a reload that can be carried out, and return its settings; None: the server has ended."""
+    """Wait for a reload that can be carried out, and return its settings; None: the server or its database ended."""
     while True:
-        waiting = [asyncio.create_task(event.wait()) for event in (asked, *again)]
+        waiting = [asyncio.create_task(event.wait()) for event in (asked, gone)]
         await asyncio.wait([serving, *waiting], return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
-        if serving.done():
+        if serving.done() or gone.is_set():
             return None
-        if any(event.is_set() for event in again):
-            return settings
         asked.clear()
         if load is None:
             continue

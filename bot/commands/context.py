@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 
 from bot.store import Store
 from shared.api.client import OutreachClient
@@ -16,8 +15,6 @@ from shared.domain.wall_clock import moment
 from shared.operations.context import CommandContext, open_client
 from shared.records.audit import Actor
 from shared.settings import Settings, Workspace
-from shared.settings.channels import OldId
-from shared.text.slack_ids import split_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +26,6 @@ class CommandContexts:
     clients: Mapping[str, OutreachClient]
     problems: Callable[[], Sequence[str]] = tuple
     """The bot's own current problems."""
-    old_ids: Sequence[OldId] = ()
-    """Where the settings as written name a channel by an id that it no longer has; `settings` has the new ones."""
 
     def at(
         self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN, team: str = ""
@@ -43,7 +38,7 @@ class CommandContexts:
             role=role,
             records=self.store.records,
             settings=self.settings,
-            problems=partial(self._problems, team),
+            problems=self.problems,
             team=team,
             now=self.now,
         )
@@ -51,11 +46,6 @@ class CommandContexts:
     def now(self) -> datetime:
         """The time by the store's clock, which decides when timers are due."""
         return moment(self.store.database.clock())
-
-    def _problems(self, team: str) -> Sequence[str]:
-        """The problems that a team may see."""
-        own = (one for one in self.old_ids if not team or split_id(one.old)[0] == team)
-        return (*self.problems(), *(f"{one}. `outreach doctor` shows the new id" for one in own))
 
     def workspace(self, name: str | None, *, channel: str = "") -> Workspace:
         """The named workspace, or the one whose alerts go to this channel, or the default."""
@@ -78,7 +68,6 @@ async def open_contexts(
     store: Store,
     *,
     problems: Callable[[], Sequence[str]] = tuple,
-    old_ids: Sequence[OldId] = (),
     transport: Transport | None = None,
 ) -> AsyncIterator[CommandContexts]:
     """Open every workspace's client, without requests to the service."""
@@ -89,6 +78,4 @@ async def open_contexts(
             )
             for name, workspace in settings.workspaces.items()
         }
-        yield CommandContexts(
-            settings=settings, store=store, clients=clients, problems=problems, old_ids=old_ids
-        )
+        yield CommandContexts(settings=settings, store=store, clients=clients, problems=problems)

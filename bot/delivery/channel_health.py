@@ -8,7 +8,7 @@ from secrets import token_hex
 from bot.alerts import rendering
 from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled
-from bot.store.queue.outbox import PlannedPost
+from bot.store.queue.outbox import PlannedPost, new_id
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
 from shared.text.slack_ids import split_id
@@ -34,6 +34,8 @@ class ChannelHealth:
     def __call__(self, lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         """The note after a turn; None: nothing changed, or there is no other channel."""
         if settled.broke and isinstance(outcome, ChannelRefused):
+            if new := new_id(outcome.error):
+                return self._moved(lease, new)
             return self._note(lease, "broke", _broken(self._name(lease.channel), outcome.error))
         return (
             self._note(lease, "recovered", _recovered(self._name(lease.channel)))
@@ -43,10 +45,22 @@ class ChannelHealth:
 
     def _note(self, lease: ChannelLease, event: str, card: Card) -> PlannedPost | None:
         fallback = self._fallback(lease.channel)
-        if fallback is None:
-            return None
+        return self._plan(lease, event, card, channel=fallback) if fallback else None
+
+    def _moved(self, lease: ChannelLease, new: str) -> PlannedPost:
+        """The channel is there under its new id, so that its own people are told."""
+        old = lease.channel
+        text = f"Slack changed the id of this channel from {old} to {new}. Its alerts wait."
+        cure = (
+            f"Replace {old} with {new} in the settings and reload them. What was subscribed by command: subscribe "
+            f"again here, then type `/outreach unsubscribe all <#{old}>`."
+        )
+        card = Card(title="This channel has a new id", tone=Tone.BAD, text=(text, cure))
+        return self._plan(lease, "moved", card, channel=new)
+
+    def _plan(self, lease: ChannelLease, event: str, card: Card, *, channel: str) -> PlannedPost:
         dedupe = f"note:{event}:{lease.channel}:{lease.token}:{token_hex(4)}"
-        return PlannedPost(dedupe=dedupe, channel=fallback, kind="note", note=rendering.write_note(card))
+        return PlannedPost(dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
         """The fallback of the settings, or an alert channel of the same Slack workspace; others may belong to other clients."""

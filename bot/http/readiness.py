@@ -57,12 +57,11 @@ class ReadinessProbe:
         secrets: WebhookSecrets,
         supervisor: Supervisor,
         instance: str,
-        replaced: bool = False,
         socket_mode: SocketMode | None = None,
     ) -> None:
         self._store, self._contexts, self._web_api, self._worker = store, contexts, slack, worker
         self._secrets, self._supervisor, self._socket_mode = secrets, supervisor, socket_mode
-        self._instance, self._replaced = instance, replaced
+        self._instance = instance
         self._check: asyncio.Task[_DatabaseState] | None = None
         self._intake = intake
         self._written_at = float("-inf")
@@ -102,7 +101,6 @@ class ReadinessProbe:
         state = {
             "instance": self._instance,
             "database": found.problem or OK,
-            "database_replaced": self._replaced,
             "oldest_unrouted_seconds": found.unrouted,
             "webhook_secrets": self._secrets.state,
             "slack": self._worker.slack_error or self._slack,

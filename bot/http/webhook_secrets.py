@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import structlog
 
@@ -20,11 +20,6 @@ FORGET_SECONDS = 5.0
 
 log = structlog.get_logger("webhook_secrets")
 Keys = tuple[str, ...]
-Secrets = Mapping[str, Keys]
-LOST = (
-    "The stored webhook secrets were lost with the database. They count until the bot stops. Restore a backup, or run "
-    "`outreach webhooks create`."
-)
 
 
 class WebhookSecrets:
@@ -36,13 +31,10 @@ class WebhookSecrets:
         subscriptions: WebhookSubscriptions,
         *,
         now: Callable[[], float],
-        lost: Secrets | None = None,
     ) -> None:
-        """`lost`: those of a database that was deleted or replaced; they count where the new one has none."""
         self._settings, self._subscriptions, self._now = settings, subscriptions, now
         self._files = settings.webhook_files
         self._stored = StoredSecrets(secrets={}, problems={})
-        self._lost = lost or {}
         self._general_problem: str | None = None
         self._loaded_at = 0.0
         self._loading = asyncio.Lock()
@@ -68,16 +60,9 @@ class WebhookSecrets:
     def known(self, workspace: str) -> Keys:
         configured = self._settings.workspaces[workspace].webhook_secrets
         own = (secret.get_secret_value() for secret in configured)
-        return (*own, *(self._stored.secrets.get(workspace) or self._lost.get(workspace, ())))
-
-    @property
-    def stored(self) -> Secrets:
-        """The secrets that aren't in the settings, by workspace."""
-        return {**self._lost, **self._stored.secrets}
+        return (*own, *self._stored.secrets.get(workspace, ()))
 
     def problem(self, workspace: str) -> str | None:
-        if workspace in self._lost and not self._stored.secrets.get(workspace):
-            return LOST
         return self._stored.problems.get(workspace) or self._general_problem
 
     @property

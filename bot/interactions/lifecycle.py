@@ -11,13 +11,11 @@ import structlog
 from slack_bolt.async_app import AsyncAck, AsyncApp
 from slack_bolt.response import BoltResponse
 
-from bot.alerts import rendering
 from bot.slack.directory import UserDirectory
 from bot.store import Store
 from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import Report
-from bot.store.queue.outbox import PlannedPost
-from shared.domain.card import Card, Tone
+from bot.store.queue.outbox import moved_to
 from shared.records.records import RecordsUnavailable
 from shared.text.slack_ids import TEAM
 
@@ -36,7 +34,7 @@ log = structlog.get_logger("slack_events")
 class Lifecycle:
     """`set_channels` are those of the settings; `report` words what is told elsewhere.
 
-    `changed` is told when something may be posted now, `moved` when a channel has another id.
+    `changed` is told when something may be posted now.
     """
 
     def __init__(
@@ -47,12 +45,10 @@ class Lifecycle:
         set_channels: Collection[str],
         report: Report,
         changed: Callable[[], None],
-        moved: Callable[[], Awaitable[object]],
         lost_token: Callable[[str], None],
     ) -> None:
         self._store, self._directory, self._set = store, directory, set_channels
         self._report, self._changed, self._lost_token = report, changed, lost_token
-        self._moved = moved
 
     def register(self, app: AsyncApp) -> None:
         app.middleware(self.once)
@@ -117,19 +113,13 @@ class Lifecycle:
         self._directory.forget_channel(channel_id(event.get("channel")))
 
     async def moved(self, event: Mapping[str, Any]) -> None:
-        """https://docs.slack.dev/reference/events/channel_id_changed."""
+        """Report the channel as broken: settings and subscriptions still name it by its old id.
+
+        https://docs.slack.dev/reference/events/channel_id_changed
+        """
         old, new = channel_id(event.get("old_channel_id")), channel_id(event.get("new_channel_id"))
-        if not (old and new):
-            return
-        await self._store.slack_events.move_channel(old, new)
-        self._directory.forget_channel(old)
-        if old in self._set:
-            text = f"Slack changed the id of this channel to {new}. Replace {old} with it in the settings."
-            note = rendering.write_note(Card(title="This channel has a new id", tone=Tone.WARN, text=(text,)))
-            planned = PlannedPost(dedupe=f"moved:{old}:{new}", channel=new, kind="note", note=note)
-            await self._store.outbox.plan("", planned)
-        self._changed()
-        await self._moved()
+        if old and new:
+            await self._close(old, moved_to(new))
 
     async def token_lost(self, event: Mapping[str, Any]) -> None:
         """The app was removed or its token taken back: everything waits until it is installed again.

@@ -17,11 +17,10 @@ import structlog
 from slack_bolt.async_app import AsyncApp, AsyncBoltRequest, AsyncRespond
 from slack_bolt.response import BoltResponse
 
-from bot.interactions.lifecycle import channel_id, revokes_bot
+from bot.interactions.lifecycle import revokes_bot
 from bot.interactions.listeners import Listeners
 from bot.slack.teams import Teams
 from bot.slack.web_api import respond_to
-from bot.store.queue.slack_state import SlackEvents
 from bot.store.slack_teams import SlackTeam
 from shared.records.records import RecordsUnavailable
 from shared.text.slack_ids import TEAM, in_team
@@ -77,9 +76,6 @@ class TeamApps:
             return BoltResponse(status=503)
         app = self._app(team) if team and team.token else None
         if app is None:
-            # A team without access may get it again, and the limits of its channels must hold then.
-            if event.get("type") == "channel_id_changed":
-                return await self._moved(team_id, event)
             return self._refuse(team_id, team, body)
         scope_ids(body, team_id)
         return await app.app.async_dispatch(request)
@@ -110,17 +106,6 @@ class TeamApps:
             return BoltResponse(status=503)  # Slack sends it again
         self._teams.forget()
         self._apps.pop(team, None)
-        return BoltResponse(status=200)
-
-    async def _moved(self, team: str, event: Mapping[str, Any]) -> BoltResponse:
-        scope_ids({"event": event}, team)
-        old, new = (channel_id(event.get(f"{which}_channel_id")) for which in ("old", "new"))
-        try:
-            if old and new:
-                await SlackEvents(self._teams.store.database).move_channel(old, new)
-        except RecordsUnavailable as error:
-            log.warning("database unavailable", error=str(error))
-            return BoltResponse(status=503)  # Slack sends it again
         return BoltResponse(status=200)
 
     def _refuse(self, team_id: str, team: SlackTeam | None, body: Mapping[str, Any]) -> BoltResponse:

@@ -74,11 +74,6 @@ API_THROTTLED = Gauge(
 )
 TASK_FAILURES = Counter("outreach_task_failures", "Failures of background tasks", ["task"], registry=REGISTRY)
 TASK_FAILING = Gauge("outreach_task_failing", "1 while a task keeps failing", ["task"], registry=REGISTRY)
-DATABASE_REPLACED = Counter(
-    "outreach_database_replaced",
-    "Times that the database's file was deleted or replaced under the running bot",
-    registry=REGISTRY,
-)
 LOG_DROPPED = Counter(
     "outreach_log_lines_dropped", "Log lines dropped because stderr wasn't read", registry=REGISTRY
 )

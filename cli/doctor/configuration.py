@@ -13,11 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from bot.store.db import migrate
 from bot.store.db.migrate import UnusableSchema
 from bot.store.db.schema import timers
-from bot.store.db.slack_schema import moved_channels
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.records.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
-from shared.settings.channels import old_ids
 from shared.storage.database import connection_advice, temporary_engine
 
 DATABASE_FIX = "Check that the server runs, the name and password are right, the folder is writable and the disk isn't full. See OUTREACH_DATABASE_URL."
@@ -58,7 +56,7 @@ async def database(settings: Settings) -> list[Finding]:
     """Create a table in a transaction that is rolled back, and look for what is stuck there."""
     shown = settings.database.render_as_string(hide_password=True)
     try:
-        waiting, moved = await asyncio.to_thread(_try_out, settings)
+        waiting = await asyncio.to_thread(_try_out, settings)
     except UnusableSchema as refusal:
         return [bad("Database", str(refusal), fix="`outreach database status` shows both versions.")]
     except (SQLAlchemyError, OSError) as fault:
@@ -75,15 +73,11 @@ async def database(settings: Settings) -> list[Finding]:
                 fix=fix,
             )
         )
-    findings += [
-        doubtful("Channel ids", str(one), fix=f"Replace it with {one.new}.")
-        for one in old_ids(settings, moved)
-    ]
     return findings
 
 
-def _try_out(settings: Settings) -> tuple[Mapping[str, int], Mapping[str, str]]:
-    """Returns how many timed pauses wait in each workspace, and the new ids of channels by their old ones."""
+def _try_out(settings: Settings) -> Mapping[str, int]:
+    """How many timed pauses wait in each workspace."""
     with temporary_engine(settings.database) as engine:
         with engine.connect() as connection, connection.begin() as transaction:
             connection.execute(sa.text("CREATE TABLE outreach_doctor (n INTEGER)"))
@@ -91,11 +85,8 @@ def _try_out(settings: Settings) -> tuple[Mapping[str, int], Mapping[str, str]]:
         with engine.connect() as connection:
             migrate.read_state(connection).check()
             if not sa.inspect(connection).has_table(timers.name):
-                return {}, {}
+                return {}
             query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(
                 timers.c.workspace
             )
-            return (
-                {row.workspace: row.waiting for row in connection.execute(query)},
-                {row.old: row.new for row in connection.execute(sa.select(moved_channels))},
-            )
+            return {row.workspace: row.waiting for row in connection.execute(query)}

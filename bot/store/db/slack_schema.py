@@ -16,13 +16,6 @@ slack_events = sa.Table(  # those that were taken, by Slack's own id: it sends o
 )
 sa.Index("ix_slack_events_at", slack_events.c.at)
 
-moved_channels = sa.Table(  # private channels that got another id when they were shared
-    "moved_channels",
-    metadata,
-    text("old", primary_key=True),
-    text("new"),
-)
-
 
 def _time(name: str) -> sa.Column[float]:
     return sa.Column(name, sa.Double, nullable=False, server_default="0")

@@ -443,7 +443,7 @@ class Outcomes(Repository):
             return False
         tx.execute(tx.insert_once(channel_leases), {"channel": channel})
         lease = tx.execute(_lease_of(channel)).one()
-        if lease.trouble:
+        if lease.trouble and not outbox.new_id(error):
             return False
         unsent = sa.exists().where(posts.c.channel == channel, ANY_UNSENT)
         due = tx.now + FIRST_TRIAL if tx.scalar(sa.select(unsent)) else None
@@ -455,7 +455,10 @@ class Outcomes(Repository):
         return True
 
     async def forget_unused_channels(self, used: Collection[str], *, errors: Collection[str]) -> None:
-        """Give up channels with one of these errors that neither the settings (`used`) nor a subscription names."""
+        """Give up channels that neither the settings (`used`) nor a subscription names.
+
+        Only those with one of these errors, and those that have another id now.
+        """
         for channel in await self._unused(used, errors):
             await outbox.give_up(self.database, channel)
 
@@ -463,7 +466,8 @@ class Outcomes(Repository):
     def _unused(self, tx: Transaction, used: Collection[str], errors: Collection[str]) -> Sequence[str]:
         c = channel_leases.c
         named = sa.union(sa.select(subscriptions.c.channel), sa.select(digests.c.channel))
-        unused = c.trouble.in_(errors) & c.channel.not_in(named) & c.channel.not_in(used)
+        ended = sa.or_(c.trouble.in_(errors), c.trouble.startswith(outbox.moved_to("")))
+        unused = ended & c.channel.not_in(named) & c.channel.not_in(used)
         return tx.scalars(sa.select(c.channel).where(unused).order_by(c.channel)).all()
 
     async def open_channel(self, channel: str, *, report: Report) -> None:
@@ -634,7 +638,9 @@ def _pause(lease: sa.Row[Any], *, now: float) -> float:
 def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: ChannelRefused) -> Settled:
     _mark(tx, turn, state=State.DEAD, error=outcome.error)
     since = lease.trouble_since if lease.trouble else tx.now
-    tx.execute(LEASE, {"of": turn.channel, "trouble": outcome.error, "trouble_since": since})
+    # Slack answers that there is no channel of an old id; its new one is what helps.
+    trouble = lease.trouble if outbox.new_id(lease.trouble) else outcome.error
+    tx.execute(LEASE, {"of": turn.channel, "trouble": trouble, "trouble_since": since})
     # Nothing is tried for a Slack workspace that is gone: dead_letters opens the channel when it is back.
     due = None if outcome.error == NOT_INSTALLED else tx.now + _pause(lease, now=tx.now)
     release(tx, turn.channel, turn.token, due_at=due)

@@ -23,7 +23,6 @@ from bot.store.db.schema import channel_leases, posts
 from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
 from bot.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
 from bot.store.queue.posts import ANY_UNSENT, State
-from bot.store.queue.slack_state import present_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +76,6 @@ def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
     """
     if not rows:
         return
-    ids = present_ids(tx, {row["channel"] for row in rows})
-    rows = [{**row, "channel": ids.get(row["channel"], row["channel"])} for row in rows]
     unseen = not_allowed(tx, ((row["channel"], row["workspace"]) for row in rows))
     dead = {"state": State.DEAD.value, "held_until": None, "error": NOT_ALLOWED}
     rows = [
@@ -119,8 +116,24 @@ def repaint(tx: Transaction, names: Sequence[str], *, clicked: bool = False) -> 
         tx.execute(_REPAINT, {"names": names, "now": tx.now, "by_click": clicked})
 
 
+_MOVED = "channel_id_changed: now "
+
+
+def moved_to(new: str) -> str:
+    """The trouble of a channel whose id Slack has changed, in the words of `status` and /readyz."""
+    return f"{_MOVED}{new}"
+
+
+def new_id(trouble: str) -> str:
+    """The id that a channel with this trouble has now; empty for any other trouble."""
+    return trouble.removeprefix(_MOVED) if trouble.startswith(_MOVED) else ""
+
+
 async def give_up(database: Database, channel: str) -> None:
-    """Drop what a broken channel never took, and then its trouble; a channel that works keeps all."""
+    """Drop what a broken channel never took, and then its trouble; a channel that works keeps all.
+
+    What waits for a channel under its old id is posted under the new one.
+    """
     while await database.write(lambda tx: _give_up_some(tx, channel)):
         pass
 
@@ -129,8 +142,11 @@ def _give_up_some(tx: Transaction, channel: str) -> bool:
     """Drop a portion of it; whether more is left."""
     c = channel_leases.c
     broken = (c.channel == channel) & (c.trouble != sa.literal("", literal_execute=True))
-    if tx.execute(sa.select(c.channel).where(broken).with_for_update()).one_or_none() is None:
+    trouble = tx.scalar(sa.select(c.trouble).where(broken).with_for_update())
+    if trouble is None:
         return False
+    if (new := new_id(trouble)) and _readdress(tx, channel, new) == AT_ONCE:
+        return True
     some = sa.select(posts.c.id).where(posts.c.channel == channel, ANY_UNSENT).limit(AT_ONCE)
     if tx.execute(sa.delete(posts).where(posts.c.id.in_(some))).rowcount == AT_ONCE:
         return True
@@ -138,6 +154,19 @@ def _give_up_some(tx: Transaction, channel: str) -> bool:
     # An attempt under way says nothing any more.
     tx.execute(sa.update(channel_leases).where(broken).values(**values, token=c.token + 1))
     return False
+
+
+def _readdress(tx: Transaction, old: str, new: str) -> int:
+    """Have a portion of what waits for `old` posted in `new`, unless the alert is there already; returns how many."""
+    there = posts.alias()
+    is_there = sa.exists().where(there.c.channel == new, there.c.alert_id == posts.c.alert_id)
+    moves = sa.or_(posts.c.alert_id == "", sa.not_(is_there))
+    some = sa.select(posts.c.id).where(posts.c.channel == old, ANY_UNSENT, moves).limit(AT_ONCE)
+    again = {"channel": new, "state": State.READY, "error": "", "attempts": 0}
+    moved = tx.execute(sa.update(posts).where(posts.c.id.in_(some)).values(**again)).rowcount
+    if moved:
+        wake(tx, [new])
+    return moved
 
 
 _IS_RELEASED = (posts.c.held_until <= NOW) & (posts.c.state == State.HELD)

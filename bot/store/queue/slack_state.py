@@ -1,4 +1,4 @@
-"""Slack's events that were already handled, and channels with a new id.
+"""Slack's events that were already handled.
 
 Slack's rate limits, shared by all bots on one database.
 
@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.store.db.columns import slash_at
-from bot.store.db.engine import AT_ONCE, Repository, Transaction, reads, writes
-from bot.store.db.schema import channel_leases, digests, lookups, posts, subscriptions
-from bot.store.db.slack_schema import METHOD, moved_channels, slack_events, slack_limits
+from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.slack_schema import METHOD, slack_events, slack_limits
 from shared.text.slack_ids import in_team, split_id
 
 KEPT = 3 * 86_400.0
@@ -42,55 +41,9 @@ class SlackEvents(Repository):
         """Whether the event with this id is new."""
         return tx.scalar(sa.select(slack_events.c.id).where(slack_events.c.id == event)) is None
 
-    @reads
-    def moved_channels(self, tx: Transaction) -> dict[str, str]:
-        """The ids that channels have now, by those that they had."""
-        return {row.old: row.new for row in tx.execute(_MOVED)}
-
     @writes
     def forget_old(self, tx: Transaction) -> None:
         tx.execute(sa.delete(slack_events).where(slack_events.c.at < tx.now - KEPT))
-
-    async def move_channel(self, old: str, new: str) -> None:
-        """Keep everything of a channel under its new id, and remember it for settings that name the old one.
-
-        Its posts follow in portions, those that wait first; interrupted, it is to be done again.
-        https://docs.slack.dev/reference/events/channel_id_changed
-        """
-        if old == new:
-            return
-        await self._name_anew(old, new)
-        while await self._move_posts(old, new) == AT_ONCE:
-            pass
-
-    @writes
-    def _name_anew(self, tx: Transaction, old: str, new: str) -> None:
-        tx.execute(tx.upsert(moved_channels, "new"), {"old": old, "new": new})
-        tx.execute(sa.update(moved_channels).where(moved_channels.c.new == old).values(new=new))
-        for table in (subscriptions, digests, channel_leases, lookups):
-            _move_rows(tx, table, old, new)
-
-    @writes
-    def _move_posts(self, tx: Transaction, old: str, new: str) -> int:
-        """As many as one transaction moves; a post that waits has no `ts` yet."""
-        some = sa.select(posts.c.id).where(posts.c.channel == old).order_by(posts.c.ts).limit(AT_ONCE)
-        return tx.execute(sa.update(posts).where(posts.c.id.in_(some)).values(channel=new)).rowcount
-
-
-def _move_rows(tx: Transaction, table: sa.Table, old: str, new: str) -> None:
-    """Move the rows of a table that is keyed by channel; what is there already under the new id wins."""
-    for row in tx.execute(sa.select(table).where(table.c.channel == old)).mappings().all():
-        tx.execute(tx.insert_once(table).values(**{**row, "channel": new}))
-    tx.execute(sa.delete(table).where(table.c.channel == old))
-
-
-_MOVED = sa.select(moved_channels)
-_MOVED_OF = _MOVED.where(moved_channels.c.old.in_(sa.bindparam("channels", expanding=True)))
-
-
-def present_ids(tx: Transaction, channels: Collection[str]) -> dict[str, str]:
-    """The ids that those of these channels have now that had others."""
-    return {row.old: row.new for row in tx.execute(_MOVED_OF, {"channels": [*channels]})}
 
 
 UPDATE, POST = "chat.update", "chat.postMessage"

@@ -136,52 +136,55 @@ async def test_a_public_channel_stays_open_without_the_bot(connected_bot: BotHar
     assert await broken(connected_bot) == {}
 
 
-async def test_a_channel_with_another_id_keeps_its_subscriptions_and_alerts(
-    connected_bot: BotHarness,
+async def test_a_channel_with_another_id_is_reported_there_and_its_alerts_wait_for_the_settings(
+    tmp_path: Path,
 ) -> None:
-    await subscribed(connected_bot, seed.PRIVATE)
-    assert await connected_bot.deliver(interested(1)) == 200
-    await connected_bot.until_posted(1)
-    await connected_bot.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
-    assert connected_bot.running is not None
-    records = connected_bot.running.store.records
+    rule = '[[routes.rules]]\nchannel = "{}"\nevents = ["reply.interested"]\n'
+    trouble = "channel_id_changed: now C0SHARED07"
+    async with open_harness(tmp_path) as bot:
+        bot.config(rule.format(seed.PRIVATE))
+        await bot.control("members", channel=seed.PRIVATE, invite=seed.BOT.id)
+        async with bot_inside(bot):
+            await bot.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
+            assert await until_broken(bot, {seed.PRIVATE: trouble})
+            assert json.loads((await bot.get("/readyz"))[1])["channels"] == {seed.PRIVATE: trouble}
 
-    async def moved() -> bool:
-        return bool(await records.subscriptions("default", "C0SHARED07"))
+            async def reported() -> bool:
+                return f"from {seed.PRIVATE} to C0SHARED07" in json.dumps(await bot.messages("C0SHARED07"))
 
-    await until(moved)
-    assert await records.subscriptions("default", seed.PRIVATE) == []
-    assert await connected_bot.deliver(interested(2)) == 200
+            await until(reported)
+            assert await bot.deliver(interested(1)) == 200
+            await bot.until_posted(1)
+            await asyncio.sleep(0.3)  # in which it would have been refused under the old id
+            assert await until_broken(bot, {seed.PRIVATE: trouble})
+        bot.config(rule.format("C0SHARED07"))
+        async with bot_inside(bot):
+            assert await until_broken(bot, {})
 
-    async def posted() -> bool:
-        return len(await connected_bot.messages("C0SHARED07")) == 2
+            async def posted() -> bool:
+                return "Ada 1" in json.dumps(await bot.messages("C0SHARED07"))
 
-    await until(posted)
+            await until(posted)
 
 
 async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
     connected_bot: BotHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await subscribed(connected_bot, seed.PRIVATE)
+    await subscribed(connected_bot, seed.SALES)
     assert connected_bot.running is not None
-    events, attempts = connected_bot.running.store.slack_events, list[str]()
-    move = events.move_channel
+    outcomes, attempts = connected_bot.running.store.outcomes, list[str]()
+    close = outcomes.close_channel
 
-    async def interrupted_once(old: str, new: str) -> None:
-        attempts.append(old)
+    async def interrupted_once(channel: str, error: str, **options: Any) -> None:
+        attempts.append(channel)
         if len(attempts) == 1:
             raise RecordsUnavailable("the process was killed here")
-        await move(old, new)
+        await close(channel, error, **options)
 
-    monkeypatch.setattr(events, "move_channel", interrupted_once)
-    await connected_bot.control("channel", channel=seed.PRIVATE, id="C0SHARED07")
-    records = connected_bot.running.store.records
-
-    async def moved() -> bool:
-        return bool(await records.subscriptions("default", "C0SHARED07"))
-
-    await until(moved)
-    assert attempts == [seed.PRIVATE] * 2
+    monkeypatch.setattr(outcomes, "close_channel", interrupted_once)
+    await connected_bot.control("channel", channel=seed.SALES, archived=True)
+    assert await until_broken(connected_bot, {seed.SALES: "is_archived"})
+    assert attempts == [seed.SALES] * 2
 
 
 @pytest.mark.parametrize(
@@ -206,21 +209,7 @@ async def test_an_event_of_an_odd_shape_is_acknowledged_and_changes_nothing(
         return not await events.is_new("Ev0ODD")
 
     await until(taken)
-    assert await events.moved_channels() == {}
     assert await broken(bot) == {}
-
-
-async def test_alerts_follow_an_alert_channel_to_its_new_id(connected_bot: BotHarness) -> None:
-    await connected_bot.control("channel", channel=CHANNEL, id="C0SHARED07")
-
-    async def found() -> bool:
-        return "changed the id of this channel to C0SHARED07" in json.dumps(
-            await connected_bot.messages("C0SHARED07")
-        )
-
-    await until(found)
-    assert await connected_bot.deliver(interested(1)) == 200
-    await connected_bot.until_posted(1)
 
 
 async def test_a_renamed_channel_is_called_by_its_new_name(connected_bot: BotHarness) -> None:

@@ -18,7 +18,6 @@ from bot.alerts.turns import Unknown
 from bot.commands.context import CommandContexts
 from bot.jobs import register
 from bot.jobs.auto_resume import AutoResume
-from bot.jobs.channel_ids import ChannelIds
 from bot.jobs.digests import Digests
 from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.guardrail_acts import GuardrailActs
@@ -154,10 +153,6 @@ async def _act(at: Workplace) -> None:
     assert at.service.sequences[1]["status"] == "paused"
 
 
-async def _look(at: Workplace) -> None:
-    await (await ChannelIds.read(at.contexts.settings, at.skewed.store)).look()
-
-
 def _acts(at: Workplace) -> GuardrailActs:
     return GuardrailActs(at.skewed.store, at.contexts, planned=at.plan)
 
@@ -180,8 +175,6 @@ async def _watch_domains(at: Workplace) -> None:
 
 CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "AutoResume.__call__": lambda at: _timers(at).fire(),
-    "ChannelIds.read": lambda at: ChannelIds.read(at.contexts.settings, at.skewed.store),
-    "ChannelIds.look": _look,
     "Digests.send_due": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_due(),
     "DomainChecks.watch": _watch_domains,
     "DomainChecks.check": lambda at: _domain_checks(at).check(),

@@ -379,9 +379,7 @@ QUEUE: Mapping[str, Case] = {
     "Retention.prune": lists(DUE, _prune),
     "SlackEvents.take": flat(lambda one: one.store.slack_events.take("Ev_new")),
     "SlackEvents.is_new": flat(lambda one: one.store.slack_events.is_new("Ev1")),
-    "SlackEvents.moved_channels": lists(LISTED, lambda one: one.store.slack_events.moved_channels()),
     "SlackEvents.forget_old": lists(DUE, lambda one: one.store.slack_events.forget_old()),
-    "SlackEvents.move_channel": lists(OF_CHANNEL, lambda one: one.store.slack_events.move_channel(CALM, "C9")),
 }  # fmt: skip
 
 

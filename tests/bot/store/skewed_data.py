@@ -39,7 +39,6 @@ from bot.store.db.schema import (
     timers,
 )
 from bot.store.db.slack_schema import (
-    moved_channels,
     slack_bots,
     slack_events,
     slack_installations,
@@ -313,7 +312,6 @@ def _slack(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
     }
     return {
         slack_events: [{"id": f"Ev{n}", "at": now - 30 * DAY + n} for n in numbers],
-        moved_channels: [{"old": f"G{n}", "new": CALM} for n in numbers],
         slack_limits: [{"key": f"chat.update:T{n}", "closed_until": 0.0} for n in numbers],
         slack_bots: [{**team, "id": 1 + n, "team_id": f"T{n}", "team_name": f"Team {n}"} for n in numbers],
         slack_installations: [{**team, "id": 1 + n, "team_id": f"T{n}", "user_id": "U1"} for n in numbers],

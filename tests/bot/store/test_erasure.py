@@ -57,7 +57,6 @@ IMPERSONAL = {
         "lookups",
     ),
     *(
-        "moved_channels",
         "releases",
         "sequence_changes",
         "sightings",

@@ -260,15 +260,6 @@ async def test_a_post_without_a_key_is_neither_looked_up_nor_repeated(
     assert (await store.records.summary("default")).unsure == 1
 
 
-async def test_an_uncertain_post_of_a_channel_with_a_new_id_is_looked_up_there(
-    store: Store, clock: ManualClock
-) -> None:
-    await arrive(store, interested(1))
-    await doubt(store)
-    await store.slack_events.move_channel("C1", "C7")
-    assert (await claim_when_due(store, clock)).channel == "C7"
-
-
 async def test_a_look_up_waits_for_no_clock_that_was_set_back(store: Store, clock: ManualClock) -> None:
     await arrive(store, interested(1))
     await doubt(store)

@@ -36,7 +36,6 @@ DAY = 86_400.0
 SMALL = {
     "alembic_version",
     "lookups",
-    "moved_channels",
     "questions",
     "slack_limits",
     "sqlite_master",

@@ -211,22 +211,9 @@ async def end_of_quiet_hours(store: Store, clock: ManualClock) -> None:
     assert (await store.records.backlogs())["default"].counts["held"] == 0
 
 
-async def moved(store: Store, clock: ManualClock) -> None:
-    await store.slack_events.move_channel("C1", "C9")
-    assert {lease.channel for lease in await turns(store, clock, 1, Sent(ts="1.0"))} == {"C9"}
-
-
-async def moved_after_posting(store: Store, clock: ManualClock) -> None:
-    await store.slack_events.move_channel("C1", "C9")
-    with store.database.engine.connect() as connection:
-        assert {*connection.scalars(sa.select(posts.c.channel).distinct())} == {"C9"}
-
-
 @pytest.mark.parametrize(
     ("act", "state"),
     [
-        (moved, {}),
-        (moved_after_posting, {"state": "sent"}),
         (refusal, {}),
         (closed, {}),
         (recovery, {"state": "dead"}),

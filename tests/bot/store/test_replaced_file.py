@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import shutil
+import asyncio
+import contextlib
+import os
 import sqlite3
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import aiohttp
 import pytest
 import sqlalchemy as sa
 
@@ -16,8 +19,9 @@ from bot.store import Store, open_store
 from bot.store.db.engine import DatabaseReplaced
 from bot.store.queue.intake import Arrival
 from shared.storage.database import parse_url
-from tests.bot.harness import BotHarness, bot_process, interested, open_harness
+from tests.bot.harness import START_BOUND, BotHarness, interested, open_harness
 from tests.bot.migrated import migrated_file
+from tests.processes import running_async
 from tests.waiting import until
 
 Damage = Callable[[Path], None]
@@ -105,78 +109,32 @@ def database_of(bot: BotHarness) -> Path:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("damage", [delete, replace])
-async def test_each_acknowledged_delivery_is_posted_though_the_database_was_replaced(
+async def test_a_bot_whose_database_was_replaced_accepts_nothing_and_exits_with_a_sentence(
     tmp_path: Path, damage: Damage
 ) -> None:
-    """The bot answers 503, opens the file that is there, and says so in the alert channel, /readyz and its metrics."""
-    async with open_harness(tmp_path) as bot, bot_process(bot):
-        assert await bot.deliver(interested(1)) == 200
-        await bot.until_posted(1)
-        damage(database_of(bot))
-        # 200: another task noticed it first, and the file that is there now is open.
-        assert await bot.deliver(interested(2)) in {200, 503}
-
-        async def taken() -> bool:
-            return await bot.deliver(interested(2)) == 200
-
-        await until(taken)
-        for number in range(3, 6):
-            assert await bot.deliver(interested(number)) == 200
-        assert set((await bot.until_posted(5)).values()) == {1}
-
-        async def noted() -> bool:
-            return "database was replaced" in json.dumps(await bot.messages())
-
-        await until(noted)
-        status, body = await bot.get("/readyz")
-        assert (status, json.loads(body)["database_replaced"]) == (200, True)
-        assert "outreach_database_replaced_total 1.0" in (await bot.get("/metrics"))[1]
-
-
-@pytest.mark.e2e
-async def test_a_bot_whose_database_was_made_newer_answers_503_until_it_is_back(tmp_path: Path) -> None:
-    async with open_harness(tmp_path) as bot, bot_process(bot) as process:
-        file = database_of(bot)
-        newer, copy = tmp_path / "newer.db", tmp_path / "copy.db"
-        migrated_file(newer)
-        shutil.copy(newer, copy)
-        with closing(sqlite3.connect(newer)) as database, database:
-            database.execute("UPDATE alembic_version SET version_num = '9999'")
-        newer.replace(file)
-        for _ in range(3):
-            assert await bot.deliver(interested(1)) == 503
-        assert (await bot.get("/healthz"))[0] == 200
-        delete(file)
-        copy.replace(file)
-
-        async def taken() -> bool:
-            return await bot.deliver(interested(1)) == 200
-
-        await until(taken)
-        await bot.until_posted(1)
-        assert process.returncode is None
-
-
-@pytest.mark.e2e
-async def test_a_stored_webhook_secret_counts_after_its_database_was_deleted(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as bot:
-        secret = bot.environ.pop("OUTREACH_WEBHOOK_SECRET")
-        file = database_of(bot)
-        subscription = {"id": "wh_1", "secret": secret, "url": bot.url, "events": ["reply.interested"]}
-        file.with_name("webhooks.json").write_text(json.dumps({"default": [subscription]}))
-        async with bot_process(bot):
-            assert await bot.deliver(interested(1)) == 200
-            delete(file)
-            assert await bot.deliver(interested(2)) == 503
+        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **bot.environ}
+        command = (sys.executable, "-m", "outreach_ops", "bot")
+        log = tmp_path / "bot.log"
+        with log.open("wb") as stderr:
+            async with running_async(*command, env=environ, stderr=stderr) as process:
+                await until(lambda: is_ready(bot), seconds=START_BOUND)
+                assert await bot.deliver(interested(1)) == 200
+                await bot.until_posted(1)
+                damage(database_of(bot))
+                answers = set[int]()
+                with contextlib.suppress(aiohttp.ClientConnectionError):  # it no longer listens
+                    for number in range(2, 200):
+                        answers.add(await bot.deliver(interested(number)))
+                assert answers <= {503}
+                assert await asyncio.wait_for(process.wait(), 30) == 1
+        logged = log.read_text()
+        assert "was deleted or replaced while the bot ran" in logged
+        assert "Traceback" not in logged
 
-            async def taken() -> bool:
-                return await bot.deliver(interested(2)) == 200
 
-            await until(taken)
-            status, body = await bot.get("/readyz")
-            assert status == 200
-            assert "webhooks create" in json.loads(body)["webhook_secrets"]
-            unknown = {"X-Service-Signature": "0" * 64}
-            assert await bot.deliver(interested(3), headers=unknown) == 503, (
-                "the lost ones may have signed it"
-            )
+async def is_ready(bot: BotHarness) -> bool:
+    try:
+        return (await bot.get("/readyz"))[0] == 200
+    except (aiohttp.ClientConnectionError, TimeoutError):
+        return False

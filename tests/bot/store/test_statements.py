@@ -51,7 +51,6 @@ async def poll(store: Store, now: float) -> None:
     await store.digests.due()
     await store.instance.beat("bot")
     await store.instance.last_seen()
-    await store.slack_events.moved_channels()
     await store.subjects.workspaces()
     await store.subjects.sequences("w")
     await store.subjects.turn("w", "Q3", shown="", state="paused")

@@ -230,24 +230,6 @@ def test_timed_pauses_of_a_workspace_that_is_gone_need_a_look(slack: Shell) -> N
     assert (found["status"], "globex (1)" in found["found"]) == ("warning", True)
 
 
-def test_settings_that_name_a_channel_by_its_old_id_need_a_look(
-    slack: Shell, sandbox: dict[str, Any]
-) -> None:
-    slack.set("OUTREACH_DATABASE_URL", f"sqlite:///{slack.home}/bot.db")
-
-    async def move() -> None:
-        async with open_store(load().database) as store:
-            await store.slack_events.move_channel(sandbox["slack_alert_channel"], "C0SHARED07")
-
-    asyncio.run(move())
-    found = findings(slack.run("doctor", "--json"))["Channel ids"]
-    assert found["status"] == "warning"
-    assert found["found"].startswith(
-        "alert_channel of @default in the settings names a channel by its old id"
-    )
-    assert found["fix"] == "Replace it with C0SHARED07."
-
-
 @pytest.mark.e2e
 def test_a_bot_on_another_database_is_found_out(slack: Shell) -> None:
     with running_bot(slack) as address:
