@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
 
 from bot.slack.web_api import SlackError
 from bot.store import Store
+from bot.store.db.columns import metadata
+from bot.store.db.engine import portions
+from bot.store.db.lock import sole_owner
+from bot.store.db.schema import deliveries
+from bot.store.queue.intake import address
 from bot.store.records.erasure import PostedMessage, Traces
 from cli.console import card_output, exit_codes
 from cli.console.interactive import attended, confirm
@@ -15,7 +25,10 @@ from cli.console.resources import audit_entry, open_bot_store
 from cli.console.slack_channels import open_web_api
 from shared.commands.result import Result
 from shared.domain.card import Card, Fact, Tone
+from shared.history.engine import metadata as history
 from shared.settings import Settings, load
+from shared.storage.database import temporary_engine
+from shared.storage.redaction import Key, Redaction, clear_free_space, mentions, redact
 from shared.text.formats import show_number
 
 ROUNDS = 3
@@ -32,13 +45,13 @@ def run(options: Namespace) -> int:
 
 
 async def _forget(email: str, settings: Settings, options: Namespace) -> int:
+    redaction = Redaction(address(email))
     async with open_bot_store(settings) as store:
         traces = await store.erasure.find(email)
-        if not traces:
+        if not traces and not await asyncio.to_thread(_mentions, settings, redaction):
             title = f"Nothing is stored about {email}"
-            return card_output.answer(
-                Result(card=Card(title=title, text=(_ELSEWHERE,)), rows=({},)), as_json=options.json
-            )
+            card = Card(title=title, text=tuple(_unreached(settings, redaction)))
+            return card_output.answer(Result(card=card, rows=({},)), as_json=options.json)
         own = [one for one in traces.messages if not one.shared]
         stay = "" if options.slack or not own else _stay(own)
         confirm(f"Erase {_listed(traces)} of {email}? It can't be undone.{stay}", yes=options.yes)
@@ -46,10 +59,73 @@ async def _forget(email: str, settings: Settings, options: Namespace) -> int:
         # Before the records, which alone know where the messages are: interrupted here, it can be run again.
         deleted, kept = await _delete_messages(own if delete else (), settings)
         left = await _erase(store, traces)
+        quoted = await asyncio.to_thread(_redact, settings, redaction)
+        for some in portions([number for (number,) in quoted.get(deliveries.name, ())]):
+            await store.erasure.redraw(some)
         result = f"erased a person: {_listed(traces)}, and {show_number(deleted, 'message')} in Slack"
         workspace = settings.workspace().name
         await store.records.record(audit_entry(workspace, "forget", result))
-    return card_output.answer(_answer(email, traces, deleted, kept, left=left), as_json=options.json)
+    answer = _Answer(
+        email=email,
+        traces=traces,
+        deleted=deleted,
+        refusals=kept,
+        quoted=sum(map(len, quoted.values())),
+        left=left,
+        unreached=(*await asyncio.to_thread(_clear, settings), *_unreached(settings, redaction)),
+    )
+    return card_output.answer(answer.result(), as_json=options.json)
+
+
+@contextlib.contextmanager
+def _databases(settings: Settings) -> Iterator[Sequence[tuple[sa.Engine, sa.MetaData]]]:
+    """The bot's database and the dashboard's history, as far as they are there."""
+    found = ((settings.database, metadata), (settings.history_database, history))
+    with contextlib.ExitStack() as opened:
+        yield [
+            (opened.enter_context(temporary_engine(url)), tables)
+            for url, tables in found
+            if url.get_backend_name() != "sqlite" or Path(url.database or "").exists()
+        ]
+
+
+def _mentions(settings: Settings, redaction: Redaction) -> int:
+    with _databases(settings) as databases:
+        return sum(mentions(engine, tables, redaction) for engine, tables in databases)
+
+
+def _redact(settings: Settings, redaction: Redaction) -> Mapping[str, Sequence[Key]]:
+    """Remove the address from what stays: other people's texts, the history of leads, notes."""
+    found: dict[str, Sequence[Key]] = {}
+    with _databases(settings) as databases:
+        for engine, tables in databases:
+            found |= redact(engine, tables, redaction)
+    return found
+
+
+def _clear(settings: Settings) -> Iterator[str]:
+    """Overwrite what SQLite keeps of deleted rows; what could not be, because a program uses the file."""
+    with sole_owner(settings.database) as is_free, _databases(settings) as databases:
+        for engine, tables in databases:
+            # A running bot would have to wait for it, and with it the deliveries.
+            may_wait = tables is history or is_free or engine.dialect.name != "sqlite"
+            if not may_wait or not clear_free_space(engine):
+                name = Path(engine.url.database or "").name
+                yield f"{name}: its free space is overwritten when nothing uses it. Stop the bot and run it again."
+
+
+def _unreached(settings: Settings, redaction: Redaction) -> Iterator[str]:
+    """The files of the state folder that still have the address, and the places that no program can see."""
+    used = {Path(url.database or "").name for url in (settings.database, settings.history_database)}
+    for file in sorted(path for path in settings.state_dir.rglob("*") if path.is_file()):
+        is_database = any(file.name.startswith(name) for name in used if name)
+        if is_database and ".replaced-" not in file.name:
+            continue
+        with contextlib.suppress(OSError):
+            content = file.read_bytes()
+            if redaction.bytes(content) != content:
+                yield f"Not reached: {file}. Delete it."
+    yield _ELSEWHERE
 
 
 async def _erase(store: Store, traces: Traces) -> bool:
@@ -106,46 +182,56 @@ def _listed(traces: Traces) -> str:
         (len(traces.audit), "audit line"),
     )
     texts = [show_number(count, word) for count, word in counts if count]
-    return ", ".join(texts) or "what is remembered"
+    return ", ".join(texts) or "every mention"
 
 
-def _answer(email: str, traces: Traces, deleted: int, refusals: Sequence[str], *, left: bool) -> Result:
-    own = [one for one in traces.messages if not one.shared]
-    remaining = len(own) - deleted
-    shared = len(traces.messages) - len(own)
-    slack = [
-        f"Not deleted in Slack: {show_number(remaining, 'message')} about this person. Delete them there."
-        if remaining
-        else "",
-        *(f"Slack refused to delete {one}." for one in refusals),
-        f"{show_number(shared, 'message')} also show other people: the bot redraws them without this one."
-        if shared
-        else "",
-    ]
-    texts = [
-        *slack,
-        "A running bot has stored something new about the person. Run it again." if left else "",
-        _ELSEWHERE,
-    ]
-    return Result(
-        card=Card(
-            title=f"Erased what was stored about {email}",
-            tone=Tone.WARN if left or refusals else Tone.GOOD,
-            text=tuple(filter(None, texts)),
-            facts=(Fact(label="Erased", value=_listed(traces)),),
-        ),
-        rows=(
-            {
-                "alerts": len(traces.alerts),
-                "deliveries": len(traces.deliveries),
-                "messages": len(traces.posts),
-                "audit": len(traces.audit),
-                "slack_messages_deleted": deleted,
-                "slack_messages_left": remaining + shared,
-                "complete": not left,
-            },
-        ),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What was done about a person, and what is left."""
+
+    email: str
+    traces: Traces
+    deleted: int
+    """Messages in Slack."""
+    refusals: Sequence[str]
+    quoted: int
+    """Rows that stay, and had the address in their text."""
+    left: bool
+    unreached: Sequence[str]
+
+    def result(self) -> Result:
+        own = [one for one in self.traces.messages if not one.shared]
+        remaining = len(own) - self.deleted
+        shared = len(self.traces.messages) - len(own)
+        texts = [f"Slack refused to delete {one}." for one in self.refusals]
+        if remaining:
+            count = show_number(remaining, "message")
+            texts.append(f"Not deleted in Slack: {count} about this person. Delete them there.")
+        if shared:
+            count = show_number(shared, "message")
+            texts.append(f"{count} also show other people: the bot redraws them without this one.")
+        if self.quoted:
+            count = show_number(self.quoted, "other record")
+            texts.append(f"The address was removed from {count}; the bot redraws messages that quote it.")
+        if self.left:
+            texts.append("A running bot has stored something new about the person. Run it again.")
+        card = Card(
+            title=f"Erased what was stored about {self.email}",
+            tone=Tone.WARN if self.left or self.refusals else Tone.GOOD,
+            text=(*texts, *self.unreached),
+            facts=(Fact(label="Erased", value=_listed(self.traces)),),
+        )
+        row = {
+            "alerts": len(self.traces.alerts),
+            "deliveries": len(self.traces.deliveries),
+            "messages": len(self.traces.posts),
+            "audit": len(self.traces.audit),
+            "quoted": self.quoted,
+            "slack_messages_deleted": self.deleted,
+            "slack_messages_left": remaining + shared,
+            "complete": not self.left,
+        }
+        return Result(card=card, rows=(row,))
 
 
 _ELSEWHERE = (

@@ -104,6 +104,13 @@ class Erasure(Repository):
         await self._delete(known_leads.c.lead, [lead_key(traces.email)])
 
     @writes
+    def redraw(self, tx: Transaction, ids: Sequence[int]) -> None:
+        """Have the messages of these deliveries drawn anew: other people's texts, from which an address was removed."""
+        changed = sa.select(alerts.c.id).where(alerts.c.delivery_id.in_(ids))
+        drawn = posts.c.alert_id.in_(changed) & (posts.c.ts != "")
+        tx.execute(sa.update(posts).where(drawn).values(repaint_at=tx.now, version=posts.c.version + 1))
+
+    @writes
     def _delete(self, tx: Transaction, key: sa.Column[str], values: Sequence[str]) -> None:
         tx.execute(sa.delete(key.table).where(key.in_(values)))
 

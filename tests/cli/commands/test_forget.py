@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import sqlite3
+import zlib
 from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
 from bot.store import Store, open_store
+from bot.store.db.columns import metadata as bot_tables
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import Sent
 from cli.commands import forget
 from sandbox.slack import seed
 from sandbox.slack.server import SlackStandIn
+from shared.history.engine import metadata as history_tables
 from shared.settings import load
-from shared.storage.database import parse_url
+from shared.storage.database import parse_url, temporary_engine
 from tests.bot.harness import interested
 from tests.cli.conftest import Shell
+from tests.clock import NOW
 
 ADDRESS = "ada1@acme.example"
 
@@ -64,6 +74,71 @@ def test_a_person_is_erased_and_the_rest_is_named(forgetting: Shell) -> None:
     again = forgetting.run("forget", ADDRESS, "--yes")
     assert again.code == 0
     assert "Nothing is stored" in again.out
+
+
+def fill(engine: sa.Engine, metadata: sa.MetaData) -> int:
+    """One more row in every table, with the person in each text and each body; the number of tables."""
+    with engine.begin() as connection:
+        for number, table in enumerate(metadata.sorted_tables, 10_000):
+            row: dict[str, object] = {}
+            for column in table.columns:
+                text = f"{column.name} {number}, to\n{ADDRESS}"
+                if column.foreign_keys:
+                    (key,) = column.foreign_keys
+                    row[column.name] = connection.scalar(sa.select(sa.func.max(key.column)))
+                elif isinstance(column.type, sa.LargeBinary):
+                    row[column.name] = (
+                        zlib.compress(text.encode()) if column.name == "body" else text.encode()
+                    )
+                elif isinstance(column.type, sa.String):
+                    row[column.name] = json.dumps({"text": text})
+                elif isinstance(column.type, sa.DateTime):
+                    row[column.name] = NOW
+                elif isinstance(column.type, (sa.Boolean, sa.Integer, sa.Float)):
+                    row[column.name] = False if isinstance(column.type, sa.Boolean) else number
+            connection.execute(sa.insert(table).values(**row))
+    return len(metadata.sorted_tables)
+
+
+def bytes_of(folder: Path) -> bytes:
+    """The bytes of all files, and of all that the databases' columns have packed."""
+    found = [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
+    for path in folder.glob("*.db"):
+        with closing(sqlite3.connect(path)) as database:
+            for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+                for row in database.execute(f"SELECT * FROM {table}"):
+                    for value in row:
+                        with contextlib.suppress(zlib.error):
+                            found.append(zlib.decompress(value) if isinstance(value, bytes) else b"")
+    return b"\n".join(found)
+
+
+def test_a_person_is_in_no_byte_of_any_table_or_file(forgetting: Shell) -> None:
+    settings = load()
+    quoting = interested(3, reply=f"Ask my colleague:\n{ADDRESS.upper()}")
+    with_store(
+        forgetting,
+        lambda store: store.arrivals.append(
+            [Arrival(workspace="default", body=quoting, at=store.database.clock())], number=2, answered=()
+        ),
+    )
+    with temporary_engine(settings.database) as engine:
+        assert fill(engine, bot_tables) > 10
+    with temporary_engine(settings.history_database) as engine:
+        history_tables.create_all(engine)
+        assert fill(engine, history_tables) > 5
+    folder = settings.state_dir
+    assert ADDRESS.encode() in bytes_of(folder).lower()
+    (folder / "dashboard.log").write_text(f"{ADDRESS} was here")
+    done = forgetting.run("forget", ADDRESS, "--yes")
+    assert done.code == 0, done.err
+    assert f"Not reached: {folder / 'dashboard.log'}" in " ".join(done.out.split())
+    (folder / "dashboard.log").unlink()
+    left = bytes_of(folder).lower()
+    assert ADDRESS.encode() not in left
+    assert b"ada3@acme.example" in left, "another person stays"
+    assert b"(removed)" in left, "and what that person wrote"
+    assert "Nothing is stored" in forgetting.run("forget", ADDRESS, "--yes").out
 
 
 def test_the_audit_has_who_erased_and_no_address(forgetting: Shell) -> None:

@@ -1,0 +1,125 @@
+"""Takes an address out of all that a database holds, whatever its tables are called."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+REMOVED = "(removed)"
+ROWS_AT_ONCE = 500
+"""Rows that one transaction changes: a running bot waits for each."""
+# JSON writes a line's end in front of an address as `\n`, whose letter is no part of the address.
+BEGINS = r"(?:(?<=\\[bfnrt])|(?<=\\u[0-9a-f]{4})|(?<![\w.+%-]))"
+
+Key = tuple[Any, ...]
+Changes = Mapping[Key, Mapping[str, Any]]
+"""The new values of some rows, by their primary keys."""
+
+
+class Redaction:
+    """Replaces one address, in any case, and nothing that merely contains it: not `lada@x.example` for `ada@x.example`."""
+
+    def __init__(self, address: str) -> None:
+        spellings = dict.fromkeys((address, json.dumps(address)[1:-1]))  # as text, and as JSON has it
+        self.spellings = tuple(spellings)
+        either = "|".join(map(re.escape, spellings))
+        self._pattern = re.compile(rf"{BEGINS}(?:{either})(?![\w-]|\.\w)", re.IGNORECASE)
+
+    def text(self, text: str) -> str:
+        return self._pattern.sub(REMOVED, text)
+
+    def bytes(self, content: bytes) -> bytes:
+        """The content without the address; what was packed by zlib is unpacked for it."""
+        try:
+            plain, is_packed = zlib.decompress(content), True
+        except zlib.error:
+            plain, is_packed = content, False
+        redacted = self.text(plain.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        if redacted == plain:
+            return content
+        return zlib.compress(redacted) if is_packed else redacted
+
+
+def mentions(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> int:
+    """How many rows have the address in one of their columns."""
+    with engine.connect() as connection:
+        return sum(len(_changes(connection, table, redaction)) for table in _tables(connection, metadata))
+
+
+def redact(engine: sa.Engine, metadata: sa.MetaData, redaction: Redaction) -> Mapping[str, Sequence[Key]]:
+    """Replace the address wherever it is; the primary keys of the rows that had it, by table.
+
+    A row that is known by the address, and would then be known as another is, is deleted.
+    """
+    with engine.connect() as connection:
+        found = {table: _changes(connection, table, redaction) for table in _tables(connection, metadata)}
+    for table, changes in found.items():
+        keys = list(changes)
+        for start in range(0, len(keys), ROWS_AT_ONCE):
+            with engine.begin() as connection:
+                for key in keys[start : start + ROWS_AT_ONCE]:
+                    _change(connection, table, key, changes[key])
+    return {table.name: tuple(changes) for table, changes in found.items() if changes}
+
+
+def clear_free_space(engine: sa.Engine) -> bool:
+    """Overwrite what SQLite keeps of deleted rows in its file and its journal; False while another process uses it."""
+    if engine.dialect.name != "sqlite":
+        return True  # autovacuum reuses the space; a backup by pg_dump doesn't have it
+    connection: Any = engine.raw_connection()
+    try:
+        connection.execute("VACUUM")
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except OperationalError:
+        return False
+    finally:
+        connection.close()
+    return not busy
+
+
+def _tables(connection: sa.Connection, metadata: sa.MetaData) -> Iterator[sa.Table]:
+    there = sa.inspect(connection).get_table_names()
+    return (table for table in metadata.sorted_tables if table.name in there)
+
+
+def _changes(connection: sa.Connection, table: sa.Table, redaction: Redaction) -> Changes:
+    changes: defaultdict[Key, dict[str, Any]] = defaultdict(dict)
+    keys = list(table.primary_key.columns) or list(table.columns)
+    for column in table.columns:
+        for row in connection.execute(_with_text(column, keys, redaction)):
+            *key, value = row
+            redacted = redaction.text(value) if isinstance(value, str) else redaction.bytes(bytes(value))
+            if redacted != value:
+                changes[tuple(key)][column.name] = redacted
+    return changes
+
+
+def _with_text(
+    column: sa.Column[Any], keys: Sequence[sa.Column[Any]], redaction: Redaction
+) -> sa.Select[Any]:
+    """The rows in which the column may have the address; bytes may be packed, so all of them may."""
+    query = sa.select(*keys, column).order_by(*keys).execution_options(yield_per=ROWS_AT_ONCE)
+    if isinstance(column.type, sa.LargeBinary):
+        return query.where(column.is_not(None))
+    if not isinstance(column.type, sa.String):
+        return query.where(sa.false())
+    lower = sa.func.lower(column)
+    like = (lower.contains(text.lower(), autoescape=True) for text in redaction.spellings)
+    return query.where(sa.or_(*like))
+
+
+def _change(connection: sa.Connection, table: sa.Table, key: Key, values: Mapping[str, Any]) -> None:
+    columns = list(table.primary_key.columns) or list(table.columns)
+    row = sa.and_(*(column == value for column, value in zip(columns, key, strict=True)))
+    try:
+        with connection.begin_nested():
+            connection.execute(sa.update(table).where(row).values(**values))
+    except IntegrityError:
+        connection.execute(sa.delete(table).where(row))

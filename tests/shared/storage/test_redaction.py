@@ -1,0 +1,75 @@
+"""An address is taken out of any table, and nothing else is."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine import URL
+
+from shared.storage.database import temporary_engine
+from shared.storage.redaction import REMOVED, Redaction, clear_free_space, mentions, redact
+
+ADA = "ada@acme.example"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"write to {ADA}.", f"write to {REMOVED}."),
+        (f"<{ADA.upper()}>", f"<{REMOVED}>"),
+        (f'{{"reply": "Hi,\\n{ADA}\\n"}}', f'{{"reply": "Hi,\\n{REMOVED}\\n"}}'),
+        (f'{{"reply": "\\u000a{ADA}"}}', f'{{"reply": "\\u000a{REMOVED}"}}'),
+        (f"l{ADA}", f"l{ADA}"),
+        (f"x.{ADA}", f"x.{ADA}"),
+        (f"{ADA}.org", f"{ADA}.org"),
+        ("ada at acme.example", "ada at acme.example"),
+    ],
+)
+def test_the_address_alone_is_removed(text: str, left: str) -> None:
+    assert Redaction(ADA).text(text) == left
+    assert Redaction(ADA).bytes(text.encode()) == left.encode()
+    assert zlib.decompress(Redaction(ADA).bytes(zlib.compress(text.encode()))) == left.encode()
+
+
+def test_an_address_beyond_ascii_is_found_as_json_writes_it() -> None:
+    assert Redaction("zoë@acme.example").text('"zo\\u00eb@acme.example"') == f'"{REMOVED}"'
+
+
+def test_bytes_that_are_no_text_stay() -> None:
+    content = b"\xff\x00 " + ADA.encode() + b" \xfe"
+    assert Redaction(ADA).bytes(content) == b"\xff\x00 (removed) \xfe"
+
+
+def test_every_table_is_searched_and_other_rows_stay(url: URL) -> None:
+    tables = sa.MetaData()
+    notes = sa.Table(
+        "redaction_notes",
+        tables,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("note", sa.Text, unique=True),
+        sa.Column("body", sa.LargeBinary),
+    )
+    sa.Table("redaction_absent", tables, sa.Column("id", sa.Integer, primary_key=True))
+    with temporary_engine(url) as engine:
+        notes.create(engine)
+        rows = [
+            {"id": 1, "note": f"about {ADA}", "body": None},
+            {"id": 2, "note": f"about {ADA.upper()}", "body": None},
+            {"id": 3, "note": "another", "body": zlib.compress(f"quotes {ADA}".encode())},
+            {"id": 4, "note": f"about l{ADA}", "body": b"nothing"},
+        ]
+        with engine.begin() as connection:
+            connection.execute(sa.insert(notes), rows)
+        redaction = Redaction(ADA)
+        assert mentions(engine, tables, redaction) == 3
+        assert redact(engine, tables, redaction) == {"redaction_notes": ((1,), (2,), (3,))}
+        assert mentions(engine, tables, redaction) == 0
+        with engine.begin() as connection:
+            left = {row.id: row for row in connection.execute(sa.select(notes))}
+        # Two rows would be the same afterwards, so one of them is gone.
+        assert sorted(left) == [1, 3, 4]
+        assert (left[1].note, zlib.decompress(left[3].body)) == (f"about {REMOVED}", b"quotes (removed)")
+        assert left[4].note == f"about l{ADA}"
+        assert clear_free_space(engine)
