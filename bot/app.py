@@ -15,7 +15,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
-from typing import cast
 
 import aiohttp
 import structlog
@@ -26,11 +25,10 @@ from bot.alerts.routing import Routes
 from bot.commands.context import open_contexts
 from bot.delivery.channel_health import ChannelHealth
 from bot.delivery.finder import PostFinder
-from bot.delivery.repainter import Repainter, everybody_sees
+from bot.delivery.repainter import Repainter
 from bot.delivery.repainter import draw as draw_posts
 from bot.delivery.worker import DeliveryWorker
 from bot.http.asgi import SLACK, AsgiApp
-from bot.http.oauth_pages import OAuthPages
 from bot.http.readiness import ReadinessProbe
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import BodyReader, DeliveryIntake, WebhookReceiver
@@ -38,7 +36,6 @@ from bot.http.webhook_secrets import FORGET_SECONDS, WebhookSecrets
 from bot.interactions.lifecycle import CHECK_SECONDS, Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.slack_apps import SlackApps
-from bot.interactions.team_apps import TeamApps
 from bot.jobs import register
 from bot.jobs.card_refresh import CardRefresher
 from bot.jobs.scheduler import JobScheduler
@@ -49,12 +46,10 @@ from bot.slack.messages import MessageSender
 from bot.slack.pause_rights import PauseRights
 from bot.slack.rota_people import RotaPeople
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
-from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.store import LeaseTimings, Store, open_store
 from bot.store.db.lock import sole_owner
 from bot.store.instance import BEAT_SECONDS
-from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.api.errors import OutreachError
 from shared.api.transport import Transport
@@ -76,7 +71,7 @@ class Bot:
     store: Store
     signals: DeliverySignals
     worker: DeliveryWorker
-    listeners: Listeners | TeamApps
+    listeners: Listeners
     intake: DeliveryIntake
     socket_mode: SocketMode | None
 
@@ -104,9 +99,7 @@ async def open_bot(
             open_contexts(settings, store, problems=supervisor.problems, transport=transport)
         )
         cipher = SecretCipher(settings.secret_keys)
-        teams = _teams(settings, store, cipher)
-        slack = await stack.enter_async_context(_open_slack(settings, teams, slack_session))
-        may_see = teams.may_see if teams else everybody_sees
+        slack = await stack.enter_async_context(_open_slack(settings, slack_session))
         histories = await stack.enter_async_context(register.open_histories(contexts))
         signals, account_changed = DeliverySignals(), Wakeup()
         intake = DeliveryIntake(store, stored=signals.stored)
@@ -122,7 +115,6 @@ async def open_bot(
             draw=draw,
             wakeup=signals.repaints,
             planned=signals.posts.set,
-            may_see=may_see,
         )
         worker = DeliveryWorker(
             store,
@@ -138,7 +130,6 @@ async def open_bot(
             stored_count=lambda: intake.count,
             report=report,
             before_report=directory.channel_name,
-            may_see=may_see,
         )
         finder = PostFinder(
             store, messages, signals=signals, report=report, before_report=directory.channel_name
@@ -171,7 +162,7 @@ async def open_bot(
             state=lambda: readiness.state(),  # noqa: PLW0108 # it is made further down
             timeouts=timeouts,
         )
-        bolt, listeners, socket_mode = apps.several(teams) if teams else apps.one(directory)
+        bolt, listeners, socket_mode = apps.open(directory)
         secrets = WebhookSecrets(
             settings,
             WebhookSubscriptions(store.database, cipher),
@@ -194,7 +185,6 @@ async def open_bot(
         web = AsgiApp(
             receiver=WebhookReceiver(intake, bodies=bodies, secrets=secrets, now=store.database.clock),
             slack=_slack_guard(settings, bolt, bodies),
-            installing=OAuthPages(slack, teams, settings.slack) if teams else None,
             default_workspace=settings.default_workspace,
             readiness=readiness.readiness,
             update_gauges=readiness.update_gauges,
@@ -259,27 +249,16 @@ def set_channels(settings: Settings) -> frozenset[str]:
     return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback, escalated)))
 
 
-def _teams(settings: Settings, store: Store, cipher: SecretCipher) -> Teams | None:
-    """The Slack workspaces that installed the bot; None: there is one, whose token is in the settings."""
-    client_id = settings.slack.client_id
-    return Teams(SlackTeams(store.database, cipher, client_id=client_id)) if client_id else None
-
-
 def _open_slack(
-    settings: Settings, teams: Teams | None, session: aiohttp.ClientSession | None
+    settings: Settings, session: aiohttp.ClientSession | None
 ) -> AbstractAsyncContextManager[WebApi]:
-    base = settings.slack.api_url or ""
-    if teams:
-        if settings.slack.bot_token:
-            log.warning("SLACK_BOT_TOKEN is ignored because SLACK_CLIENT_ID is set")
-        return open_web_api("", base_url=base, token_of=teams.token, session=session)
-    token = settings.slack.bot_token
+    token, base = settings.slack.bot_token, settings.slack.api_url or ""
     return open_web_api(token.get_secret_value() if token else "", base_url=base, session=session)
 
 
-def _slack_guard(settings: Settings, bolt: AsyncApp | TeamApps, bodies: BodyReader) -> SlackGuard | None:
+def _slack_guard(settings: Settings, bolt: AsyncApp, bodies: BodyReader) -> SlackGuard | None:
     secret = settings.slack.signing_secret
     if secret is None or settings.slack.app_token is not None:
         return None
-    handler = AsyncSlackRequestHandler(cast("AsyncApp", bolt), path=SLACK)
+    handler = AsyncSlackRequestHandler(bolt, path=SLACK)
     return SlackGuard(handler, signing_secret=secret.get_secret_value(), bodies=bodies)

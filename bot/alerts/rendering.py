@@ -18,7 +18,7 @@ from bot.store.queue.posts import Post
 from shared.domain.card import Button, Card, Chart, Column, Confirm, Fact, Row, Table, Tone
 from shared.domain.wall_clock import moment
 from shared.text.links import lead_link
-from shared.text.slack_ids import bare, is_user, split_id
+from shared.text.slack_ids import is_user
 
 MOST_OWNERS = 6
 """People that a list mentions: with them, the longest one is still short enough for Slack."""
@@ -131,9 +131,7 @@ def _passed_on(post: Post) -> bool:
 
 
 def _calls(post: Post) -> bool:
-    """Whether the post calls whom it mentions: only while it is needed, in the Slack workspace where they are."""
-    if post.mention != "here" and split_id(post.mention)[0] != split_id(post.channel)[0]:
-        return False
+    """Whether the post calls whom it mentions: only while it is needed."""
     if post.kind == ALERT:
         return post.alert is not None and post.alert.waiting_since is not None
     return not is_settled(post)
@@ -151,7 +149,7 @@ def with_mention(drawn: card_blocks.Message, mention: str) -> card_blocks.Messag
 def _call(who: str) -> str:
     if who == "here":
         return "<!here>"
-    return f"<!subteam^{who}>" if bare(who)[0] == "S" else f"<@{who}>"
+    return f"<!subteam^{who}>" if who.startswith("S") else f"<@{who}>"
 
 
 def broadcasts(posts: Sequence[Post]) -> bool:

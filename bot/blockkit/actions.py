@@ -17,7 +17,6 @@ from shared.commands import COMMANDS, Invocation, UsageError, find_command, invo
 from shared.commands.arguments import Arguments
 from shared.commands.table import ALIASES
 from shared.domain.card import Action, Button, Tone, Typed
-from shared.text.slack_ids import TEAM
 
 ALERT, QUESTION = "al_", "q_"
 """Begin the ids of alerts and of questions."""
@@ -150,7 +149,7 @@ def _on_alert(verb: str, rest: str) -> OnAlert:
 
 def read_person(text: str) -> str:
     """The id of a mention, `<@U1>`; else the name that was typed, as `@ann`; empty where there is none."""
-    mention = re.fullmatch(rf"<@((?:{TEAM}/)?[UW][A-Z0-9]+)>", text.strip())
+    mention = re.fullmatch(r"<@([UW][A-Z0-9]+)>", text.strip())
     name = text.strip().lstrip("@").strip()
     return mention[1] if mention else name and f"@{name}"
 

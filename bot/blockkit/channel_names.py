@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from shared.domain.card import Card, Table
-from shared.text.slack_ids import TEAM
 
 _REFERENCE = re.compile(
-    rf"<#(?P<linked>(?:{TEAM}/)?[A-Z0-9]+)>"
-    rf"|(?<![\w#@</])(?P<bare>(?:{TEAM}/)?[CG](?=[A-Z]*\d)[A-Z0-9]{{8,}})(?!\w)"
+    r"<#(?P<linked>[A-Z0-9]+)>"
+    r"|(?<![\w#@</])(?P<bare>[CG](?=[A-Z]*\d)[A-Z0-9]{8,})(?!\w)"
 )
 
 

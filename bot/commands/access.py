@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -12,7 +11,7 @@ from bot.commands.context import CommandContexts
 from bot.slack import permissions
 from bot.slack.directory import UserDirectory, Viewer
 from bot.slack.permissions import Person, Reach
-from shared.commands import Command, Invocation, Role, UsageError
+from shared.commands import Command, Invocation, Role
 from shared.commands.channels import HERE, InChannel
 from shared.commands.result import Problem
 from shared.domain.card import Card, Tone
@@ -21,11 +20,10 @@ from shared.operations.context import CommandContext
 from shared.operations.subscriptions import sources
 from shared.records.audit import Actor, AuditEntry
 from shared.settings import UnknownWorkspace
-from shared.text.slack_ids import in_team, split_id
 
 
 class Access:
-    """The rules of the settings, applied to the people of one Slack workspace."""
+    """The rules of the settings, applied to the people of the Slack workspace."""
 
     def __init__(self, contexts: CommandContexts, directory: UserDirectory) -> None:
         self._contexts, self._directory = contexts, directory
@@ -46,7 +44,6 @@ class Access:
             self._contexts.workspace(workspace, channel=channel),
             actor_of(person, channel),
             role=permissions.role_of(person),
-            team=self._directory.team,
         )
         viewer = Viewer(user=person.id, channel=channel)
         return replace(
@@ -64,22 +61,9 @@ class Access:
         return find_zone(person.zone) or find_zone(self._contexts.settings.routes.zone) or UTC
 
     async def _permalink(self, alert: str) -> str:
-        known = await self._contexts.store.alerts.messages([alert], team=self._directory.team)
+        known = await self._contexts.store.alerts.messages([alert])
         place = known.get(alert)
         return await self._directory.permalink(*place) if place else ""
-
-    def in_own_team(self, invocation: Invocation) -> Invocation:
-        """Adds the team to a line's channel; raises `UsageError` for another team's."""
-        arguments, own = invocation.arguments, self._directory.team
-        if own:  # as the audit keeps it
-            line = _CHANNEL.sub(lambda match: f"<#{in_team(own, match[1])}>", invocation.line)
-            invocation = replace(invocation, line=line)
-        if not own or not isinstance(arguments, InChannel) or not arguments.channel:
-            return invocation
-        team, name = split_id(arguments.channel)
-        if team not in {"", own} or name.startswith("#"):
-            raise UsageError(_ELSEWHERE)
-        return replace(invocation, arguments=replace(arguments, channel=in_team(own, name)))
 
     async def hidden(self, invocation: Invocation, person: Person, *, channel: str) -> Answer | None:
         """The refusal of a line that names a channel of which this person may not know."""
@@ -91,12 +75,6 @@ class Access:
             return None
         card = Card(title=place.refusal, text=(place.fix,), tone=Tone.WARN)
         return Answer(card=card, problem=Problem(text=place.refusal, argument="channel"))
-
-    async def is_shown(self, alert: str) -> bool:
-        """Whether an alert belongs to a workspace that this team may see."""
-        if not self._directory.team:
-            return True
-        return await self._contexts.store.alerts.workspace_of(alert) in self._contexts.settings.workspaces
 
     async def readable(self, invocation: Invocation, person: Person, *, channel: str) -> Invocation | None:
         """The line in the workspace that this person may read here; None if it may not be answered."""
@@ -154,11 +132,3 @@ class Access:
 
 def actor_of(person: Person, channel: str) -> Actor:
     return Actor(name=person.name, id=person.id, face="slack", channel=channel)
-
-
-_CHANNEL = re.compile(r"<#([A-Z0-9]+)>")
-_ELSEWHERE = Card(
-    title="This channel isn't in this Slack workspace",
-    tone=Tone.WARN,
-    text=("Name a channel of this workspace that the bot can see, like #sales, or use here.",),
-)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from bot.store import Store
@@ -27,10 +27,8 @@ class CommandContexts:
     problems: Callable[[], Sequence[str]] = tuple
     """The bot's own current problems."""
 
-    def at(
-        self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN, team: str = ""
-    ) -> CommandContext:
-        """The context of a person's command in a workspace, and in a team if there are several."""
+    def at(self, workspace: Workspace, actor: Actor, *, role: Role = Role.ADMIN) -> CommandContext:
+        """The context of a person's command in a workspace."""
         return CommandContext(
             workspace=workspace,
             client=self.clients[workspace.name],
@@ -39,7 +37,6 @@ class CommandContexts:
             records=self.store.records,
             settings=self.settings,
             problems=self.problems,
-            team=team,
             now=self.now,
         )
 
@@ -54,12 +51,6 @@ class CommandContexts:
                 if channel and workspace.alert_channel == channel:
                     return workspace
         return self.settings.workspace(name)
-
-    def only(self, workspaces: Collection[str]) -> CommandContexts:
-        """The same with only these workspaces, for one of several Slack workspaces."""
-        settings = self.settings.only(workspaces)
-        clients = {name: self.clients[name] for name in settings.workspaces}
-        return replace(self, settings=settings, clients=clients)
 
 
 @asynccontextmanager

@@ -23,7 +23,6 @@ from bot.commands.alerts.alert_actions import AlertActions, find_lead, whole_rep
 from bot.commands.alerts.assignment import Assignment
 from bot.commands.alerts.named_replies import NamedReply, read_named
 from bot.commands.answer import Answer, followed
-from bot.commands.canned_replies import UNKNOWN
 from bot.commands.command_help import with_form
 from bot.commands.context import CommandContexts
 from bot.commands.runner import CommandRunner
@@ -220,7 +219,7 @@ class CommandDispatcher:
     ) -> Answer:
         alert = await self._store.alerts.find(asked.alert)
         invocation = find_lead(alert, several=self._several) if alert else None
-        if alert is None or invocation is None or not await self._access.is_shown(asked.alert):
+        if alert is None or invocation is None:
             return Answer(card=alert_actions.GONE)
         if asked.verb == "lead":
             return await self._command(invocation, person, channel=channel, progress=progress)
@@ -232,8 +231,6 @@ class CommandDispatcher:
         if not self._access.may_use(CLAIM, person, channel=channel):
             refusal = self._access.refusal(CLAIM, asked.verb, Role.OPERATOR, person, channel=channel)
             return Answer(card=await refusal)
-        if not await self._access.is_shown(asked.alert):
-            return Answer(card=UNKNOWN)
         actor = actor_of(person, channel)
         if asked.verb == ACK:
             done = await acknowledge(
@@ -256,7 +253,6 @@ class CommandDispatcher:
         channel: str,
         progress: Callable[[int], None] | None = None,
     ) -> Answer:
-        invocation = self._access.in_own_team(invocation)
         readable = await self._access.readable(invocation, person, channel=channel)
         if readable is None:
             return await self._access.refuse(invocation, person, channel=channel)

@@ -88,8 +88,6 @@ async def _channels(context: CommandContext, broken: Mapping[str, str]) -> list[
     """The channels that take no posts; a private one has no name for those who aren't in it."""
     facts = []
     for channel, error in broken.items():
-        if not context.may_name(channel):
-            continue
         name = channel if await context.sees_channel(channel) else "A private channel"
         fix = " Type /invite @outreach there." if error == "not_in_channel" else ""
         facts.append(_bad("Channel", f"{name}: {REJECTIONS.get(error, error)}.{fix}"))

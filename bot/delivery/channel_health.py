@@ -6,19 +6,16 @@ from collections.abc import Callable
 from secrets import token_hex
 
 from bot.alerts import rendering
-from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import ChannelLease, ChannelRefused, Outcome, Settled
 from bot.store.queue.outbox import PlannedPost, new_id
 from shared.domain.card import Card, Tone
 from shared.settings import Settings
-from shared.text.slack_ids import split_id
 
 _FIXES = {
     "not_in_channel": "The bot isn't in the channel. Type /invite @outreach there.",
     "channel_not_found": "The channel was deleted, or is private and the bot isn't in it. Invite the bot, or set another channel.",
     "is_archived": "The channel is archived. Unarchive it, or set another channel.",
     "missing_scope": "The bot's token lacks a scope. Install the app again with the scopes in manifest.yml.",
-    NOT_INSTALLED: "Its Slack workspace removed the bot. Install it again at /slack/install.",
     "token_revoked": "The bot's token was revoked. Install the app again and set the new SLACK_BOT_TOKEN.",
     "invalid_auth": "The bot's token is invalid. Set a valid SLACK_BOT_TOKEN.",
     "account_inactive": "The bot's account was deactivated. Install the app again and set the new SLACK_BOT_TOKEN.",
@@ -63,10 +60,9 @@ class ChannelHealth:
         return PlannedPost(dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card))
 
     def _fallback(self, broken: str) -> str | None:
-        """The fallback of the settings, or an alert channel of the same Slack workspace; others may belong to other clients."""
-        alerts = [workspace.alert_channel or "" for workspace in self._settings.workspaces.values()]
-        near = [channel for channel in alerts if split_id(channel)[0] == split_id(broken)[0]]
-        candidates = [self._settings.routes.fallback, *near]
+        """The fallback of the settings, or another alert channel."""
+        alerts = [workspace.alert_channel for workspace in self._settings.workspaces.values()]
+        candidates = [self._settings.routes.fallback, *alerts]
         return next((channel for channel in candidates if channel and channel != broken), None)
 
 

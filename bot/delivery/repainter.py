@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
@@ -12,7 +12,6 @@ from bot.blockkit.card_blocks import Message
 from bot.runtime.wakeup import Wakeup
 from bot.slack.messages import MessageSender
 from bot.store import Store
-from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unpostable
 from bot.store.queue.posts import Post
 from shared.records.records import RecordsUnavailable
@@ -28,15 +27,6 @@ log = structlog.get_logger("repainter")
 
 
 Draw = Callable[[Sequence[Post]], Awaitable[Message]]
-
-
-MaySee = Callable[[str, Collection[str]], Awaitable[bool]]
-"""Whether a channel may show these outreach workspaces. Raises `RecordsUnavailable`."""
-
-
-async def everybody_sees(_channel: str, _workspaces: Collection[str]) -> bool:
-    """With one Slack workspace nothing is hidden from it."""
-    return True
 
 
 async def draw(store: Store, posts: Sequence[Post], *, several: bool, link: str = "") -> Message:
@@ -58,10 +48,9 @@ class Repainter:
         draw: Draw,
         wakeup: Wakeup,
         planned: Callable[[], None],
-        may_see: MaySee = everybody_sees,
     ) -> None:
         self._store, self._messages, self._draw, self._wakeup = store, messages, draw, wakeup
-        self._planned, self._may_see = planned, may_see
+        self._planned = planned
 
     async def run(self) -> None:
         """Update what is due, in parallel with the worker, so that no alert waits for an update."""
@@ -92,8 +81,6 @@ class Repainter:
         match outcome:
             case Sent():
                 await self._store.repaints.done(message)
-            case ChannelRefused(error=error) if error == NOT_INSTALLED:  # no one can see it any more
-                await self._store.repaints.done(message)
             case NotSent(error=error) if error == RATE_LIMITED:
                 await self._store.repaints.throttled(message, seconds=outcome.after)
             case Unpostable(error=error):
@@ -107,8 +94,6 @@ class Repainter:
         return None
 
     async def _repaint(self, message: Sequence[Post]) -> Outcome:
-        if not await self._may_see(message[0].channel, {post.workspace for post in message}):
-            return Sent(ts=message[0].ts)  # left as it was when the channel could still see it
         return await self._messages.repaint(
             message[0].channel,
             message[0].ts,

@@ -15,11 +15,10 @@ import structlog
 
 from bot.alerts import rendering
 from bot.alerts.routing import Routes
-from bot.delivery.repainter import Draw, MaySee, everybody_sees
+from bot.delivery.repainter import Draw
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack.messages import MessageSender
 from bot.store import Store
-from bot.store.queue.dead_letters import NOT_ALLOWED
 from bot.store.queue.leases import (
     RATE_LIMITED,
     ChannelLease,
@@ -69,12 +68,10 @@ class DeliveryWorker:
         stored_count: Callable[[], int],
         report: Report,
         before_report: Callable[[str], Awaitable[object]],
-        may_see: MaySee = everybody_sees,
     ) -> None:
         self._store, self._messages, self._routes = store, messages, routes
         self._report, self._before_report = report, before_report
         self._signals, self._draw, self._stored_count = signals, draw, stored_count
-        self._may_see = may_see
         self._stopping = False
         self._counted, self._in_burst = (0, time.monotonic()), False
         self._stored_before = 0
@@ -175,8 +172,6 @@ class DeliveryWorker:
 
     async def _post(self, lease: ChannelLease, *, deadline: float) -> Outcome:
         try:
-            if not await self._may_see(lease.channel, {post.workspace for post in lease.posts}):
-                return Unpostable(error=NOT_ALLOWED)
             message = await self._draw(lease.posts)
         except RecordsUnavailable:
             return NotSent(after=OUTAGE_PAUSE)

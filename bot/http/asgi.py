@@ -11,7 +11,6 @@ from typing import Any
 import structlog
 from prometheus_client import generate_latest
 
-from bot.http.oauth_pages import INSTALL, REDIRECT, OAuthPages
 from bot.http.slack_guard import SlackGuard
 from bot.http.webhook import Receive, Scope, Send, WebhookReceiver, answer
 from bot.telemetry import metrics
@@ -33,7 +32,6 @@ class AsgiApp:
         *,
         receiver: WebhookReceiver,
         slack: SlackGuard | None,
-        installing: OAuthPages | None = None,
         default_workspace: str,
         readiness: Callable[[], Awaitable[tuple[bool, Mapping[str, Any]]]],
         update_gauges: Callable[[], Awaitable[None]],
@@ -41,7 +39,6 @@ class AsgiApp:
     ) -> None:
         """`details_apart`: what names workspaces and channels is on an address of its own, see `on_details_address`."""
         self._receiver, self._slack, self._default = receiver, slack, default_workspace
-        self._installing = installing
         self._readiness, self._update_gauges = readiness, update_gauges
         self._details = {"/healthz": self._healthz, "/readyz": self._readyz, "/metrics": self._metrics}
         plain = {"/healthz": self._healthz, "/readyz": self._plain_readyz}
@@ -58,8 +55,6 @@ class AsgiApp:
             await self._deliver(scope, receive, send)
         elif path == SLACK and self._slack is not None:
             await (self._slack(scope, receive, send) if method == "POST" else answer(send, 405))
-        elif path in {INSTALL, REDIRECT} and self._installing is not None:
-            await (self._installing(scope, receive, send) if method == "GET" else answer(send, 405))
         else:
             await self._page(self._pages, path, method, send)
 

@@ -17,7 +17,6 @@ from shared.api.models import Sequence as Campaign
 from shared.commands.table import ALIASES
 from shared.domain.card import Card
 from shared.text.sanitize import visible
-from shared.text.slack_ids import bare
 
 FORM = "form"
 """Begins the `callback_id` of a form; the command follows."""
@@ -149,7 +148,7 @@ def _pause(request: FormRequest) -> list[Block]:
 
 
 def _subscribe(request: FormRequest) -> list[Block]:
-    channel = bare(request.channel)
+    channel = request.channel
     kinds = [_option(kind.label, kind.name) for kind in EVENTS.values()]
     forms = [_option("One card per event", "full"), _option("One line per event", "condensed")]
     return [

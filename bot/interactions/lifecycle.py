@@ -13,11 +13,9 @@ from slack_bolt.response import BoltResponse
 
 from bot.slack.directory import UserDirectory
 from bot.store import Store
-from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import Report
 from bot.store.queue.outbox import moved_to
 from shared.records.records import RecordsUnavailable
-from shared.text.slack_ids import TEAM
 
 TAKEN_WITHIN = 1.0
 """Seconds for the database to say whether an event is new; an acknowledgement may take three."""
@@ -135,9 +133,7 @@ class Lifecycle:
 
         A channel that takes nothing and that nothing names any more, because its rule left the settings, is forgotten.
         """
-        await self._store.outcomes.forget_unused_channels(
-            self._set, errors={*_CURED_BY_PEOPLE, NOT_INSTALLED}
-        )
+        await self._store.outcomes.forget_unused_channels(self._set, errors=_CURED_BY_PEOPLE)
         broken = await self._store.leases.broken()
         for channel in sorted(self._set):
             place = await self._directory.find_place(channel)
@@ -169,7 +165,7 @@ def channel_id(channel: object) -> str:
     return named if isinstance(named, str) and _CHANNEL.fullmatch(named) else ""
 
 
-_CHANNEL = re.compile(rf"(?:{TEAM}/)?[A-Z0-9]{{2,30}}")
+_CHANNEL = re.compile(r"[A-Z0-9]{2,30}")
 
 
 def revokes_bot(event: Mapping[str, Any]) -> bool:

@@ -35,7 +35,6 @@ from shared.commands import UsageError, invocation
 from shared.commands.arguments import Status
 from shared.commands.table import ALIASES
 from shared.domain.card import Action, Typed
-from shared.text.slack_ids import in_team
 from shared.text.tokenize import from_slack
 
 ERROR_AT_FIELD_SECONDS = 1.0
@@ -100,7 +99,7 @@ class Listeners:
         with self._active.track():
             if "url" in body["actions"][0]:
                 return None  # the click has led where it was to lead
-            asked, user = _asked(body["actions"][0], team=self._slack.team), body["user"]
+            asked, user = _asked(body["actions"][0]), body["user"]
             view = body.get("view") or {}
             channel = (body.get("channel") or {}).get("id", "") or forms.channel_of(view)
             if isinstance(asked, OpenForm):
@@ -239,14 +238,14 @@ async def _refuse(ack: AsyncAck, errors: Mapping[str, str]) -> None:
     await ack(response_action="errors", errors=dict(errors))
 
 
-def _asked(action: Mapping[str, Any], *, team: str) -> Action:
+def _asked(action: Mapping[str, Any]) -> Action:
     """What a click stands for."""
     at, person = action.get("selected_date_time"), action.get("selected_user")
     if at or person:
         asked = _read_value(str(action["action_id"]).removeprefix(PICK))
         if not isinstance(asked, OnAlert):
             return asked
-        return replace(asked, detail=str(at)) if at else replace(asked, person=in_team(team, str(person)))
+        return replace(asked, detail=str(at)) if at else replace(asked, person=str(person))
     option = action.get("selected_option") or {}
     return _read_value(str(option.get("value") or action.get("value") or ""))
 

@@ -28,7 +28,6 @@ from bot.store.queue.alert_row import AlertRow
 from shared.api.errors import OutreachError
 from shared.domain.card import Card
 from shared.settings import UnknownWorkspace, Workspace
-from shared.text.slack_ids import bare
 
 PROGRESS_EVERY = 2.0
 """Seconds between two updates of a view that shows how far a search is."""
@@ -122,7 +121,7 @@ class Modals:
         self.home = HomeTab(contexts, directory, slack, cache=self._cache, links=self.links)
 
     def channel_for(self, channel: str, workspace: str = "") -> str:
-        private = not channel or bare(channel).startswith("D")
+        private = not channel or channel.startswith("D")
         return (self._workspace(workspace).alert_channel or "") if private else channel
 
     def _workspace(self, name: str, *, channel: str = "") -> Workspace:
@@ -210,6 +209,6 @@ class Modals:
         return found if found and found.workspace in self._contexts.settings.workspaces else None
 
     async def links(self, alerts: Sequence[str]) -> dict[str, str]:
-        places = await self._store.alerts.messages(alerts, team=self._directory.team)
+        places = await self._store.alerts.messages(alerts)
         found = await asyncio.gather(*(self._directory.permalink(*place) for place in places.values()))
         return dict(zip(places, found, strict=True))

@@ -166,7 +166,7 @@ class Address:
 
     async def _replace(self, message: Message) -> bool:
         body = {"text": message.text, "blocks": message.blocks, **NO_UNFURL, "replace_original": True}
-        return await respond_to(self._respond, body, team=self._slack.team)
+        return await respond_to(self._respond, body)
 
     def _beside(self, message: Message, response_type: str) -> dict[str, Any]:
         body: dict[str, Any] = {"text": message.text, "blocks": message.blocks, **NO_UNFURL}
@@ -191,11 +191,7 @@ class Address:
 
     async def _send(self, message: Message, *, public: bool, over: bool) -> None:
         beside = self._beside(message, "in_channel" if public else "ephemeral")
-        taken = (
-            await self._replace(message)
-            if over
-            else await respond_to(self._respond, beside, team=self._slack.team)
-        )
+        taken = await self._replace(message) if over else await respond_to(self._respond, beside)
         if not taken:
             await self._directly(message, public=public)
 

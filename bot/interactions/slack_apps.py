@@ -1,11 +1,11 @@
-"""Bolt's apps with all their listeners: one, or one for each Slack workspace that installed the bot."""
+"""Bolt's app with all its listeners."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
@@ -18,25 +18,22 @@ from bot.commands.self_test import SelfTest
 from bot.interactions.lifecycle import Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
-from bot.interactions.team_apps import TeamApp, TeamApps
 from bot.slack.directory import UserDirectory
 from bot.slack.socket_mode import SocketMode, SocketTimeouts
-from bot.slack.teams import Teams
 from bot.slack.web_api import SlackError, WebApi
-from bot.store.slack_teams import SlackTeam
 from bot.telemetry import logs
 from shared.settings import Settings
 
 IDENTIFIED_WITHIN = 1.0
 """Seconds that the first request may wait for Slack to say who the bot is; acknowledgements have three."""
 
-SlackSide = tuple[AsyncApp | TeamApps, Listeners | TeamApps, SocketMode | None]
+SlackSide = tuple[AsyncApp, Listeners, SocketMode | None]
 """What takes Slack's requests, what ends with the answers under way, and the connection they come by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackApps:
-    """Builds `one` app, or the apps of `several` teams."""
+    """`open` builds the app."""
 
     settings: Settings
     contexts: CommandContexts
@@ -47,37 +44,18 @@ class SlackApps:
     state: Callable[[], Awaitable[Mapping[str, Any]]]
     timeouts: SocketTimeouts | None
 
-    def one(self, directory: UserDirectory) -> SlackSide:
+    def open(self, directory: UserDirectory) -> SlackSide:
         app = bolt_app(self.settings, self.slack)
-        return app, self._listen(app, self.contexts, directory, self.slack), self._socket_mode(app)
+        return app, self._listen(app, directory), self._socket_mode(app)
 
-    def several(self, teams: Teams) -> SlackSide:
-        """An app for each Slack workspace, made when its first request comes."""
-
-        def build(team: SlackTeam) -> TeamApp:
-            own = self.slack.of_team(team.id)
-            app = bolt_app(self.settings, own, team=team)
-            directory = UserDirectory(own, groups=self.settings.roles.groups)
-            listeners = self._listen(app, self.contexts.only(team.workspaces), directory, own)
-            return TeamApp(team=team, app=app, listeners=listeners)
-
-        apps = TeamApps(teams, workspaces=self.settings.workspaces, build=build)
-        return apps, apps, self._socket_mode(apps)
-
-    def _socket_mode(self, app: AsyncApp | TeamApps) -> SocketMode | None:
+    def _socket_mode(self, app: AsyncApp) -> SocketMode | None:
         token = self.settings.slack.app_token
-        bolt = cast("AsyncApp", app)
-        return (
-            SocketMode(bolt, token.get_secret_value(), self.slack, timeouts=self.timeouts) if token else None
-        )
+        if token is None:
+            return None
+        return SocketMode(app, token.get_secret_value(), self.slack, timeouts=self.timeouts)
 
-    def _listen(
-        self,
-        app: AsyncApp,
-        contexts: CommandContexts,
-        directory: UserDirectory,
-        slack: WebApi,
-    ) -> Listeners:
+    def _listen(self, app: AsyncApp, directory: UserDirectory) -> Listeners:
+        contexts, slack = self.contexts, self.slack
         lifecycle = self.lifecycle_of(directory)
         lifecycle.register(app)
         modals = Modals(contexts, directory, slack, changed=self.alert_changed)
@@ -97,25 +75,23 @@ class SlackApps:
         return listeners
 
 
-def bolt_app(settings: Settings, slack: WebApi, *, team: SlackTeam | None = None) -> AsyncApp:
+def bolt_app(settings: Settings, slack: WebApi) -> AsyncApp:
     """Bolt without a call to Slack before a listener runs, once the bot knows itself.
 
     An acknowledgement must not wait for the network.
     """
 
     async def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
-        own: Mapping[str, Any] = {"bot_id": team.bot_id, "user_id": team.bot_user_id} if team else {}
-        if not team and not slack.identity:  # readiness asks at once and then every minute
+        if not slack.identity:  # readiness asks at once and then every minute
             with contextlib.suppress(SlackError):
                 await slack.call("auth.test", seconds=IDENTIFIED_WITHIN)
-        own = own or slack.identity
         return AuthorizeResult(
             enterprise_id=enterprise_id,
             team_id=team_id,
-            bot_token=team.token if team else slack.client.token,
+            bot_token=slack.client.token,
             # By these Bolt knows the bot's own events and leaves them out.
-            bot_id=own.get("bot_id"),
-            bot_user_id=own.get("user_id"),
+            bot_id=slack.identity.get("bot_id"),
+            bot_user_id=slack.identity.get("user_id"),
         )
 
     secret = settings.slack.signing_secret

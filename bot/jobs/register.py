@@ -97,7 +97,7 @@ def add_jobs(
     scheduler.every(guardrails.EVERY, guard.check, name="guardrails")
     scheduler.every(guardrail_samples.EVERY, counting.sample, name="guardrail counts", at_once=True)
     scheduler.every(guardrail_samples.EVERY, guard.release_timers, name="guardrail timers")
-    scheduler.every(REVIVE_SECONDS, partial(_revive, store), name="revive")
+    scheduler.every(REVIVE_SECONDS, store.dead_letters.revive, name="revive")
     scheduler.every(PRUNE_SECONDS, partial(_prune, store, contexts.settings), name="retention")
     scheduler.every(PRUNE_SECONDS, store.slack_events.forget_old, name="slack_events")
 
@@ -112,17 +112,11 @@ def _domain_checks(
     return checks
 
 
-async def _revive(store: Store) -> None:
-    for channel, count in (await store.dead_letters.drop_stranded()).items():
-        log.warning("alerts dropped", channel=channel, count=count)
-    await store.dead_letters.revive()
-
-
 async def _prune(store: Store, settings: Settings) -> None:
     kept = settings.retention
     await store.guardrails.prune()
     await store.domains.prune(changes_after=kept.records_days * DAY)
-    if count := await store.timers.forget_orphans(settings.declared_workspaces):
+    if count := await store.timers.forget_orphans(settings.workspaces):
         log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
     for _portion in range(MOST_PORTIONS):
         if not (

@@ -18,7 +18,6 @@ from bot.slack.permissions import Organization, Person
 from bot.slack.web_api import SlackError, WebApi
 from shared.operations.context import Place
 from shared.settings import MEMBERS
-from shared.text.slack_ids import bare, in_team, split_id
 
 FRESH_SECONDS, STALE_SECONDS = 600.0, 3600.0
 """Seconds for which an answer is used without asking again, and for which it is used where Slack does not answer."""
@@ -70,13 +69,9 @@ class UserDirectory:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._slack, self._clock = slack, clock
-        self._groups = tuple(one for one in groups if split_id(one)[0] == slack.team)
+        self._groups = tuple(groups)
         self._cached: dict[tuple[str, str], tuple[float, Any]] = {}
         self._home = Organization()
-
-    @property
-    def team(self) -> str:
-        return self._slack.team
 
     async def find(self, user: str, *, name: str = "") -> Person:
         """The person; when Slack does not answer, the last that was known, or one who may change nothing."""
@@ -115,7 +110,7 @@ class UserDirectory:
             if not (person.is_bot or person.is_deleted):
                 profile = one.get("profile") or {}
                 names = (person.name, one.get("name"), profile.get("real_name"))
-                found[in_team(self.team, person.id)] = tuple(str(name) for name in names if name)
+                found[person.id] = tuple(str(name) for name in names if name)
         return found
 
     async def _groups_of(self, user: str) -> frozenset[str]:
@@ -146,8 +141,7 @@ class UserDirectory:
         return await self._cached_call("self", "", self._self) or ""
 
     async def _self(self) -> str:
-        own = str((await self._slack.call("auth.test")).get("user_id") or "")
-        return in_team(self.team, own)
+        return str((await self._slack.call("auth.test")).get("user_id") or "")
 
     async def posts_anywhere(self) -> bool:
         """Whether the bot may post to public channels that it is not in."""
@@ -166,7 +160,7 @@ class UserDirectory:
 
     async def _members(self, group: str) -> frozenset[str]:
         answer = await self._slack.read("usergroups.users.list", usergroup=group)
-        return frozenset(in_team(self.team, str(user)) for user in answer.get("users") or ())
+        return frozenset(str(user) for user in answer.get("users") or ())
 
     async def with_channels(self, line: str, viewer: Viewer | None = None) -> str:
         """The line with every `#name` that is a channel written as Slack writes it when it knows the id."""
@@ -209,7 +203,7 @@ class UserDirectory:
 
     def _read_channel(self, channel: str, info: Mapping[str, Any]) -> Channel:
         private = any(info.get(kind) for kind in ("is_private", "is_group", "is_mpim", "is_im"))
-        return Channel(id=in_team(self.team, channel), name=str(info.get("name") or ""), is_private=private)
+        return Channel(id=channel, name=str(info.get("name") or ""), is_private=private)
 
     async def sees(self, channel: str, viewer: Viewer) -> bool:
         """Whether a viewer may know of a channel: everybody of a public one, its members of a private one.
@@ -235,7 +229,7 @@ class UserDirectory:
 
     async def _memberships(self, user: str) -> frozenset[str]:
         shared = self._listed("users.conversations", user=user, types="private_channel,mpim")
-        return frozenset([in_team(self.team, str(one["id"])) async for one in shared])
+        return frozenset([str(one["id"]) async for one in shared])
 
     async def refusal(self, channel: str, viewer: Viewer | None) -> Place | None:
         """Why a viewer can't name this channel; None if they can. A private channel is refused like a missing one."""
@@ -295,7 +289,7 @@ class UserDirectory:
         return Place(channel=channel)
 
     async def channel_name(self, channel: str) -> str:
-        """`sales`; empty where Slack does not tell, and for a channel of another team."""
+        """`sales`; empty where Slack does not tell."""
         known = await self._channel(channel)
         return known.name if known else ""
 
@@ -310,17 +304,15 @@ class UserDirectory:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""
         known: Channel | None = self._cached.get(("channel", channel), (0.0, None))[1]
         if known is None or not known.name:
-            return f"Channel {bare(channel)}"
-        return f"Private channel {bare(channel)}" if known.is_private else f"#{known.name}"
+            return f"Channel {channel}"
+        return f"Private channel {channel}" if known.is_private else f"#{known.name}"
 
     async def _channel(self, channel: str) -> Channel | None:
-        if self.team and split_id(channel)[0] != self.team:
-            return None
         return await self._cached_call("channel", channel, lambda: self._fetch_channel(channel))
 
     async def _fetch_channel(self, channel: str) -> Channel:
         info = (await self._slack.read("conversations.info", channel=channel)).get("channel") or {}
-        return self._read_channel(bare(channel), info)
+        return self._read_channel(channel, info)
 
     def forget_channel(self, channel: str) -> None:
         """A channel was renamed, archived or moved: cached data about it and about all names is dropped."""
@@ -339,8 +331,7 @@ class UserDirectory:
 
     async def display_names(self, who: Iterable[str], *, limit: int = 5) -> str:
         """Who can: `@ann, @ben, @sales-aes`, by name; empty if there are none."""
-        who = {one for one in who if split_id(one)[0] in {"", self.team}}
-        known = sorted(who - ({"admins"} if MEMBERS in who else set()))  # they are members, too
+        known = sorted({*who} - ({"admins"} if MEMBERS in who else set()))  # they are members, too
         names = await asyncio.gather(*(self._display_name(one) for one in known[:limit]))
         more = [f"{len(known) - limit} more"] if len(known) > limit else []
         return ", ".join((*names, *more))
@@ -350,7 +341,7 @@ class UserDirectory:
             return "full members of this Slack workspace"
         if who == "admins":
             return "admins of this Slack workspace"
-        if bare(who).startswith("S"):
+        if who.startswith("S"):
             handles = await self._cached_call("handles", "", self._handles) or {}
             return f"@{handles.get(who, who)}"
         return f"@{(await self.find(who)).name}"
@@ -358,7 +349,7 @@ class UserDirectory:
     async def _handles(self) -> dict[str, str]:
         answer = await self._slack.read("usergroups.list")
         groups = answer.get("usergroups") or ()
-        return {in_team(self.team, str(one["id"])): str(one.get("handle") or one["id"]) for one in groups}
+        return {str(one["id"]): str(one.get("handle") or one["id"]) for one in groups}
 
 
 def _no_channel(channel: str, *, near: Sequence[str] = ()) -> Place:

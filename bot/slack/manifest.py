@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import yaml
 
@@ -96,11 +95,7 @@ def manifest(address: str = ADDRESS, *, socket_mode: bool = False) -> dict[str, 
                 for callback, (name, description) in SHORTCUTS.items()
             ],
         },
-        "oauth_config": {
-            # Where an installation by OAuth ends; with a bot token it is not used.
-            **({} if socket_mode else {"redirect_urls": [urljoin(address, "oauth_redirect")]}),
-            "scopes": {"bot": list(SCOPES)},
-        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
         "settings": {
             "event_subscriptions": {**at("request_url"), "bot_events": list(EVENTS)},
             "interactivity": {

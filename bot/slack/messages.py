@@ -14,7 +14,6 @@ from typing import Any
 from bot.blockkit.card_blocks import Message
 from bot.blockkit.plainer import key_of
 from bot.slack.web_api import ODD_ANSWER, SlackError, WebApi, plainer_body
-from bot.store.queue.dead_letters import NOT_INSTALLED
 from bot.store.queue.leases import RATE_LIMITED, ChannelRefused, NotSent, Outcome, Sent, Unknown, Unpostable
 from bot.store.queue.lookups import Look
 from bot.store.queue.slack_state import HISTORY, REPLIES
@@ -61,7 +60,6 @@ _TOKEN = {
     "team_access_not_granted",
     "access_denied",
     "no_permission",
-    NOT_INSTALLED,
 }
 _THREAD = {"thread_not_found", "cannot_reply_to_message", "restricted_action_thread_locked"}
 

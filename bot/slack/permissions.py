@@ -15,7 +15,6 @@ from typing import Any
 from shared.commands import Command, Role
 from shared.domain.card import Card, Tone
 from shared.settings import MEMBERS, Roles
-from shared.text.slack_ids import bare
 
 EVERYBODY = Roles()
 """What holds without any `[roles]`."""
@@ -90,7 +89,7 @@ class Person:
             is_guest=bool(user.get("is_restricted") or user.get("is_ultra_restricted")),
             is_outsider=bool(user.get("is_stranger")) or not (same_team or same_enterprise),
             is_admin=(same_team and _is_admin(user)) or (same_enterprise and _is_admin(member)),
-            is_bot=bare(str(user.get("id") or "")) == _SLACKBOT or any(user.get(flag) for flag in _BOTS),
+            is_bot=str(user.get("id") or "") == _SLACKBOT or any(user.get(flag) for flag in _BOTS),
             is_deleted=bool(user.get("deleted")),
             zone=str(user.get("tz") or ""),
         )

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person
 from bot.slack.web_api import WebApi
-from shared.text.slack_ids import split_id
 
 EVERY = 120.0
 """Seconds between two readings."""
@@ -20,25 +19,18 @@ class RotaPeople:
     """`refresh` regularly; `name` and `is_gone` answer at once, from what was read."""
 
     def __init__(self, slack: WebApi, people: Iterable[str]) -> None:
-        self._slack = slack
+        self._directory = UserDirectory(slack)
         self._people = sorted(set(people))
-        self._directories: dict[str, UserDirectory] = {}
         self._known: dict[str, Person] = {}
 
     async def refresh(self) -> None:
         """Ask Slack about everybody, one after the other: its limit is a hundred a minute."""
         for person in self._people:
-            found = await self._directory(split_id(person)[0]).find(person)
+            found = await self._directory.find(person)
             if found.is_known:
                 self._known[person] = found
             else:
                 self._known.pop(person, None)
-
-    def _directory(self, team: str) -> UserDirectory:
-        if team not in self._directories:
-            slack = self._slack.of_team(team) if team else self._slack
-            self._directories[team] = UserDirectory(slack)
-        return self._directories[team]
 
     def name(self, person: str) -> str:
         """Answer with the name as it is shown; empty where Slack doesn't tell."""

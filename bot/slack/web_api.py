@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import logging
-import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import aiohttp
 import structlog
@@ -26,7 +24,6 @@ from bot.slack.proxy import proxy_for
 from bot.telemetry import metrics
 from shared.api.pace import boot_time
 from shared.text.network_errors import describe_network_error
-from shared.text.slack_ids import bare, split_id
 
 SECONDS = 10.0
 """The default timeout of a call."""
@@ -38,9 +35,6 @@ RESPONSE_TRIES = 3
 """How often a message is sent to a response address that is busy."""
 MOST_DETAILS = 5
 """Sentences of Slack's that are kept of a refusal."""
-_IDS = ("channel", "user", "user_id", "usergroup", "users")
-"""The arguments of methods that hold ids."""
-_TOKENLESS = {"api.test"}
 _FAILURES = (SlackApiError, SlackClientError, aiohttp.ClientError, TimeoutError, OSError)
 
 ODD_ANSWER = "unexpected_answer"
@@ -78,21 +72,12 @@ class SlackError(Exception):
         self.details = tuple(details)
 
 
-TeamToken = Callable[[str], Awaitable[str]]
-"""The bot token of a team; raises `SlackError`."""
-
-
 class WebApi:
-    """Slack's Web API; every method raises `SlackError`.
+    """Slack's Web API; every method raises `SlackError`."""
 
-    With one bot token it speaks for that. With `token_of` it speaks for the team whose ids an argument names, else
-    for its own `team`.
-    """
-
-    def __init__(self, client: AsyncWebClient, *, token_of: TeamToken | None = None, team: str = "") -> None:
+    def __init__(self, client: AsyncWebClient) -> None:
         self.client = client
         """For Bolt and Socket Mode, which take the SDK's own client."""
-        self.team, self._token_of = team, token_of
         self.identity: Mapping[str, Any] = {}
         """What auth.test last said: `user_id`, `bot_id`, `team_id`; empty until it has answered."""
         self.scopes: frozenset[str] = frozenset()
@@ -100,18 +85,6 @@ class WebApi:
         self._direct_channels: dict[str, str] = {}
         self._date: float | None = None
         self._date_read = 0.0
-
-    def of_team(self, team: str) -> WebApi:
-        """The same for one team, also where no id is named."""
-        return WebApi(self.client, token_of=self._token_of, team=team)
-
-    async def exchange_code(self, code: str, *, client_id: str, client_secret: str) -> AsyncSlackResponse:
-        """The installation that a code stands for (https://docs.slack.dev/reference/methods/oauth.v2.access)."""
-        basic = base64.b64encode(f"{client_id}:{client_secret}".encode()).decode()
-        call = self.client.api_call(
-            "oauth.v2.access", data={"code": code}, headers={"Authorization": f"Basic {basic}"}
-        )
-        return await self._bounded("oauth.v2.access", call, SECONDS)
 
     async def call(
         self, method: str, *, seconds: float = SECONDS, retry: bool = False, **body: Any
@@ -133,8 +106,7 @@ class WebApi:
                 await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
 
     async def call_once(self, method: str, *, seconds: float = SECONDS, **body: Any) -> AsyncSlackResponse:
-        sent = await self._addressed(method, body)
-        answer = await self._bounded(method, self.client.api_call(method, json=sent), seconds)
+        answer = await self._bounded(method, self.client.api_call(method, json=body), seconds)
         if method == "auth.test":
             self._note_identity(answer)
         return answer
@@ -158,21 +130,11 @@ class WebApi:
             self._direct_channels[channel] = answer["channel"]
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
-        sent = await self._addressed(method, query)
-        return await self._bounded(
-            method, self.client.api_call(method, http_verb="GET", params=sent), seconds
-        )
-
-    async def _addressed(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as Slack knows them, with the token of the team that they belong to."""
-        if self._token_of is None or "token" in body or method in _TOKENLESS:
-            return body
-        named = (split_id(str(body.get(name) or ""))[0] for name in _IDS)
-        team = next(filter(None, named), self.team)
-        return {**on_the_wire(body, team=team), "token": await self._token_of(team)}
+        called = self.client.api_call(method, http_verb="GET", params=query)
+        return await self._bounded(method, called, seconds)
 
     async def check(self, *, seconds: float = SECONDS) -> None:
-        await self.call("auth.test" if self._token_of is None else "api.test", seconds=seconds)
+        await self.call("auth.test", seconds=seconds)
 
     async def server_time(self) -> float:
         """The time by Slack's clock, Unix seconds: what its answers say, at most half a minute old, or requested again."""
@@ -208,28 +170,11 @@ class WebApi:
         self._date, self._date_read = date, boot_time()
 
 
-def on_the_wire(body: Mapping[str, Any], *, team: str) -> dict[str, Any]:
-    """A message or a call as Slack takes it: the ids of this team stand alone there, those of others stay as they are."""
-    sent = {name: bare(v) if name in _IDS and isinstance(v, str) else v for name, v in body.items()}
-    # A button's value is compact JSON, unlike a view's own `private_metadata`, which keeps its team.
-    mention = re.compile(rf'(<[#@]|<!subteam\^|"channel":"){team}/')
-    return cast("dict[str, Any]", _with_bare_mentions(sent, mention))
-
-
-def _with_bare_mentions(value: Any, mention: re.Pattern[str]) -> Any:
-    if isinstance(value, str):
-        return mention.sub(r"\1", value)
-    if isinstance(value, Mapping):
-        return {name: _with_bare_mentions(one, mention) for name, one in value.items()}
-    return [_with_bare_mentions(one, mention) for one in value] if isinstance(value, list | tuple) else value
-
-
 @asynccontextmanager
 async def open_web_api(
     token: str,
     *,
     base_url: str = "",
-    token_of: TeamToken | None = None,
     session: aiohttp.ClientSession | None = None,
 ) -> AsyncIterator[WebApi]:
     """The Web API over one HTTP session, its own or a given one."""
@@ -244,7 +189,7 @@ async def open_web_api(
             logger=_silent,
         )
         client.proxy = proxy_for(client.base_url)  # the SDK's own choice ignores NO_PROXY
-        yield WebApi(client, token_of=token_of)
+        yield WebApi(client)
 
 
 def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dict[str, Any] | None:
@@ -256,9 +201,8 @@ def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dic
     return simpler
 
 
-async def respond_to(respond: AsyncRespond, body: Mapping[str, Any], *, team: str = "") -> bool:
+async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
     """Send a message to a response address, plainer where Slack refuses it; False where it takes none any more."""
-    body = on_the_wire(body, team=team) if team else body
     busy = 0
     while busy < RESPONSE_TRIES:
         try:

@@ -14,7 +14,6 @@ from shared.commands.channels import InChannel
 from shared.domain.card import Card, Tone
 from shared.operations.context import UNCHECKED, Place
 from shared.settings import Settings
-from shared.text.slack_ids import split_id
 
 if TYPE_CHECKING:
     from bot.slack.web_api import WebApi
@@ -22,23 +21,18 @@ if TYPE_CHECKING:
 MENTION = re.compile(r"<#([^>]+)>")
 COMMAND = re.compile(r"(: unsubscribe .*)(#\S+)$")
 """A command to type, in which a shell would take the channel for a comment."""
-WITH_TEAM = "Write it with its Slack workspace, like T0123456789/C0123456789."
 
 
 def place_finder(settings: Settings) -> Callable[[str], Awaitable[Place]]:
     """How a command finds a channel; without a token the answer says that it wasn't checked."""
 
     async def find(channel: str) -> Place:
-        slack, team = settings.slack, split_id(channel)[0]
-        if slack.client_id and not team:
-            refusal = f"{channel} may be in any Slack workspace"
-            return Place(channel=channel, error="no_team", refusal=refusal, fix=WITH_TEAM)
-        if not (slack.client_id or slack.bot_token):
+        if not settings.slack.bot_token:
             return Place(channel=channel, note=f"{UNCHECKED} Set SLACK_BOT_TOKEN to have it checked.")
         from bot.slack.directory import UserDirectory
 
         async with open_web_api(settings) as api:
-            return await UserDirectory(api.of_team(team) if team else api).find_place(channel)
+            return await UserDirectory(api).find_place(channel)
 
     return find
 
@@ -47,7 +41,7 @@ async def with_channel_id(invocation: Invocation, settings: Settings) -> Invocat
     """The line with the id of the channel that it names, as the database has it; raises `Refused` for an unknown one."""
     named = invocation.arguments
     channel = named.channel if isinstance(named, InChannel) else ""
-    if not channel.startswith("#") or not settings.slack.bot_token or settings.slack.client_id:
+    if not channel.startswith("#") or not settings.slack.bot_token:
         return invocation
     from bot.slack.directory import UserDirectory
 
@@ -65,7 +59,7 @@ async def with_channel_names(card: Card, settings: Settings) -> Card:
     from bot.slack.directory import UserDirectory
 
     found = channel_names.channels_in(card)
-    if found and settings.slack.bot_token and not settings.slack.client_id:
+    if found and settings.slack.bot_token:
         async with open_web_api(settings) as api:
             directory = UserDirectory(api)
             known = {channel: await directory.channel_name(channel) for channel in found}
@@ -77,22 +71,8 @@ async def with_channel_names(card: Card, settings: Settings) -> Card:
 @asynccontextmanager
 async def open_web_api(settings: Settings) -> AsyncIterator[WebApi]:
     from bot.slack import web_api
-    from bot.slack.teams import Teams
-    from bot.store.db.engine import Database
-    from bot.store.slack_teams import SlackTeams
-    from bot.store.webhooks import SecretCipher
 
-    slack, base = settings.slack, settings.slack.api_url or ""
-    if not slack.client_id:
-        async with web_api.open_web_api(
-            slack.bot_token.get_secret_value() if slack.bot_token else "", base_url=base
-        ) as api:
-            yield api
-        return
-    database = Database(settings.database)
-    try:
-        installed = SlackTeams(database, SecretCipher(settings.secret_keys), client_id=slack.client_id)
-        async with web_api.open_web_api("", base_url=base, token_of=Teams(installed).token) as api:
-            yield api
-    finally:
-        await database.aclose()
+    slack = settings.slack
+    token = slack.bot_token.get_secret_value() if slack.bot_token else ""
+    async with web_api.open_web_api(token, base_url=slack.api_url or "") as api:
+        yield api

@@ -8,7 +8,6 @@ from cli.doctor.finding import Finding, bad, good
 from shared.domain.rota import Rota
 from shared.settings import CLAIM, Settings
 from shared.text.sanitize import visible
-from shared.text.slack_ids import split_id
 
 if TYPE_CHECKING:
     from bot.slack.directory import UserDirectory
@@ -19,12 +18,12 @@ CHECK = "Rota"
 
 
 async def people(api: WebApi, settings: Settings) -> list[Finding]:
-    """Whether each person in a rota of the Slack workspace of `api` is there, and may claim what they get."""
+    """Whether each person in a rota is there, and may claim what they get."""
     from bot.slack.directory import UserDirectory
 
     directory = UserDirectory(api, groups=settings.roles.groups)
     named = {person: rota for rota in settings.routes.rotas.values() for person in rota.people}
-    own = sorted(person for person in named if split_id(person)[0] == api.team)
+    own = sorted(named)
     found = [await _person(directory, settings, one, named[one]) for one in own]
     wrong = [one for one in found if one]
     passed = [good(CHECK, f"Slack knows everyone in it ({len(own)}), and they can claim replies")]

@@ -38,7 +38,7 @@ async def _all(options: Namespace) -> list[Finding]:
         return [*findings, *await listed(slack_trial.trial(settings, options.post))]
     named = options.workspace
     workspaces = (settings.workspace(named),) if named else tuple(settings.workspaces.values())
-    if settings.slack.client_id or settings.slack.bot_token:
+    if settings.slack.bot_token:
         # Before the first request: a second of imports, ten of a busy machine, would use up its time.
         await asyncio.to_thread(slack.import_bot)
     checked = await asyncio.gather(

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from importlib import import_module
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -16,32 +12,24 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from cli.doctor import rotas
 from cli.doctor.finding import PATIENCE, Finding, bad, doubtful, good
-from shared.domain.card import Tone
-from shared.records.records import RecordsUnavailable
 from shared.settings import Settings, SlackSettings
 from shared.settings.channels import named_channels
 from shared.text.network_errors import describe_network_error
 from shared.text.sanitize import visible
-from shared.text.slack_ids import split_id
 
 if TYPE_CHECKING:
     from bot.slack.web_api import WebApi
-    from bot.store.slack_teams import SlackTeam
 
 
 def import_bot() -> None:
     """Import what the checks of Slack take from the bot, which is most of it; not on an event loop."""
-    for name in ("bot.app", "bot.slack.directory", "bot.store.slack_teams", "cli.doctor.slack_checks"):
+    for name in ("bot.app", "bot.slack.directory", "cli.doctor.slack_checks"):
         import_module(name)
 
 
 async def examine(settings: Settings) -> AsyncIterator[Finding]:
     """Token, scopes, every alert channel, and the way in."""
     slack = settings.slack
-    if slack.client_id:
-        async for found in _installed(settings, slack.client_id):
-            yield found
-        return
     if slack.bot_token is None:
         return
     client = _client(slack, slack.bot_token.get_secret_value())
@@ -63,90 +51,6 @@ async def examine(settings: Settings) -> AsyncIterator[Finding]:
     yield await _way_in(slack)
     if slack.app_token is not None:
         yield await _connection(settings)
-
-
-async def _installed(settings: Settings, client_id: str) -> AsyncIterator[Finding]:
-    """Each Slack workspace that installed the bot, its channels, and the way in."""
-    from bot.app import set_channels
-    from cli.doctor import slack_checks
-
-    slack = settings.slack
-    try:
-        teams = await installed_teams(settings, client_id)
-    except RecordsUnavailable:
-        yield doubtful("Slack workspaces", "not known yet", fix="Start the bot once: outreach bot")
-        return
-    if not teams:
-        fix = "Open the bot's /slack/install page, then: outreach slack-workspaces grant TEAM @workspace"
-        yield doubtful("Slack workspaces", "none has installed the bot", fix=fix)
-    checked = await asyncio.gather(*(_team(team, settings) for team in teams))
-    for finding in chain.from_iterable(checked):
-        yield finding
-    if slack.config_token is not None:
-        client = _client(slack, slack.config_token.get_secret_value())
-        yield await slack_checks.app_manifest(client, slack.config_token.get_secret_value())
-    known = {team.id for team in teams}
-    for channel in sorted(set_channels(settings)):
-        if (team := split_id(channel)[0]) not in known:
-            fix = f"Open /slack/install for {team}, or change the settings."
-            yield bad(f"Slack channel {channel}", f"{team} hasn't installed the bot", fix=fix)
-    yield await _way_in(settings.slack)
-    if settings.slack.app_token is not None:
-        yield await _connection(settings)
-
-
-async def installed_teams(settings: Settings, client_id: str) -> Sequence[SlackTeam]:
-    """The Slack workspaces that installed the bot. Raises `RecordsUnavailable`."""
-    from bot.store.db.engine import Database
-    from bot.store.slack_teams import SlackTeams
-    from bot.store.webhooks import SecretCipher
-
-    database = await asyncio.to_thread(Database, settings.database)
-    try:
-        return await SlackTeams(database, SecretCipher(settings.secret_keys), client_id=client_id).all()
-    finally:
-        await database.aclose()
-
-
-@asynccontextmanager
-async def team_api(team: SlackTeam, slack: SlackSettings) -> AsyncIterator[WebApi]:
-    """Slack as the bot speaks to it for one of several teams."""
-    from bot.slack.web_api import open_web_api
-
-    async def token_of(_team: str) -> str:
-        return team.token
-
-    async with open_web_api("", base_url=slack.api_url or "", token_of=token_of) as api:
-        yield api.of_team(team.id)
-
-
-async def _team(team: SlackTeam, settings: Settings) -> list[Finding]:
-    name = visible(team.name)
-    check = f"Slack workspace {name}"
-    if team.problem:
-        return [bad(check, team.problem, fix="Set the OUTREACH_SECRET_KEY that it was installed with.")]
-    client = _client(settings.slack, team.token)
-    answer, finding = await _asked(check, client.auth_test(), fix="Install the bot there again.")
-    if answer is None:
-        return [finding] if finding else []
-    shown = ", ".join(f"@{name}" for name in sorted(team.workspaces & settings.workspaces.keys()))
-    if not shown:
-        fix = f"outreach slack-workspaces grant {team.id} @workspace"
-        return [doubtful(check, "has no access to an outreach workspace", fix=fix)]
-    lacking = scopes(answer.headers.get("x-oauth-scopes"))
-    found = [good(check, f"can view {shown}") if lacking.tone is Tone.GOOD else replace(lacking, check=check)]
-    async with team_api(team, settings.slack) as api:
-        places = [*await _channels(api, settings), *await rotas.people(api, settings)]
-        return [*found, *places, *_unseen(team, settings)]
-
-
-def _unseen(team: SlackTeam, settings: Settings) -> Iterator[Finding]:
-    """Alert channels in a Slack workspace without access to what they are told: nothing is posted there."""
-    for name, workspace in settings.workspaces.items():
-        if split_id(workspace.alert_channel or "")[0] == team.id and name not in team.workspaces:
-            found = f"{visible(team.name)} has no access to @{name}, whose alert channel is there"
-            fix = f"outreach slack-workspaces grant {team.id} @{name}"
-            yield bad(f"Alerts of {name}", found, fix=fix)
 
 
 def scopes(granted: str | None) -> Finding:
@@ -172,11 +76,11 @@ def scopes(granted: str | None) -> Finding:
 
 
 async def _channels(api: WebApi, settings: Settings) -> list[Finding]:
-    """Every channel of the settings that is in the Slack workspace of `api`."""
+    """Every channel of the settings."""
     from bot.app import set_channels
 
     told = set_channels(settings)
-    own = {name: place for place, name in named_channels(settings) if name and split_id(name)[0] == api.team}
+    own = {name: place for place, name in named_channels(settings) if name}
     limited = [await _limit(api, own[name], name) for name in sorted(own.keys() - told)]
     takes = [await _channel(api, name) for name in sorted(own.keys() & told)]
     return [*takes, *filter(None, limited)]

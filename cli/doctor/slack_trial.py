@@ -12,15 +12,11 @@ from bot.slack.directory import UserDirectory
 from bot.slack.messages import MessageSender
 from bot.slack.web_api import SlackError, WebApi, open_web_api
 from bot.store.queue.leases import ChannelRefused, Outcome, Sent, Unpostable
-from bot.store.slack_teams import SlackTeam
 from cli.doctor.finding import Finding, bad, good
-from cli.doctor.slack import installed_teams, team_api
 from shared.api.pace import boot_time
 from shared.domain.card import Card, Chart, Column, Row, Table, Tone
-from shared.records.records import RecordsUnavailable
 from shared.settings import Settings
 from shared.text.sanitize import visible
-from shared.text.slack_ids import bare, in_team, split_id
 from shared.text.tokenize import parse_channel
 
 SECONDS = 15.0
@@ -36,52 +32,19 @@ FIXES = {
 
 
 async def trial(settings: Settings, named: str) -> AsyncIterator[Finding]:
-    """One finding for each step; what was posted is deleted whatever happens in between.
-
-    `named` is a channel, behind the id of its Slack workspace where several installed the bot: `T0123456789/#sales`.
-    """
+    """One finding for each step; what was posted is deleted whatever happens in between."""
     slack = settings.slack
-    if slack.client_id:
-        team = await _team_of(settings, slack.client_id, split_id(named)[0])
-        if isinstance(team, Finding):
-            yield team
-            return
-        opened, named = team_api(team, slack), bare(named)
-    elif slack.bot_token is None:
+    if slack.bot_token is None:
         yield bad(POST, "no bot token is set", fix="Set SLACK_BOT_TOKEN to the app's xoxb-… token.")
         return
-    else:
-        opened = open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "")
-    async with opened as api:
+    async with open_web_api(slack.bot_token.get_secret_value(), base_url=slack.api_url or "") as api:
         async for finding in _steps(api, named):
             yield finding
 
 
-async def _team_of(settings: Settings, client_id: str, named: str) -> SlackTeam | Finding:
-    """The installed team that is meant, or what is wrong."""
-    try:
-        known = await installed_teams(settings, client_id)
-    except RecordsUnavailable as error:
-        return bad(POST, f"the database doesn't respond: {error}", fix="Check OUTREACH_DATABASE_URL.")
-    meant = [team for team in known if named in {"", team.id}]
-    if not meant:
-        why = (
-            f"{visible(named)} hasn't installed the bot" if named else "no Slack workspace installed the bot"
-        )
-        return bad(POST, why, fix="Open the bot's /slack/install page.")
-    if len(meant) > 1:
-        names = ", ".join(f"{visible(team.name)} ({team.id})" for team in meant)
-        fix = f"Put the id of one in front of the channel: outreach doctor --post '{meant[0].id}/#channel'"
-        return bad(POST, f"several Slack workspaces installed the bot: {names}", fix=fix)
-    if meant[0].problem:
-        fix = "Set the OUTREACH_SECRET_KEY that it was installed with."
-        return bad(POST, meant[0].problem, fix=fix)
-    return meant[0]
-
-
 async def _steps(api: WebApi, channel: str) -> AsyncIterator[Finding]:
     name = channel if channel.startswith("#") or parse_channel(channel) else f"#{channel}"
-    found = await UserDirectory(api).find_place(name if name.startswith("#") else in_team(api.team, name))
+    found = await UserDirectory(api).find_place(name)
     if found.refusal:
         yield bad(POST, visible(found.refusal.replace(f"<#{found.channel}>", name)), fix=found.fix)
         return

@@ -175,7 +175,7 @@ def doctor(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--post",
         metavar="CHANNEL",
-        help="post, update, read back and delete a message in a Slack channel; T0123456789/#sales where several Slack workspaces installed the bot",
+        help="post, update, read back and delete a message in a Slack channel",
     )
     parser.add_argument(
         "--shapes", action="store_true", help="print the format of the service's responses: paths and types"
@@ -227,24 +227,6 @@ def webhooks(parser: ArgumentParser) -> None:
         help="skip the confirmation; with create: also subscribe twice, or an address the bot doesn't serve",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-OLD_ACTIONS = ("allow", "remove")
-"""Names of `grant`, and of `revoke` and `delete`, which still work."""
-
-
-def slack_teams(parser: ArgumentParser) -> None:
-    actions = ("list", "grant", "revoke", "delete")
-    parser.add_argument(
-        "action",
-        choices=(*actions, *OLD_ACTIONS),
-        metavar=f"{{{','.join(actions)}}}",
-        help="list them or change access",
-    )
-    parser.add_argument(
-        "team", nargs="?", metavar="TEAM", help="the id of a Slack workspace, like T0123456789"
-    )
-    parser.add_argument("--json", action="store_true", help="with list: print JSON")
 
 
 def import_(parser: ArgumentParser) -> None:

@@ -149,21 +149,6 @@ _ALL = (
         usage="create --url URL [EVENT…] | list | rotate [ID…] [--after 24h] | forget ID… [--after 24h]",
     ),
     Program(
-        name="slack-workspaces",
-        group=Group.SET_UP,
-        aliases=("slack-teams",),
-        summary="List Slack workspaces that installed the bot, and set their access",
-        entry="cli.commands.slack_teams:run",
-        options=program_options.slack_teams,
-        examples=(
-            "slack-workspaces list",
-            "slack-workspaces grant T0123456789 @acme",
-            "slack-workspaces revoke T0123456789 @acme",
-            "slack-workspaces delete T0123456789",
-        ),
-        usage="list | grant TEAM @WORKSPACE | revoke TEAM @WORKSPACE | delete TEAM",
-    ),
-    Program(
         name="doctor",
         group=Group.SET_UP,
         summary="Check settings, keys, channel, webhook address, database and clock",

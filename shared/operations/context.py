@@ -14,7 +14,6 @@ from shared.commands.table import Command, Role
 from shared.records.audit import Actor
 from shared.records.records import Records
 from shared.settings import Settings, Workspace
-from shared.text.slack_ids import split_id
 
 if TYPE_CHECKING:
     import httpx
@@ -79,8 +78,6 @@ class CommandContext:
     """What is set for all workspaces together; None: nothing is known beside this one."""
     problems: Callable[[], Sequence[str]] = tuple
     """What the running bot knows to be wrong with itself."""
-    team: str = ""
-    """The Slack workspace where the command was given, if there are several: only its channels may be shown."""
     zone: tzinfo = UTC
     """In which the reader's times of day are."""
     limit: int | None = None
@@ -97,10 +94,6 @@ class CommandContext:
     """Whether a channel exists and takes posts; only Slack knows."""
     sees_channel: Callable[[str], Awaitable[bool]] = sees_every_channel
     """Whether the reader may know of a channel; private ones are for their members."""
-
-    def may_name(self, channel: str) -> bool:
-        """Whether a channel belongs where the command was given; channels of other teams are hidden here."""
-        return self.team in {"", split_id(channel)[0]}
 
     def allows(self, command: Command) -> bool:
         return self.role.includes(command.role) if self.permits is None else self.permits(command)

@@ -73,7 +73,7 @@ async def list_rules(context: CommandContext) -> Result:
             text=text,
             facts=tuple(_rule_fact(one) for one in stands),
             table=Table(columns=RULE_COLUMNS, rows=tuple(_row(one, context) for one in stands)),
-            buttons=(toggle,) if _sees_all(context) else (),
+            buttons=(toggle,),
             footer="guardrails test NAME shows what a rule would have done in the last 30 days.",
         ),
         rows=tuple(_data(one, rules[one.name]) for one in stands),
@@ -251,8 +251,6 @@ async def _off(arguments: Guard, context: CommandContext) -> Result:
     name = arguments.name
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
-    if not (name or _sees_all(context)):
-        return _not_for_all()
     if not (name or context.confirmed or arguments.confirmed):
         return await _ask_all_off(context)
     switch = Switch(rule=name, by=context.actor.name, at=context.now().timestamp())
@@ -297,29 +295,12 @@ async def _on(arguments: Guard, context: CommandContext) -> Result:
     records = need_records(context).guardrails
     if name and name not in (known := await _rules(context)):
         return _unknown(name, known)
-    if not (name or _sees_all(context)):
-        return _not_for_all()
     changed = await records.switch_on(context.workspace.name, name)
     what = f"Guardrail {name} is" if name else "All guardrails are"
     left = [one for one in await records.switches(context.workspace.name) if one.rule == ALL]
     text = (_off_text(left[0], context),) if name and left else ()
     title = f"{what} on" if changed else f"{what} already on"
     return Result(card=Card(title=title, tone=Tone.GOOD, text=text), audit=title.lower() if changed else "")
-
-
-def _sees_all(context: CommandContext) -> bool:
-    """Whether every workspace may be seen here; a Slack workspace that installed the bot may see only some."""
-    settings = context.settings
-    return settings is None or settings.declared_workspaces == frozenset(settings.workspaces)
-
-
-def _not_for_all() -> Result:
-    return refused(
-        "You can't switch the guardrails of all outreach workspaces here",
-        "This Slack workspace doesn't have access to all of them.",
-        "`guardrails off NAME` turns off one rule of this workspace.",
-        why="not all workspaces",
-    )
 
 
 def _off_text(switch: Switch, context: CommandContext) -> str:

@@ -19,7 +19,6 @@ from shared.operations.reports.day_range import range_of
 from shared.records.audit import Actor, AuditEntry
 from shared.records.replies import OpenReply, ReceivedReply, UnclaimedReplies
 from shared.text.formats import show_number, show_span, show_time
-from shared.text.slack_ids import hide_other_teams
 
 OPEN_COLUMNS = columns("Waiting", "Lead", "Email", "Company", "Reply", "Sequence", "Message")
 PAGE = 15
@@ -187,7 +186,7 @@ async def audit(_: Audit, context: CommandContext) -> Result:
     known = [*refused, *read, *await records.audit(workspace, most, refused=False)]
     # Some are written late, such as the result of a request whose answer was lost.
     ordered = sorted(known, key=lambda one: one.at, reverse=True)
-    entries = [_without_other_teams(one, context.team) for one in _with_one_name(ordered)]
+    entries = _with_one_name(ordered)
     calls = [one for one in entries if one.effect == "read"]
     changes = [one for one in entries if one.effect not in {"refused", "read"}][
         : context.limit or AUDIT_CHANGES
@@ -249,12 +248,6 @@ def who_did(actor: Actor) -> str:
     """`@ann`, as cards and threads call people of Slack; others by their names."""
     is_of_slack = actor.face == "slack" or (actor.face == "dashboard" and actor.id)
     return f"@{actor.name}" if is_of_slack else actor.name
-
-
-def _without_other_teams(entry: AuditEntry, team: str) -> AuditEntry:
-    actor = replace(entry.actor, channel=hide_other_teams(entry.actor.channel, team=team))
-    command, result = (hide_other_teams(text, team=team) for text in (entry.command, entry.result))
-    return replace(entry, actor=actor, command=command, result=result)
 
 
 def _is_refused(entry: AuditEntry) -> bool:

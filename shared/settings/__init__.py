@@ -16,8 +16,6 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from shared.commands.table import Role
-from shared.settings.channels import named_channels
 from shared.settings.declarations import FIELDS, VARIABLES, SettingPath, in_file, keys_of, table_model
 from shared.settings.model import DEFAULT, Origin, Settings, UnknownWorkspace
 from shared.settings.removed import take_removed
@@ -25,7 +23,6 @@ from shared.settings.sections import Roles, SlackSettings, Workspace, WorkspaceS
 from shared.settings.sources import SettingProblem, Sources
 from shared.settings.value_types import CLAIM, MEMBERS
 from shared.storage.config_file import FILE_NAME, UntrustedFile, find_config
-from shared.text.slack_ids import split_id
 
 __all__ = [
     "CLAIM",
@@ -127,51 +124,18 @@ def load(
         for place, name in named.items()
         if name not in settings.workspaces
     ]
-    problems += _without_team(settings) if settings.slack.client_id else []
     if problems:
         raise SettingsError(problems)
     return settings
 
 
-def _without_team(settings: Settings) -> list[SettingProblem]:
-    """Ids that don't name one of several Slack workspaces: a limit set for such an id would apply nowhere."""
-    routes, alerts, roles = settings.routes, settings.alert_policy, settings.roles
-    named = [
-        *named_channels(settings),
-        ("[routes] mention", routes.mention),
-        ("[alerts] escalate_mention", alerts.escalate_mention),
-        *((rule.place, rule.mention) for rule in routes.rules),
-        *((f"[routes.channels.{name}] mention", one.mention) for name, one in routes.channels.items()),
-        *(("[roles] admin", one) for one in roles.admin or ()),
-        *(("[roles] operator", one) for one in roles.operator),
-        *((f"[roles.commands] {name}", one) for name, who in roles.commands.items() for one in who),
-    ]
-    fix = "Put the id of its Slack workspace in front: T0123456789/C0123456789."
-    places = dict.fromkeys(
-        f"{place} {one}" if place == _TABLE else place
-        for place, one in named
-        if one and one not in _NO_ID and not split_id(one)[0]
-    )
-    return [SettingProblem(name=place, problem="has no Slack workspace.", fix=fix) for place in places]
-
-
-_TABLE = "[roles.channels]"
-"""Of this one the id is the key."""
-_NO_ID = {"here", MEMBERS, *Role}
-
-
 def _missing(given: Mapping[str, Any], *, needs: Collection[Need]) -> Iterator[SettingPath]:
     slack = given.get("slack")
     slack = slack if isinstance(slack, dict) else {}
-    several = bool(slack.get("client_id"))
-    in_slack = ["client_secret"] if several else ["bot_token"]
-    in_slack += [] if slack.get("app_token") else ["signing_secret"]
+    in_slack = ["bot_token"] if slack.get("app_token") else ["bot_token", "signing_secret"]
     yield from (("slack", key) for key in in_slack if Need.SLACK in needs and not slack.get(key))
-    if several and Need.SLACK in needs and not given.get("secret_key"):
-        yield ("secret_key",)
     needed = ["base_url", "api_key"] if Need.API in needs else []
-    # Which channel it is cannot be known before a Slack workspace has installed the bot.
-    needed += ["alert_channel"] if Need.ALERTS in needs and not several else []
+    needed += ["alert_channel"] if Need.ALERTS in needs else []
     for name, table in _workspace_tables(given).items():
         inherited = table if name == DEFAULT else {"base_url": given.get("base_url"), **table}
         where = () if name == DEFAULT else ("workspaces", name)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import (
     Field,
@@ -208,20 +208,6 @@ class Settings(WorkspaceSection):
         if found is None:
             raise UnknownWorkspace(name or "", known=self.workspaces)
         return found
-
-    @cached_property
-    def declared_workspaces(self) -> frozenset[str]:
-        """The names of all, also where only some are shown."""
-        return frozenset(self.workspaces)
-
-    def only(self, names: Collection[str]) -> Self:
-        """The same settings, with these of the workspaces alone; at least one must be there."""
-        kept = {name: one for name, one in self.workspaces.items() if name in names}
-        default = self.default_workspace
-        chosen = default if default in kept else next(iter(kept))
-        limited = self.model_copy(update={"chosen_workspace": chosen})
-        vars(limited).update(workspaces=kept, declared_workspaces=self.declared_workspaces)
-        return limited
 
     @cached_property
     def database(self) -> URL:

@@ -18,6 +18,8 @@ REMOVED: dict[str, str] = {
     # to use instead ("use `outreach mcp`, which reads only"). Keep the lines in order.
     "OUTREACH_MCP_CHANGES": "assistants only read, by `outreach mcp`",
     "OUTREACH_MCP_ENABLED": "use `outreach mcp` on your own machine, which can't change anything",
+    "SLACK_CLIENT_ID": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
+    "SLACK_CLIENT_SECRET": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
     "alerts.spike_count": "the guardrail domain-bounces-10-1h counts bounces; add a rule of its name for another number",
     "alerts.spike_percent": "the guardrail domain-bounces-5-1h has the share; add a rule of its name for another",
     "alerts.spike_window": "the guardrails domain-bounces-10-1h and domain-bounces-5-1h look at the last hour",
@@ -43,6 +45,8 @@ REMOVED: dict[str, str] = {
     "routes.rota.hours": "who doesn't want turns says `/outreach away`, and a turn passes on after pass_after",
     "routes.rota.owners": "give a sequence an owner by a [[routes.rules]] with `mention`",
     "routes.rota.passes": "a reply passes to one other person, and then to `mention`",
+    "slack.client_id": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
+    "slack.client_secret": "run one bot with a database of its own for each Slack workspace, and set SLACK_BOT_TOKEN",
 }
 
 

@@ -29,7 +29,6 @@ from shared.domain.themes import THEMES
 from shared.domain.wall_clock import parse_time
 from shared.records.records import Subscription
 from shared.settings import value_types as of
-from shared.text.slack_ids import bare
 
 ROTA = "routes"
 """The name of `[routes.rota]`, beside those of channels."""
@@ -135,19 +134,6 @@ class SlackSettings(Section):
         variable="SLACK_CONFIG_TOKEN",
         example="xoxe.xoxp-your-token",
     )
-    client_id: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+$")] | None = setting(
-        None,
-        "When set, Slack workspaces install the bot by OAuth at /slack/install, and SLACK_BOT_TOKEN is not used. "
-        "From Basic Information. Needs OUTREACH_SECRET_KEY, which encrypts the tokens.",
-        variable="SLACK_CLIENT_ID",
-        example="1234567890.1234567890",
-    )
-    client_secret: of.Secret | None = setting(
-        None,
-        "The app's client secret, from Basic Information.",
-        variable="SLACK_CLIENT_SECRET",
-        example="your-secret",
-    )
     api_url: of.WebAddress | None = setting(
         None,
         "The Web API's base. Default: Slack's.",
@@ -189,7 +175,7 @@ class DashboardSection(Section):
     alarm_command: str = setting("", example="notify-send")
     slack_user: of.User | None = setting(
         None,
-        "Your id in Slack (with several Slack workspaces: T…/U…). You claim replies on the dashboard's page of replies "
+        "Your id in Slack. You claim replies on the dashboard's page of replies "
         "in this name, with the permissions that it has in Slack. Default: the page is read-only.",
         example="U0123456789",
     )
@@ -387,7 +373,7 @@ class Roles(Section):
     @property
     def groups(self) -> frozenset[str]:
         named = (self.admin or frozenset()) | self.operator | frozenset().union(*self.commands.values())
-        return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", bare(one)))
+        return frozenset(one for one in named if re.fullmatch(r"S[A-Z0-9]{2,20}", one))
 
 
 class GuardrailSection(Section):

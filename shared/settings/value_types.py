@@ -21,7 +21,6 @@ from shared.guardrails.catalog import NAME
 from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
 from shared.storage.database import DatabaseUnusable, parse_url
 from shared.text.links import EMAIL_FIELD
-from shared.text.slack_ids import TEAM
 from shared.text.tokenize import parse_duration
 
 MEMBERS = "members"
@@ -233,7 +232,7 @@ Channel = Annotated[
 Mention = Annotated[
     str,
     _check(
-        re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|here|none|").fullmatch,
+        re.compile(r"[USW][A-Z0-9]{2,20}|here|none|").fullmatch,
         "is not a valid mention.",
         "Use the id of a user (U…) or a group (S…), here, or none.",
     ),
@@ -242,7 +241,7 @@ Mention = Annotated[
 User = Annotated[
     str,
     _check(
-        re.compile(rf"(?:{TEAM}/)?[UW][A-Z0-9]{{2,20}}").fullmatch,
+        re.compile(r"[UW][A-Z0-9]{2,20}").fullmatch,
         "is not the id of a person.",
         "Use the id, like U0123456789. The profile's menu in Slack copies it (Copy member ID).",
     ),
@@ -254,10 +253,10 @@ Hours = Annotated[
 ]
 EventName = Annotated[str, _one_of((*EVENTS, "*"), "is not an event.")]
 _NOBODY = ("is not a valid role member.", "Use ids of users (U…) or user groups (S…), or members.")
-Who = Annotated[str, _check(re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|members").fullmatch, *_NOBODY)]
+Who = Annotated[str, _check(re.compile(r"[USW][A-Z0-9]{2,20}|members").fullmatch, *_NOBODY)]
 RoleOrWho = Annotated[
     str,
-    _check(re.compile(rf"(?:{TEAM}/)?[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}").fullmatch, *_NOBODY),
+    _check(re.compile(rf"[USW][A-Z0-9]{{2,20}}|members|{'|'.join(Role)}").fullmatch, *_NOBODY),
 ]
 CommandName = Annotated[
     str,

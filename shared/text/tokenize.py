@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from shared.text.slack_ids import TEAM
-
 CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'"})
 ESCAPABLE = re.compile("[\\\\\"'“”„«»‘’‚]")
 ESCAPED = re.compile("\\\\([\\\\\"'“”„«»‘’‚])")
@@ -118,9 +116,9 @@ def from_slack(text: str) -> str:
 
 
 def parse_channel(text: str) -> str | None:
-    """A channel as `<#C1|name>`, `<#C1>`, `#name` or an id, which may name its team; None where it is none."""
-    if found := re.fullmatch(rf"<#((?:{TEAM}/)?[A-Z0-9]+)(?:\|[^<>]*)?>", text):
+    """A channel as `<#C1|name>`, `<#C1>`, `#name` or an id; None where it is none."""
+    if found := re.fullmatch(r"<#([A-Z0-9]+)(?:\|[^<>]*)?>", text):
         return found[1]
-    if re.fullmatch(rf"#[^\s#<>&,]{{1,80}}|(?:{TEAM}/)?[CGD][A-Z0-9]{{6,}}", text):
+    if re.fullmatch(r"#[^\s#<>&,]{1,80}|[CGD][A-Z0-9]{6,}", text):
         return text
     return None

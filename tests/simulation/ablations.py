@@ -34,7 +34,7 @@ def _without_read_back() -> None:
 
 def _without_lease() -> None:
     """A channel is free for every process at any time."""
-    leases._LEASE_OTHERS = leases.due_channels(leases._OF_OTHERS, free=sa.true())
+    leases._LEASE = leases.due_channels(leases._BESIDES, free=sa.true())
 
 
 def _without_unique_key() -> None:

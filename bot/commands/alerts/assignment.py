@@ -24,7 +24,7 @@ from shared.domain.card import Button, Card, Tone
 from shared.domain.wall_clock import moment
 from shared.records.audit import Actor, AuditEntry
 from shared.settings import CLAIM
-from shared.text.slack_ids import in_team, is_user, split_id
+from shared.text.slack_ids import is_user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Assignment:
             user, near = await self.directory.find_named(user)
             if not user:
                 return ActionResult(card=nobody(asked.person, alert, near))
-        person = await self.directory.find(in_team(self.directory.team, user))
+        person = await self.directory.find(user)
         place, refusal = await self.place_for(person, alert)
         if refusal:
             return ActionResult(card=refused(refusal, alert))
@@ -63,12 +63,11 @@ class Assignment:
         if reason := never(person):
             return "", reason
         cards = await self.store.alerts.channels(alert.id)
-        own = [one for one in cards if split_id(one)[0] == self.directory.team]
-        seen = [one for one in own if await self.directory.sees(one, Viewer(user=person.id))]
+        seen = [one for one in cards if await self.directory.sees(one, Viewer(user=person.id))]
         allowed = [one for one in seen if self._may_claim(person, one)]
         if allowed:
             return allowed[0], ""
-        if own and not seen:
+        if cards and not seen:
             return "", f"@{person.name} isn't in the private channel of this reply. Invite them there first."
         if person.is_guest or person.is_outsider:
             whose = "a guest of this Slack workspace" if person.is_guest else "from another organization"

@@ -12,7 +12,6 @@ from shared.commands.arguments import clip
 from shared.commands.periods import Replies
 from shared.domain.card import Button, Card, Tone, Typed
 from shared.records.replies import OpenReply
-from shared.text.slack_ids import TEAM
 
 PHRASES = {
     "take over": "takeover",
@@ -28,7 +27,7 @@ NEARLY = 0.75
 SHOWN = 5
 """Replies that are offered where several fit."""
 _LABELS = {"claim": "Claim", ASSIGN: "Assign", "done": "Mark done", "release": "Release"}
-_TO = re.compile(rf"(?:^|\s)(?:to\s+)?(<@(?:{TEAM}/)?[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)")
+_TO = re.compile(r"(?:^|\s)(?:to\s+)?(<@[UW][A-Z0-9]+>|@[^\s@<>]+)(?=\s|$)")
 """To whom, among the words of `assign ada to @ann`."""
 
 

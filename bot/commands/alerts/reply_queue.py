@@ -6,7 +6,7 @@ nothing. The bot that shares the database updates the cards.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC
@@ -18,12 +18,9 @@ from bot.commands.alerts.assignment import Assignment, never
 from bot.commands.context import CommandContexts
 from bot.slack.directory import UserDirectory
 from bot.slack.permissions import Person, role_of
-from bot.slack.teams import Teams
 from bot.slack.web_api import open_web_api
 from bot.store import Store, open_store
 from bot.store.queue.alert_row import AlertRow
-from bot.store.slack_teams import SlackTeams
-from bot.store.webhooks import SecretCipher
 from shared.commands import Role
 from shared.domain.card import Action, Card, Tone
 from shared.domain.reply_queue import MOST_QUEUED, Change, Permission, QueuedReplies, QueuedReply, Verb
@@ -31,17 +28,10 @@ from shared.domain.wall_clock import find_zone, moment
 from shared.records.audit import Actor
 from shared.settings import CLAIM, Settings
 from shared.text.quotations import without_quotation
-from shared.text.slack_ids import split_id
 
 FACE = "dashboard"
 NO_USER = "Set slack_user under [dashboard] to your id in Slack, like U0123456789, to work on replies here."
 UNCHECKED_USER = "Set SLACK_BOT_TOKEN here, too: only Slack knows whether you may claim replies."
-NO_TEAM = "Write slack_user with its Slack workspace, like T0123456789/U0123456789."
-NO_ACCESS = "This Slack workspace has no access to the workspace: `outreach slack-workspaces grant` gives it."
-
-
-async def _granted() -> bool:
-    return True
 
 
 class SlackReplyQueue:
@@ -56,10 +46,9 @@ class SlackReplyQueue:
         user: str,
         directory: UserDirectory | None,
         refusal: str = "",
-        is_granted: Callable[[], Awaitable[bool]] = _granted,
     ) -> None:
         self._store, self._workspace, self._user = store, workspace, user
-        self._directory, self._refusal, self._is_granted = directory, refusal, is_granted
+        self._directory, self._refusal = directory, refusal
         self._words: dict[str, QueuedReply] = {}
         if directory is None:
             return
@@ -85,8 +74,6 @@ class SlackReplyQueue:
 
     async def _refusal_of(self, person: Person) -> str:
         """Why a person may claim nothing in any channel; a channel may still allow less."""
-        if not await self._is_granted():
-            return NO_ACCESS
         placed = self._access.with_role(person, channel="")
         if self._access.may_use(CLAIM, placed, channel=""):
             return ""
@@ -142,8 +129,6 @@ class SlackReplyQueue:
 
     async def _place(self, person: Person, alert: AlertRow) -> tuple[str, str]:
         """A channel with the reply's card in which the person may act, or why there is none."""
-        if not await self._is_granted():
-            return "", NO_ACCESS
         if await self._store.alerts.channels(alert.id):
             return await self._assignment.place_for(person, alert)
         return "", never(person) or await self._refusal_of(person)  # not posted yet
@@ -182,43 +167,19 @@ _ONLY_IN_SLACK = Card(title="This works only in Slack", tone=Tone.WARN, text=("N
 async def open_reply_queue(settings: Settings, workspace: str) -> AsyncIterator[SlackReplyQueue]:
     """The queue of a workspace, for the user of the settings. Raises `RecordsUnavailable` when the database can't be opened."""
     user, slack = settings.dashboard.slack_user or "", settings.slack
-    team = split_id(user)[0]
-    is_several = slack.client_id is not None
-    refusal = (
-        NO_USER
-        if not user
-        else NO_TEAM
-        if is_several and not team
-        else UNCHECKED_USER
-        if not (is_several or slack.bot_token)
-        else ""
-    )
+    refusal = NO_USER if not user else "" if slack.bot_token else UNCHECKED_USER
     async with open_store(settings.database) as store:
-        if refusal:
+        if slack.bot_token is None or refusal:
             yield SlackReplyQueue(
                 store, settings=settings, workspace=workspace, user=user, directory=None, refusal=refusal
             )
             return
-        teams = Teams(
-            SlackTeams(store.database, SecretCipher(settings.secret_keys), client_id=slack.client_id or "")
-        )
-
-        async def is_granted() -> bool:
-            if not is_several:
-                return True
-            found = await teams.find(team)
-            return found is not None and workspace in found.workspaces
-
-        token = slack.bot_token.get_secret_value() if slack.bot_token and not is_several else ""
-        async with open_web_api(
-            token, base_url=slack.api_url or "", token_of=teams.token if is_several else None
-        ) as api:
-            own = api.of_team(team) if is_several else api
+        token = slack.bot_token.get_secret_value()
+        async with open_web_api(token, base_url=slack.api_url or "") as api:
             yield SlackReplyQueue(
                 store,
                 settings=settings,
                 workspace=workspace,
                 user=user,
-                directory=UserDirectory(own, groups=settings.roles.groups),
-                is_granted=is_granted,
+                directory=UserDirectory(api, groups=settings.roles.groups),
             )

@@ -38,7 +38,6 @@ from shared.settings import UnknownWorkspace, Workspace
 from shared.text.formats import show_time
 from shared.text.links import lead_link
 from shared.text.quotations import without_quotation
-from shared.text.slack_ids import split_id
 
 MOST_VISITORS = 2_000
 
@@ -144,7 +143,7 @@ class HomeTab:
             return ()
         viewer, found = Viewer(user=person.id), []
         for channel, at in await self._store.digests.scheduled(one.name, most=home_view.DIGESTS):
-            if split_id(channel)[0] == self._slack.team and await self._directory.sees(channel, viewer):
+            if await self._directory.sees(channel, viewer):
                 found.append((await self._directory.shown_name(channel, viewer), at))
         return found
 
@@ -204,8 +203,6 @@ class HomeTab:
 
     async def _claims(self, person: Person) -> Sequence[Waiting]:
         held = await self._store.alerts.claimed_by(person.id)
-        if self._slack.team:
-            held = [one for one in held if one.workspace in self._contexts.settings.workspaces]
         links = await self._links([one.id for one in held[: home_view.CLAIMS]])
         return [_claimed(one, link=links.get(one.id, ""), page=self._page) for one in held]
 

@@ -168,11 +168,6 @@ class Alerts(Repository):
         return _read(tx, alert)
 
     @reads
-    def workspace_of(self, tx: Transaction, alert: str) -> str:
-        """The workspace of an alert; empty if it doesn't exist."""
-        return tx.scalar(sa.select(alerts.c.workspace).where(alerts.c.id == alert)) or ""
-
-    @reads
     def claimed_by(self, tx: Transaction, person: str) -> Sequence[AlertRow]:
         """The alerts that a person has claimed and not handled, the newest first."""
         return read_alerts(tx, CLAIMED_BY, {"person": person})
@@ -192,13 +187,9 @@ class Alerts(Repository):
         return tx.scalars(query.order_by(sa.func.min(posts.c.id))).all()
 
     @reads
-    def messages(
-        self, tx: Transaction, ids: Sequence[str], *, team: str = ""
-    ) -> Mapping[str, tuple[str, str]]:
-        """Channel and `ts` of each alert's message, in this team where there are several, as far as it was posted."""
+    def messages(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
+        """Channel and `ts` of each alert's message, as far as it was posted."""
         where = posts.c.alert_id.in_(ids) & (posts.c.ts != "") & (posts.c.kind == ALERT)
-        if team:
-            where &= posts.c.channel.startswith(f"{team}/", autoescape=True)
         query = (
             sa.select(posts.c.alert_id, posts.c.channel, posts.c.ts).where(where).order_by(posts.c.id.desc())
         )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import FunctionElement
 
 metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
 
@@ -14,18 +12,6 @@ NOW = sa.bindparam("now", type_=sa.Double)
 """The time of the transaction, in statements that are built once: building one takes ten times as long as running it."""
 SECONDS = sa.bindparam("seconds", type_=sa.Double)
 """How long a lease lasts, in such statements."""
-
-
-class slash_at(FunctionElement[int]):  # noqa: N801 # as functions of SQL are written
-    """Where in a text its first slash is, counted from 1; 0: it has none."""
-
-    type, inherit_cache = sa.Integer(), True
-
-
-@compiles(slash_at)
-def _compile_slash_at(element: slash_at, compiler: Any, **options: Any) -> str:
-    name = "instr" if compiler.dialect.name == "sqlite" else "strpos"
-    return f"{name}({compiler.process(element.clauses, **options)}, '/')"
 
 
 Serial = sa.BigInteger().with_variant(sa.Integer, "sqlite")  # only INTEGER counts up by itself in SQLite

@@ -1,25 +1,19 @@
 """Schedules look-ups of posts whose outcome is unknown, one for each channel or thread that they went to.
 
-Posts that Slack refused: tried again now and then, and where their Slack workspace is gone, kept for a week.
-
-A post for a Slack workspace that removed the bot, or may not see the post's outreach workspace, is not tried: it waits
-for `/slack/install` or `slack-workspaces grant`.
+Posts that Slack refused are tried again now and then.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.engine import Database, Repository, Transaction, portions, reads, writes
+from bot.store.db.engine import Database, Repository, Transaction, portions, reads
 from bot.store.db.schema import channel_leases, lookups, posts
-from bot.store.db.slack_schema import slack_bots, slack_team_workspaces
 from bot.store.queue.posts import State
-from shared.text.slack_ids import split_id
 
 # A reading that began before may have passed by the place where these will be: it proves nothing about them.
 _MISSED = (
@@ -62,11 +56,6 @@ def take_over(tx: Transaction) -> None:
     tx.execute(sa.update(lookups).where(lookups.c.due_at > tx.now).values(due_at=tx.now))
 
 
-NOT_INSTALLED, NOT_ALLOWED = "team_not_installed", "team_not_allowed"
-"""Why a post is not tried: there is no token for its Slack workspace, or that may not see what it tells."""
-KEPT = 7 * 86_400.0
-"""Seconds that such a post waits."""
-
 _IS_DEAD = posts.c.state == sa.literal(State.DEAD.value, literal_execute=True)
 _CAN_BE_RAISED = sa.not_(posts.c.keyless)
 _IS_BROKEN = channel_leases.c.trouble != sa.literal("", literal_execute=True)
@@ -77,29 +66,12 @@ class DeadLetters(Repository):
 
     async def revive(self) -> int:
         """Give single dead letters another try, in a broken channel only a look; returns how many."""
-        await self.database.write(_reopen_installed)
         return await _raise(self.database, await self._revivable())
 
     @reads
     def _revivable(self, tx: Transaction) -> Sequence[int]:
         healthy = posts.c.channel.not_in(sa.select(channel_leases.c.channel).where(_IS_BROKEN))
-        return _ids(tx, _CAN_BE_RAISED & sa.or_(healthy, posts.c.unsure) & sa.not_(_is_stranded(tx)))
-
-    async def drop_stranded(self) -> Mapping[str, int]:
-        """Give up posts whose Slack workspace was gone for too long; how many, by channel."""
-        gone: Counter[str] = Counter()
-        for some in portions(await self._long_stranded()):
-            gone.update(await self._drop(some))
-        return gone
-
-    @reads
-    def _long_stranded(self, tx: Transaction) -> Sequence[int]:
-        return _ids(tx, (posts.c.created_at < tx.now - KEPT) & _is_stranded(tx))
-
-    @writes
-    def _drop(self, tx: Transaction, ids: Sequence[int]) -> Sequence[str]:
-        gone = sa.delete(posts).where(posts.c.id.in_(ids), _IS_DEAD)
-        return tx.scalars(gone.returning(posts.c.channel)).all()
+        return _ids(tx, _CAN_BE_RAISED & sa.or_(healthy, posts.c.unsure))
 
 
 async def raise_dead(database: Database, channel: str) -> None:
@@ -130,48 +102,6 @@ def _raise_some(tx: Transaction, ids: Sequence[int]) -> int:
     for channel in sorted(set(channels)):
         _wake(tx, channel)
     return len(channels)
-
-
-def not_allowed(tx: Transaction, known: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    """Which of these pairs of a channel and an outreach workspace its Slack workspace may not see; it has the bot."""
-    of_teams = {(channel, workspace) for channel, workspace in known if split_id(channel)[0] and workspace}
-    if not of_teams:
-        return frozenset()
-    installed = _installed(tx)
-    allowed = {(row.team, row.workspace) for row in tx.execute(sa.select(slack_team_workspaces))}
-    return frozenset(
-        (channel, workspace)
-        for channel, workspace in of_teams
-        if (team := split_id(channel)[0]) in installed and (team, workspace) not in allowed
-    )
-
-
-def _is_stranded(tx: Transaction) -> sa.ColumnElement[bool]:
-    """Whether a dead letter is for a Slack workspace that can't get it now."""
-    query = sa.select(posts.c.channel, posts.c.workspace).where(_IS_DEAD).distinct()
-    known = [(row.channel, row.workspace) for row in tx.execute(query)]
-    teams = {team for channel, _ in known if (team := split_id(channel)[0])}
-    gone = teams - _installed(tx) if teams else teams
-    stranded = {*not_allowed(tx, known), *(one for one in known if split_id(one[0])[0] in gone)}
-    return sa.tuple_(posts.c.channel, posts.c.workspace).in_(stranded)
-
-
-def _installed(tx: Transaction) -> set[str]:
-    return set(tx.scalars(sa.select(slack_bots.c.team_id).where(slack_bots.c.team_id.is_not(None))))
-
-
-def _reopen_installed(tx: Transaction) -> None:
-    """The channels of a Slack workspace that installed the bot again take posts."""
-    trouble = channel_leases.c.trouble
-    closed = sa.select(channel_leases.c.channel).where(_IS_BROKEN, trouble == NOT_INSTALLED)
-    if not (channels := tx.scalars(closed).all()):
-        return
-    installed = _installed(tx)
-    for channel in channels:
-        if split_id(channel)[0] in installed:
-            values = {"trouble": "", "trouble_since": None}
-            tx.execute(sa.update(channel_leases).where(channel_leases.c.channel == channel).values(**values))
-            _wake(tx, channel)
 
 
 def _wake(tx: Transaction, channel: str) -> None:

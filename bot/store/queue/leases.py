@@ -22,7 +22,7 @@ from bot.store.db.columns import NOW, SECONDS
 from bot.store.db.engine import AT_ONCE, Database, Repository, Transaction, portions, probes, reads, writes
 from bot.store.db.schema import channel_leases, digests, posts, subscriptions
 from bot.store.queue import dead_letters, outbox, slack_state
-from bot.store.queue.dead_letters import NOT_INSTALLED, raise_dead
+from bot.store.queue.dead_letters import raise_dead
 from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import ALERT, kind_of
 from bot.store.queue.posts import (
@@ -112,22 +112,17 @@ class ChannelLeases(Repository):
     def claim(self, tx: Transaction, *, limit: int, besides: Collection[str] = ()) -> Claimed:
         """Lease up to `limit` channels that are due, `besides` those to which the caller is still posting."""
         timings = self.timings
-        paced = slack_state.paced_teams(tx)
+        paced = slack_state.paced_posts(tx)
         values = {"now": tx.now, "seconds": timings.lease, "besides": [*besides]}
-        unpaced = {**values, "paced": [*paced]}
-        leased: list[sa.Row[Any]] = []
-        for team, one in paced.items():
-            most = min(one.allowed, limit - len(leased))
-            leased += _lease(tx, _LEASE_TEAM, {**values, "team": team}, limit=most)
-        leased += _lease(tx, _LEASE_OTHERS, unpaced, limit=limit - len(leased))
+        most = min(paced.allowed, limit) if paced else limit
+        leased = tx.execute(_LEASE, {**values, "limit": most}).all() if most > 0 else ()
         turns = [turn for lease in leased if (turn := _turn(tx, lease, timings=timings))]
-        slack_state.note_posts(tx, paced, [turn.channel for turn in turns])
-        due = [(_next_in(tx, _NEXT_OF_OTHERS, unpaced), 0.0)]
-        due += [
-            (_next_in(tx, _NEXT_OF_TEAM, {**values, "team": team}), one.wait) for team, one in paced.items()
-        ]
-        waits = [max(seconds, wait) for seconds, wait in due if seconds is not None]
-        return Claimed(turns=tuple(turns), next_in=min(waits, default=None))
+        if paced:
+            slack_state.take(tx, paced.row, slack_state.POST, slack_state.POSTS, count=len(turns))
+        next_in = _next_in(tx, values)
+        if next_in is not None and paced:
+            next_in = max(next_in, paced.wait)
+        return Claimed(turns=tuple(turns), next_in=next_in)
 
     @probes
     def broken(self, tx: Transaction) -> dict[str, str]:
@@ -159,9 +154,6 @@ _BROKEN = (
     .order_by(c.channel)
 )
 _BESIDES = c.channel.not_in(sa.bindparam("besides", expanding=True))
-_TEAM = slack_state.team_column(c.channel)
-_OF_TEAM = _BESIDES & (sa.bindparam("team") == _TEAM)
-_OF_OTHERS = _BESIDES & _TEAM.not_in(sa.bindparam("paced", expanding=True))
 _IS_FREE = sa.or_(c.lease_until.is_(None), c.lease_until <= NOW, c.lease_until > NOW + SECONDS)
 # A time further ahead than any that is written means that the clock was set back.
 _IS_DUE = c.due_at.is_not(None) & sa.or_(c.due_at <= NOW, c.due_at > NOW + FARTHEST, c.tat > NOW + SET_BACK)
@@ -178,23 +170,14 @@ def due_channels(which: sa.ColumnElement[bool], *, free: sa.ColumnElement[bool] 
     )
 
 
-def _next_of(which: sa.ColumnElement[bool]) -> sa.Select[Any]:
-    when = sa.case((_IS_FREE, c.due_at), else_=c.lease_until)
-    return sa.select(sa.func.min(when)).where(which, c.due_at.is_not(None))
+_LEASE = due_channels(_BESIDES)
+_NEXT = sa.select(sa.func.min(sa.case((_IS_FREE, c.due_at), else_=c.lease_until))).where(
+    _BESIDES, c.due_at.is_not(None)
+)
 
 
-_LEASE_TEAM, _LEASE_OTHERS = due_channels(_OF_TEAM), due_channels(_OF_OTHERS)
-_NEXT_OF_TEAM, _NEXT_OF_OTHERS = _next_of(_OF_TEAM), _next_of(_OF_OTHERS)
-
-
-def _lease(
-    tx: Transaction, statement: Any, values: Mapping[str, Any], *, limit: int
-) -> Sequence[sa.Row[Any]]:
-    return tx.execute(statement, {**values, "limit": limit}).all() if limit > 0 else ()
-
-
-def _next_in(tx: Transaction, query: sa.Select[Any], values: Mapping[str, Any]) -> float | None:
-    at = tx.scalar(query, values)
+def _next_in(tx: Transaction, values: Mapping[str, Any]) -> float | None:
+    at = tx.scalar(_NEXT, values)
     return None if at is None else max(0.0, min(float(at) - tx.now, FARTHEST))
 
 
@@ -641,7 +624,5 @@ def _break(tx: Transaction, turn: ChannelLease, lease: sa.Row[Any], outcome: Cha
     # Slack answers that there is no channel of an old id; its new one is what helps.
     trouble = lease.trouble if outbox.new_id(lease.trouble) else outcome.error
     tx.execute(LEASE, {"of": turn.channel, "trouble": trouble, "trouble_since": since})
-    # Nothing is tried for a Slack workspace that is gone: dead_letters opens the channel when it is back.
-    due = None if outcome.error == NOT_INSTALLED else tx.now + _pause(lease, now=tx.now)
-    release(tx, turn.channel, turn.token, due_at=due)
+    release(tx, turn.channel, turn.token, due_at=tx.now + _pause(lease, now=tx.now))
     return Settled(held=True, broke=not lease.trouble)

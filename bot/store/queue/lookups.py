@@ -204,15 +204,14 @@ def _method(thread_ts: str) -> str:
 
 def _wait(tx: Transaction, row: sa.Row[Any]) -> float:
     """Seconds that a place must wait: Slack closed the method, or has throttled it, and another place is being read."""
-    limit = slack_state.read_limit(tx, slack_state.key_of(_method(row.thread_ts), row.channel))
+    limit = slack_state.read_limit(tx, _method(row.thread_ts))
     if limit is None:
         return 0.0
     if closed := slack_state.closed_for(limit, now=tx.now):
         return min(closed, FARTHEST)
     if not slack_state.is_slow(limit, now=tx.now):
         return 0.0
-    team = slack_state.team_column(c.channel) == slack_state.team_of(row.channel)
-    same = team & ((c.thread_ts != "") if row.thread_ts else (c.thread_ts == ""))
+    same = (c.thread_ts != "") if row.thread_ts else (c.thread_ts == "")
     leased = sa.select(sa.func.max(c.lease_until)).where(same, c.lease_until > tx.now)
     until = tx.scalar(leased)
     return 0.0 if until is None else min(1.0, float(until) - tx.now)
@@ -274,7 +273,7 @@ def _put_off(tx: Transaction, lookup: Lookup, look: Look, *, timings: LeaseTimin
     pause = 0.0 if look.position else timings.read_pause
     if look.after is not None:
         pause = look.after
-        slack_state.throttled_read(tx, _method(lookup.thread_ts), lookup.channel, look.after)
+        slack_state.throttled_read(tx, _method(lookup.thread_ts), look.after)
     elif _is_failure(look):
         pause = min(LONGEST_PAUSE, timings.read_pause * 2.0**failed)
     position = "" if look.hidden else look.position

@@ -20,7 +20,6 @@ import sqlalchemy as sa
 from bot.store.db.columns import NOW
 from bot.store.db.engine import AT_ONCE, Database, Repository, Transaction, reads, writes
 from bot.store.db.schema import channel_leases, posts
-from bot.store.queue.dead_letters import NOT_ALLOWED, not_allowed
 from bot.store.queue.post_kinds import ALERT, CURRENT, POSTS, REPLACED, TURNED, names
 from bot.store.queue.posts import ANY_UNSENT, State
 
@@ -70,17 +69,9 @@ def post_row(planned: PlannedPost, *, workspace: str, alert: str, now: float) ->
 
 
 def plan_rows(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time.
-
-    What a Slack workspace may not see is a dead letter at once: a list would name it.
-    """
+    """Insert them and give their channels a turn; one that is pacing itself or in trouble keeps its time."""
     if not rows:
         return
-    unseen = not_allowed(tx, ((row["channel"], row["workspace"]) for row in rows))
-    dead = {"state": State.DEAD.value, "held_until": None, "error": NOT_ALLOWED}
-    rows = [
-        {**row, "error": "", **(dead if (row["channel"], row["workspace"]) in unseen else {})} for row in rows
-    ]
     tx.execute(tx.insert_once(posts), rows)
     wake(tx, [row["channel"] for row in rows])
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,14 +21,11 @@ from bot.store.queue.slack_state import (
     closed_for,
     fail,
     free,
-    key_of,
-    read_teams,
+    read_limit,
     succeed,
     take,
-    team_column,
     wait_for_one,
 )
-from shared.text.slack_ids import in_team, split_id
 
 LEASE = 10.0
 """Seconds after which another process repaints what this one took."""
@@ -46,42 +42,40 @@ class Repaints(Repository):
     def claim(self, tx: Transaction, *, limit: int) -> tuple[tuple[Post, ...], ...]:
         """Messages due for repainting, each with all the posts that share it.
 
-        As many as each Slack workspace takes, over all bots: first those that a person clicked, for which a part of
-        the burst is kept. A channel that failed is left out for a while.
+        As many as Slack takes, over all bots: first those that a person clicked, for which a part of the burst is
+        kept. A channel that failed is left out for a while.
         """
-        limits = read_teams(tx, UPDATE)
-        # A Slack workspace with less room than is asked for is asked by itself, all others together.
-        room = {team: row for team, row in limits.items() if _free(row, BACKGROUND, tx.now) < limit}
-        rows = _lease_each(tx, room, Counter(), limit=limit, clicked=True)
-        taken = Counter(split_id(row.channel)[0] for row in rows)
-        rows += _lease_each(tx, room, taken, limit=limit - len(rows), clicked=False)
+        row = read_limit(tx, UPDATE)
+        most = min(limit, _free(row, UPDATES.burst, tx.now))
+        rows = [*_lease(tx, _LEASE_CLICKED, limit=most)]
+        most = min(limit, _free(row, BACKGROUND, tx.now)) - len(rows)
+        rows += _lease(tx, _LEASE_REST, limit=most)
         first = sorted(rows, key=lambda row: int(row.id))  # a card before the replies in its thread
         places = list(dict.fromkeys((r.channel, r.ts) for r in first))
-        for team, count in Counter(split_id(channel)[0] for channel, _ in places).items():
-            take(tx, limits.get(team), in_team(team, UPDATE), UPDATES, count=count)
+        take(tx, row, UPDATE, UPDATES, count=len(places))
         return tuple(read_posts(tx, _MESSAGE, {"channel": channel, "ts": ts}) for channel, ts in places)
 
     @writes
     def done(self, tx: Transaction, message: Sequence[Post]) -> None:
         """These are shown as they were read; what changed since stays due."""
         tx.execute(_SHOWN, [{"post": post.id, "drawn": post.version} for post in message])
-        succeed(tx, key_of(UPDATE, message[0].channel))
+        succeed(tx, UPDATE)
         succeed(tx, _of_channel(message[0].channel))
 
     @writes
     def refused(self, tx: Transaction, message: Sequence[Post]) -> bool:
         """Slack lets nobody edit this message: whether something is posted instead."""
-        succeed(tx, key_of(UPDATE, message[0].channel))  # it does answer
+        succeed(tx, UPDATE)  # it does answer
         return outbox.renew_refused(tx, [post.id for post in message])
 
     @writes
     def throttled(self, tx: Transaction, message: Sequence[Post], *, seconds: float) -> None:
-        """Slack asked to wait with all repaints of a Slack workspace, of whatever channel."""
-        close(tx, key_of(UPDATE, message[0].channel), seconds)
+        """Slack asked to wait with all repaints of whatever channel."""
+        close(tx, UPDATE, seconds)
         _postpone(tx, message, 0.0)
 
     async def failed(self, message: Sequence[Post], *, channel_refuses: bool) -> None:
-        """Try again later: all of a channel that refuses it, or of its Slack workspace when Slack does not answer."""
+        """Try again later: all of a channel that refuses it, or everything when Slack does not answer."""
         if not channel_refuses:
             await self._fail(message)
             return
@@ -91,7 +85,7 @@ class Repaints(Repository):
 
     @writes
     def _fail(self, tx: Transaction, message: Sequence[Post]) -> None:
-        fail(tx, key_of(UPDATE, message[0].channel), first=1.0, longest=60.0)
+        fail(tx, UPDATE, first=1.0, longest=60.0)
         _postpone(tx, message, PAUSE)
 
     @writes
@@ -118,11 +112,15 @@ class Repaints(Repository):
     @probes
     def next_in(self, tx: Transaction) -> float | None:
         """Seconds until something is due for repainting."""
-        limits = read_teams(tx, UPDATE, lock=False)
-        full = {team: row for team, row in limits.items() if _wait(row, BACKGROUND, tx.now)}
-        waits = [_due_in(tx, _EARLIEST_OF_OTHERS, {"teams": [*full]}, None)]
-        waits += [_due_in(tx, _EARLIEST_OF_TEAM, {"team": team}, row) for team, row in full.items()]
-        return min((wait for wait in waits if wait is not None), default=None)
+        at = tx.scalar(_EARLIEST)
+        if at is None:
+            return None
+        ahead = float(at) - tx.now
+        row = read_limit(tx, UPDATE, lock=False)
+        wait = _wait(row, BACKGROUND, tx.now)
+        if wait and tx.scalar(_ANY_CLICKED):
+            wait = _wait(row, UPDATES.burst, tx.now)
+        return max(0.0, ahead if ahead <= LONGEST else 0.0, wait)
 
     @writes
     def request(self, tx: Transaction, channel: str, ts: str) -> bool:
@@ -139,9 +137,6 @@ class Repaints(Repository):
 _STALE = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
 # A time further ahead than any that is written means that the clock was set back.
 _DUE = _STALE & sa.or_(posts.c.repaint_at <= NOW, posts.c.repaint_at > NOW + LONGEST)
-_TEAM = team_column(posts.c.channel)
-_OF_TEAM = sa.bindparam("team") == _TEAM
-_OF_OTHERS = _TEAM.not_in(sa.bindparam("teams", expanding=True))
 
 
 def _due_posts(which: sa.ColumnElement[bool]) -> Any:
@@ -154,15 +149,9 @@ def _due_posts(which: sa.ColumnElement[bool]) -> Any:
     )
 
 
-_LEASE_TEAM, _LEASE_OTHERS = (
-    {True: _due_posts(which & posts.c.clicked), False: _due_posts(which & sa.not_(posts.c.clicked))}
-    for which in (_OF_TEAM, _OF_OTHERS)
-)
-"""By whether a person clicked."""
-_EARLIEST_OF_TEAM, _EARLIEST_OF_OTHERS = (
-    sa.select(sa.func.min(posts.c.repaint_at)).where(_STALE, which) for which in (_OF_TEAM, _OF_OTHERS)
-)
-_CLICKED_OF_TEAM = sa.select(posts.c.clicked).where(_STALE, _OF_TEAM, posts.c.clicked).limit(1)
+_LEASE_CLICKED, _LEASE_REST = _due_posts(posts.c.clicked), _due_posts(sa.not_(posts.c.clicked))
+_EARLIEST = sa.select(sa.func.min(posts.c.repaint_at)).where(_STALE)
+_ANY_CLICKED = sa.select(posts.c.clicked).where(_STALE, posts.c.clicked).limit(1)
 _SHOWN = (
     sa.update(posts)
     .where(posts.c.id == sa.bindparam("post"), posts.c.version == sa.bindparam("drawn"))
@@ -175,33 +164,8 @@ _MESSAGE = (
 )
 
 
-def _lease(tx: Transaction, statement: Any, *, limit: int, **values: Any) -> Sequence[sa.Row[int, str, str]]:
-    return tx.execute(statement, {**values, "now": tx.now, "limit": limit}).all() if limit > 0 else ()
-
-
-def _lease_each(
-    tx: Transaction, room: Mapping[str, Any], taken: Counter[str], *, limit: int, clicked: bool
-) -> list[sa.Row[int, str, str]]:
-    """Lease from each Slack workspace of `room` what it still takes, and from all others what is left of `limit`."""
-    rows: list[sa.Row[int, str, str]] = []
-    burst = UPDATES.burst if clicked else BACKGROUND
-    for team, row in room.items():
-        most = min(limit - len(rows), _free(row, burst, tx.now) - taken[team])
-        rows += _lease(tx, _LEASE_TEAM[clicked], team=team, limit=most)
-    rows += _lease(tx, _LEASE_OTHERS[clicked], teams=[*room], limit=limit - len(rows))
-    return rows
-
-
-def _due_in(tx: Transaction, earliest: sa.Select[Any], teams: Mapping[str, Any], row: Any) -> float | None:
-    """Seconds until something is due for repainting among the posts of these Slack workspaces."""
-    at = tx.scalar(earliest, teams)
-    if at is None:
-        return None
-    clicked = row and tx.scalar(_CLICKED_OF_TEAM, teams)
-    ahead = float(at) - tx.now
-    return max(
-        0.0, ahead if ahead <= LONGEST else 0.0, _wait(row, UPDATES.burst if clicked else BACKGROUND, tx.now)
-    )
+def _lease(tx: Transaction, statement: Any, *, limit: int) -> Sequence[sa.Row[int, str, str]]:
+    return tx.execute(statement, {"now": tx.now, "limit": limit}).all() if limit > 0 else ()
 
 
 def _wait(row: Any, burst: int, now: float) -> float:

@@ -3,25 +3,21 @@
 Slack's rate limits, shared by all bots on one database.
 
 A limit is a row: a GCRA schedule (`tat`), and a time until which Slack asked to wait or keeps failing. Slack counts
-calls per method and workspace, and asks for patience with `Retry-After`
-(https://docs.slack.dev/apis/web-api/rate-limits): the key is the method, behind its Slack workspace's id where
-several installed the bot (`T0456/chat.update`). What belongs to one channel has the channel in its key.
+calls per method, and asks for patience with `Retry-After`
+(https://docs.slack.dev/apis/web-api/rate-limits): the key is the method. What belongs to one channel has the channel
+in its key.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from bot.store.db.columns import slash_at
 from bot.store.db.engine import Repository, Transaction, reads, writes
-from bot.store.db.slack_schema import METHOD, slack_events, slack_limits
-from shared.text.slack_ids import in_team, split_id
+from bot.store.db.slack_schema import slack_events, slack_limits
 
 KEPT = 3 * 86_400.0
 """Seconds that an event is known again; Slack sends one again for about an hour."""
@@ -75,38 +71,16 @@ POSTS = Pace(period=0.2, burst=5)
 (https://docs.slack.dev/reference/methods/chat.postMessage#rate_limiting)."""
 
 
-_OF_KEY = sa.select(slack_limits).where(slack_limits.c.key == sa.bindparam("key")).with_for_update()
-_OF_METHOD = sa.select(slack_limits).where(sa.bindparam("method") == METHOD).order_by(slack_limits.c.key)
-_LOCKED_OF_METHOD = _OF_METHOD.with_for_update()
+_OF_KEY = sa.select(slack_limits).where(slack_limits.c.key == sa.bindparam("key"))
+_LOCKED_OF_KEY = _OF_KEY.with_for_update()
 _FAILED = sa.update(slack_limits).where(
     slack_limits.c.key == sa.bindparam("failed"), slack_limits.c.failures > 0
 )
 
 
-def read_limit(tx: Transaction, key: str) -> Any:
-    """The row, locked; None: nothing is known against calling."""
-    return tx.execute(_OF_KEY, {"key": key}).one_or_none()
-
-
-def read_teams(tx: Transaction, method: str, *, lock: bool = True) -> Mapping[str, Any]:
-    """The rows of a method by Slack workspace, locked; the id is empty where there is only one."""
-    rows = tx.execute(_LOCKED_OF_METHOD if lock else _OF_METHOD, {"method": method})
-    return {split_id(row.key)[0]: row for row in rows}
-
-
-def key_of(method: str, channel: str) -> str:
-    """The key of a method in the Slack workspace of a channel."""
-    return in_team(split_id(channel)[0], method)
-
-
-def team_of(channel: str) -> str:
-    """The Slack workspace of a channel; empty where there is only one."""
-    return split_id(channel)[0]
-
-
-def team_column(channel: sa.ColumnElement[str]) -> sa.ColumnElement[str]:
-    """The same in SQL."""
-    return sa.func.rtrim(sa.func.substr(channel, 1, slash_at(channel)), "/")
+def read_limit(tx: Transaction, key: str, *, lock: bool = True) -> Any:
+    """The row, locked unless it is only looked at; None: nothing is known against calling."""
+    return tx.execute(_LOCKED_OF_KEY if lock else _OF_KEY, {"key": key}).one_or_none()
 
 
 def closed_for(row: Any, *, now: float) -> float:
@@ -162,19 +136,18 @@ def succeed(tx: Transaction, key: str) -> None:
 
 def throttled_post(tx: Transaction, channel: str, seconds: float) -> None:
     """Slack refused a post for now: perhaps in this channel alone, perhaps in its whole workspace."""
-    key = key_of(POST, channel)
-    row = read_limit(tx, key)
+    row = read_limit(tx, POST)
     recent = row is not None and 0.0 <= tx.now - float(row.throttled_at) < SAME_TIME
     values: dict[str, Any] = {"channel": channel, "throttled_at": tx.now}
     if seconds > CHANNEL_WAIT or (recent and row.channel != channel):
         values |= {"closed_until": tx.now + seconds, "slow_until": tx.now + seconds + SLOW_SECONDS}
-    write_limit(tx, key, **values)
+    write_limit(tx, POST, **values)
 
 
-def throttled_read(tx: Transaction, method: str, channel: str, seconds: float) -> None:
+def throttled_read(tx: Transaction, method: str, seconds: float) -> None:
     """Slack refused to be read for now, in whatever channel of the workspace."""
     until = {"closed_until": tx.now + seconds, "slow_until": tx.now + seconds + SLOW_SECONDS}
-    write_limit(tx, key_of(method, channel), **until)
+    write_limit(tx, method, **until)
 
 
 def is_slow(row: Any, *, now: float) -> bool:
@@ -183,30 +156,19 @@ def is_slow(row: Any, *, now: float) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PacedTeam:
-    """A Slack workspace whose posts are paced: how many channels may post now, and the seconds until one may."""
+class PacedPosts:
+    """Posts that are paced: how many channels may post now, and the seconds until one may."""
 
     row: Any
     allowed: int
     wait: float
 
 
-def paced_teams(tx: Transaction) -> Mapping[str, PacedTeam]:
-    """The Slack workspaces that throttled posts; all others take any number."""
-    return {
-        team: _paced(row, now=tx.now)
-        for team, row in read_teams(tx, POST).items()
-        if is_slow(row, now=tx.now)
-    }
-
-
-def _paced(row: Any, *, now: float) -> PacedTeam:
-    wait = wait_for_one(row, POSTS, burst=POSTS.burst, now=now)
-    allowed = 0 if wait else free(row, POSTS, burst=POSTS.burst, now=now)
-    return PacedTeam(row=row, allowed=allowed, wait=wait)
-
-
-def note_posts(tx: Transaction, paced: Mapping[str, PacedTeam], channels: Iterable[str]) -> None:
-    counts = Counter(split_id(channel)[0] for channel in channels)
-    for team, one in paced.items():
-        take(tx, one.row, one.row.key, POSTS, count=counts[team])
+def paced_posts(tx: Transaction) -> PacedPosts | None:
+    """The pace of posts, where Slack throttled them lately; None: any number may go."""
+    row = read_limit(tx, POST)
+    if row is None or not is_slow(row, now=tx.now):
+        return None
+    wait = wait_for_one(row, POSTS, burst=POSTS.burst, now=tx.now)
+    allowed = 0 if wait else free(row, POSTS, burst=POSTS.burst, now=tx.now)
+    return PacedPosts(row=row, allowed=allowed, wait=wait)

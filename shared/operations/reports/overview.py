@@ -242,15 +242,15 @@ def _alerts(part: Part[AlertsSummary], context: CommandContext) -> tuple[Fact, .
     stuck = known.dead or known.unsure
     tone = Tone.BAD if stuck else Tone.WARN if known.uncertain or known.unreadable else Tone.GOOD
     facts = [Fact(label="Alerts", value=waiting, tone=tone), Fact(label="Last delivery", value=last)]
-    own = {name: error for name, error in known.broken_channels.items() if context.may_name(name)}
-    if own:
-        text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in own.items())
+    if known.broken_channels:
+        broken = known.broken_channels.items()
+        text = ", ".join(f"{channel} ({REJECTIONS.get(error, error)})" for channel, error in broken)
         facts.append(Fact(label="Channels that reject posts", value=text, tone=Tone.BAD))
     if known.unknown_timers:
         text = f"{', '.join(known.unknown_timers)}: due, but unknown to this version. Upgrade the bot."
         facts.append(Fact(label="Timers", value=text, tone=Tone.WARN))
-    orphaned = known.orphaned_timers(context.settings.declared_workspaces) if context.settings else {}
-    if orphaned and not context.team:  # they may have been another team's
+    orphaned = known.orphaned_timers(context.settings.workspaces) if context.settings else {}
+    if orphaned:
         facts.append(
             Fact(label="Timed pauses of unknown workspaces", value=orphan_note(orphaned), tone=Tone.WARN)
         )

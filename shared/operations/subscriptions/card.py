@@ -69,7 +69,7 @@ async def card_of(title: str, lines: Sequence[Line], *, context: CommandContext,
     groups = grouped(lines)
     typed = [group for group in groups if not group.line.place]
     own = context.workspace.alert_channel or ""
-    always = " Interested replies always go to the alert channel." if own and context.may_name(own) else ""
+    always = " Interested replies always go to the alert channel." if own else ""
     nothing = f"This channel has no subscriptions.{always}"
     here = HERE if channel == context.actor.channel else channel
     table = await _table(groups, context=context, here=here)

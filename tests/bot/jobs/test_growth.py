@@ -198,7 +198,6 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     ).sweep(),
     "Yesterday.__call__": lambda at: Yesterday(at.histories)(WORKSPACE, moment(at.skewed.now)),
     "_prune": lambda at: register._prune(at.skewed.store, at.contexts.settings),
-    "_revive": lambda at: register._revive(at.skewed.store),
 }
 EXEMPT = {
     "CardRefresher.refresh": "looks through the workspace's last week for each domain that is paused, of which there are few",

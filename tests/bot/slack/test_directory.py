@@ -87,6 +87,6 @@ async def test_who_leaves_a_private_channel_stops_seeing_it_within_a_minute() ->
         assert not await people.sees("G1", ann)
 
 
-async def test_a_channel_whose_name_is_unknown_is_named_without_its_team(slack: Slack) -> None:
+async def test_a_channel_whose_name_is_unknown_is_named_by_its_id(slack: Slack) -> None:
     async with slack({"ok": True}) as people:
-        assert people.known_name("T0456/C0123") == "Channel C0123"
+        assert people.known_name("C0123") == "Channel C0123"

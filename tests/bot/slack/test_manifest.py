@@ -52,7 +52,6 @@ def test_over_socket_mode_it_has_no_address() -> None:
     app = manifest.manifest(socket_mode=True)
     assert app["settings"]["socket_mode_enabled"] is True
     assert "url:" not in manifest.render(socket_mode=True)
-    assert "redirect_urls" not in app["oauth_config"]
     assert manifest.manifest()["oauth_config"]["scopes"] == app["oauth_config"]["scopes"]
 
 

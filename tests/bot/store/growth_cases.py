@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from slack_sdk.oauth.installation_store import Installation
-
 from bot.alerts.routing import Routes
 from bot.store import Store
 from bot.store.alerts.changes import Question
@@ -24,7 +22,6 @@ from bot.store.queue.turns import Candidates
 from bot.store.records.digests import DueDigest
 from bot.store.records.domains import Checked, DueDomain
 from bot.store.records.erasure import Traces
-from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import WebhookSubscriptions
 from shared.api.models import Subscription as WebhookSubscription
 from shared.domain.wall_clock import moment
@@ -57,7 +54,6 @@ class Skewed:
     """A store with skewed data, and the repositories that are made with more than a database."""
 
     store: Store
-    teams: SlackTeams
     webhooks: WebhookSubscriptions
     count: int
     workspace: str = WORKSPACE
@@ -171,7 +167,6 @@ def _month(one: Skewed) -> tuple[datetime, datetime]:
 LISTED = "it returns them"
 DUE = "all are due"
 SINCE = "it reads what was changed since"
-ADMIN = "it looks through all channels, for an administrator and hardly ever"
 OF_CHANNEL = "it is about all posts of the channel"
 
 
@@ -192,7 +187,6 @@ ALERTS: Mapping[str, Case] = {
     "Alerts.handle": flat(lambda one: one.store.alerts.handle("al_open1", ANN)),
     "Alerts.reopen": flat(lambda one: one.store.alerts.reopen("al_old1")),
     "Alerts.find": flat(lambda one: one.store.alerts.find("al_open1")),
-    "Alerts.workspace_of": flat(lambda one: one.store.alerts.workspace_of("al_open1")),
     "Alerts.claimed_by": flat(lambda one: one.store.alerts.claimed_by("U1")),
     "Alerts.remind": flat(lambda one: one.store.alerts.remind("al_open1", ANN, until=one.now + HOUR)),
     "Alerts.in_message": flat(lambda one: one.store.alerts.in_message(STALE, "5.1")),
@@ -336,7 +330,6 @@ QUEUE: Mapping[str, Case] = {
     ),
     "Deliveries.oldest_unrouted_age": flat(lambda one: one.store.deliveries.oldest_unrouted_age()),
     "DeadLetters.revive": lists(DUE, lambda one: one.store.dead_letters.revive()),
-    "DeadLetters.drop_stranded": lists("it looks at all that Slack refused", lambda one: one.store.dead_letters.drop_stranded()),
     "ChannelLeases.claim": flat(lambda one: one.store.leases.claim(limit=5)),
     "ChannelLeases.broken": lists(LISTED, lambda one: one.store.leases.broken()),
     "ChannelLeases.take_over": lists("it frees them all", lambda one: one.store.leases.take_over()),
@@ -373,7 +366,7 @@ QUEUE: Mapping[str, Case] = {
         OF_CHANNEL, lambda one: one.store.repaints.failed([_post(2, STALE)], channel_refuses=True)
     ),
     "Repaints.postpone": flat(lambda one: one.store.repaints.postpone([_post(2, STALE)], seconds=1.0)),
-    "Repaints.next_in": lists("it reads the limit of each Slack workspace", lambda one: one.store.repaints.next_in()),
+    "Repaints.next_in": flat(lambda one: one.store.repaints.next_in()),
     "Repaints.request": flat(lambda one: one.store.repaints.request(STALE, "5.1")),
     "Repaints.covers": flat(lambda one: one.store.repaints.covers(STALE, "5.1")),
     "Retention.prune": lists(DUE, _prune),
@@ -484,18 +477,6 @@ RECORDS: Mapping[str, Case] = {
     "Instance.beat": lists("it forgets bots that are gone", lambda one: one.store.instance.beat("bot1")),
     "Instance.leave": flat(lambda one: one.store.instance.leave("bot1")),
     "Instance.last_seen": lists("it looks at each bot of the last day", lambda one: one.store.instance.last_seen()),
-    "SlackTeams.save": flat(
-        lambda one: one.teams.save(
-            Installation(app_id="A1", team_id="T1", bot_token="xoxb-2", bot_id="B1", bot_user_id="U0", user_id="U1")
-        ),
-        commits=True,
-    ),
-    "SlackTeams.all": lists(LISTED, lambda one: one.teams.all()),
-    "SlackTeams.allow": flat(lambda one: one.teams.allow("T1", one.workspace)),
-    "SlackTeams.disallow": lists(ADMIN, lambda one: one.teams.disallow("T0", "w1")),
-    "SlackTeams.remove": lists(ADMIN, lambda one: one.teams.remove("T1")),
-    "SlackTeams.state_is_used": flat(lambda one: one.teams.state_is_used("state")),
-    "SlackTeams.use_state": lists("it forgets those that are over", lambda one: one.teams.use_state("state", seconds=60.0)),
     "WebhookSubscriptions.add": flat(
         lambda one: one.webhooks.add(
             {one.workspace: [WebhookSubscription(id="new", url="https://bot.example", events=(), secret="s")]}
@@ -557,7 +538,6 @@ SHARES: Mapping[str, str] = {
     "CommandRecords.last_changes": AUDIT,
     "CommandRecords.last_reply": "the lead's replies are found by address",
     "CommandRecords.summary": "what is not posted yet is found by channel",
-    "SlackTeams.disallow": ADMIN,
     "WebhookSubscriptions.forget": "it forgets those that are over, of every workspace",
 }
 """Why another workspace's data may cost these something; the others it may not."""

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -39,12 +38,8 @@ from bot.store.db.schema import (
     timers,
 )
 from bot.store.db.slack_schema import (
-    slack_bots,
     slack_events,
-    slack_installations,
     slack_limits,
-    slack_oauth_states,
-    slack_team_workspaces,
 )
 from shared.domain.wall_clock import moment
 from shared.domain_health.encoding import encode_change, encode_report
@@ -115,8 +110,6 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
             audit,
             incidents,
             arrivals,
-            slack_bots,
-            slack_installations,
             changes,
         ):
             connection.exec_driver_sql(
@@ -302,21 +295,9 @@ SENTENCE = "notify about sequence when replies < 1% of at least 50 sends in 24h"
 
 
 def _slack(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]:
-    installed = datetime(2026, 1, 1)  # noqa: DTZ001 # the SDK's columns have no zone
-    team = {
-        "client_id": APP,
-        "app_id": "A1",
-        "bot_token": "xoxb-1",
-        "is_enterprise_install": False,
-        "installed_at": installed,
-    }
     return {
         slack_events: [{"id": f"Ev{n}", "at": now - 30 * DAY + n} for n in numbers],
-        slack_limits: [{"key": f"chat.update:T{n}", "closed_until": 0.0} for n in numbers],
-        slack_bots: [{**team, "id": 1 + n, "team_id": f"T{n}", "team_name": f"Team {n}"} for n in numbers],
-        slack_installations: [{**team, "id": 1 + n, "team_id": f"T{n}", "user_id": "U1"} for n in numbers],
-        slack_oauth_states: [{"state": b"%d" % n, "expires_at": now + HOUR} for n in numbers],
-        slack_team_workspaces: [{"team": "T0", "workspace": f"w{n}"} for n in numbers],
+        slack_limits: [{"key": f"chat.update C{n}", "closed_until": 0.0} for n in numbers],
     }  # fmt: skip
 
 
@@ -339,6 +320,3 @@ def _domains(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
             for name in names
         ],
     }  # fmt: skip
-
-
-APP = "111.222"

@@ -60,11 +60,9 @@ IMPERSONAL = {
         "releases",
         "sequence_changes",
         "sightings",
-        "slack_bots",
         "slack_events",
-        "slack_installations",
     ),
-    *("slack_limits", "slack_oauth_states", "slack_team_workspaces", "subscriptions"),
+    *("slack_limits", "subscriptions"),
     "webhook_subscriptions",
 }
 """Those with counts, settings and Slack's own ids, none of which names a lead."""

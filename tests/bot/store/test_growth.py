@@ -18,13 +18,12 @@ from bot.store import Store
 from bot.store.db.engine import Repository
 from bot.store.db.schema import alerts, deliveries
 from bot.store.queue.leases import LeaseTimings
-from bot.store.slack_teams import SlackTeams
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
 from shared.storage.database import parse_url
 from tests.bot.manual_clock import ManualClock
 from tests.bot.migrated import migrated_file, migrated_postgresql
 from tests.bot.store.growth_cases import CASES, EXEMPT, SHARES, Case, Skewed
-from tests.bot.store.skewed_data import APP, DAY, WORKSPACE, Rehearsal, delivered, fill
+from tests.bot.store.skewed_data import DAY, WORKSPACE, Rehearsal, delivered, fill
 from tests.growth import DatabaseWork, database_work
 
 FEW, MANY = 50, 500
@@ -57,7 +56,6 @@ def skewed(url: str, count: int) -> Skewed:
     cipher = SecretCipher([SecretStr("a-key-of-the-tests")])
     return Skewed(
         store=Store(database, LeaseTimings()),
-        teams=SlackTeams(database, cipher, client_id=APP),
         webhooks=WebhookSubscriptions(database, cipher),
         count=count,
     )

@@ -208,7 +208,6 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.lookups.counts()
         await store.leases.broken()
         await store.dead_letters.revive()
-        await store.dead_letters.drop_stranded()
         for message in await store.repaints.claim(limit=5):
             await store.repaints.done(message)
         await store.repaints.next_in()

@@ -137,53 +137,6 @@ async def test_a_throttled_workspace_is_waited_for_and_then_posted_to_at_a_stead
     assert 6 <= clock.now - began <= 9
 
 
-async def test_a_throttled_slack_workspace_does_not_slow_the_posts_of_another(
-    store: Store, clock: ManualClock
-) -> None:
-    by = routes()
-    for number, team in enumerate(["T111", "T222"] * 10):
-        channels = {"default": f"{team}/C{number}"}
-        await arrive(store, interested(number), by=type(by)(alert_channels=channels))
-    (turn,) = (await store.leases.claim(limit=1)).turns
-    throttled = turn.channel.partition("/")[0]
-    await store.outcomes.settle(turn, NotSent(after=30.0, error="ratelimited"))
-    claimed = await store.leases.claim(limit=16)
-    assert len(claimed.turns) == 10
-    assert throttled not in {one.channel.partition("/")[0] for one in claimed.turns}
-    for one in claimed.turns:
-        await store.outcomes.settle(one, Sent(ts="1"))
-    clock.now += 5
-    claimed = await store.leases.claim(limit=16)
-    assert claimed.turns == ()
-    assert claimed.next_in == 25.0
-    clock.now += 26
-    claimed = await store.leases.claim(limit=16)
-    assert len(claimed.turns) == slack_state.POSTS.burst
-
-
-async def test_repaints_of_one_slack_workspace_leave_those_of_another_their_own_limit(
-    store: Store, clock: ManualClock
-) -> None:
-    by = routes()
-    for number, team in enumerate(["T111", "T222"] * 26):
-        channels = {"default": f"{team}/C{number}"}
-        await arrive(store, interested(number), by=type(by)(alert_channels=channels))
-    await post_all(store, clock)
-    clock.now += 600
-    await make_stale(store)
-    painted = [message[0].channel[:4] for message in await repaint_for(store, clock, 1)]
-    assert painted.count("T111") >= 20
-    assert painted.count("T222") >= 20
-    assert len(painted) <= 2 * 23
-    clock.now += 600
-    await make_stale(store)
-    ((first, *_),) = await store.repaints.claim(limit=1)
-    await store.repaints.throttled([first], seconds=30)
-    painted = [message[0].channel[:4] for message in await repaint_for(store, clock, 1)]
-    assert len(painted) >= 20
-    assert first.channel[:4] not in painted
-
-
 async def test_channels_and_events_are_kept_on_either_engine(url: sa.URL, clock: ManualClock) -> None:
     def report(lease: ChannelLease, outcome: Outcome, settled: Settled) -> PlannedPost | None:
         return None

@@ -59,12 +59,3 @@ def test_an_unreachable_slack_refuses_a_name_and_takes_an_id_unchecked(slack: Sh
     assert "couldn't check this channel" in " ".join(
         slack.run("digest", "at", "09:00", "C0SALES002").out.split()
     )
-
-
-def test_with_several_slack_workspaces_a_channel_needs_its_own(shell: Shell) -> None:
-    shell.set("SLACK_CLIENT_ID", "1.2")
-    shell.set("SLACK_CLIENT_SECRET", "secret")
-    shell.set("OUTREACH_SECRET_KEY", "k" * 44)
-    refused = shell.run("subscribe", "lead.bounced", "#sales")
-    assert refused.code == 1
-    assert "T0123456789/C0123456789" in refused.err

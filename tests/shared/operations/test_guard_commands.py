@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from shared.commands import Role, UsageError, parse, render
 from shared.domain.wall_clock import DAY
 from shared.guardrails.sentence import EXAMPLE
-from shared.operations import run
 from shared.records.guardrails import CountSample, Happening, Incident
-from shared.settings import Settings
 from tests.shared.doubles import (
-    BASE,
-    KEY,
     NOW,
     CommandHarness,
     MemoryRecords,
     facts,
     open_harness,
-    said,
     text,
 )
 
@@ -157,25 +150,6 @@ async def test_off_and_on_switch_all_rules_or_one(harness: CommandHarness) -> No
     assert [fact.label for fact in card.facts if fact.value.endswith("(off: by @ann)")] == ["bounces-5"]
     assert (await harness.say("guard on health-20")).unchanged
     assert [one.result for one in records(harness).entries][-1] == "guardrail bounces-5 is off"
-
-
-async def test_all_rules_are_not_switched_where_only_some_workspaces_may_be_seen(
-    harness: CommandHarness,
-) -> None:
-    keys = {"base_url": BASE, "api_key": KEY}
-    both = Settings.model_validate({"workspaces": {"default": keys, "globex": keys}})
-    limited = replace(harness.context, settings=both.only({"default"}))
-    for line in ("guard off", "guard on"):
-        card = said(await run(parse(line), limited))
-        assert card.refused
-        assert card.title == "You can't switch the guardrails of all outreach workspaces here"
-    assert not (said(await run(parse("guard list"), limited))).buttons
-    assert (said(await run(parse("guard off bounces-5"), limited))).title == "Guardrail bounces-5 is off"
-    assert [one.rule for one in await records(harness).guardrails.switches("default")] == ["bounces-5"]
-    whole = replace(harness.context, settings=both)
-    assert (
-        said(await run(parse("guard off --yes"), whole))
-    ).title == "All guardrails of all outreach workspaces are off"
 
 
 async def test_the_list_shows_each_rule_as_a_whole_sentence_with_its_state(harness: CommandHarness) -> None:

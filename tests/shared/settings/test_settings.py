@@ -53,62 +53,6 @@ def test_nothing_is_needed_where_nothing_is_asked_for() -> None:
     assert load(environ={}).workspace().api_key == SecretStr("")
 
 
-OAUTH = {
-    "SLACK_CLIENT_ID": "111.222",
-    "SLACK_CLIENT_SECRET": "client-sesame",
-    "OUTREACH_SECRET_KEY": "key-sesame",
-}
-
-
-def test_with_a_client_id_neither_bot_token_nor_alert_channel_is_needed_but_a_key_for_the_tokens() -> None:
-    given = {
-        name: value
-        for name, value in GOOD.items()
-        if name not in {"SLACK_BOT_TOKEN", "OUTREACH_ALERT_CHANNEL"}
-    }
-    settings = load(environ=given | OAUTH, needs=ALL)
-    assert settings.slack.client_id == "111.222"
-    assert "sesame" not in repr(settings)
-    error = refusal(given | {"SLACK_CLIENT_ID": "111.222"}, needs=ALL)
-    assert {fault.name for fault in error.problems} == {"SLACK_CLIENT_SECRET", "OUTREACH_SECRET_KEY"}
-    (fault,) = refusal(given | OAUTH | {"SLACK_CLIENT_ID": "not an id"}).problems
-    assert fault.name == "SLACK_CLIENT_ID"
-
-
-def test_with_a_client_id_every_channel_names_its_slack_workspace(tmp_path: Path) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text('[routes]\nfallback = "C2"\n[[routes.rules]]\nchannel = "T1/C3"\nevents = ["*"]\n')
-    error = refusal(GOOD | OAUTH, config=file)
-    assert [fault.name for fault in error.problems] == ["alert_channel of @default", "[routes] fallback"]
-    assert "T0123456789/C0123456789" in str(error)
-    file.write_text(
-        '[routes]\nfallback = "T1/C2"\nmention = "T012/S012"\n[roles]\nadmin = ["T012/U012", "members"]\n'
-    )
-    settings = load(environ=GOOD | OAUTH | {"OUTREACH_ALERT_CHANNEL": "T1/C1"}, config=file)
-    assert settings.routes.mention == "T012/S012"
-    assert settings.roles.admin == frozenset({"T012/U012", "members"})
-
-
-def test_with_a_client_id_roles_and_mentions_name_their_slack_workspace(tmp_path: Path) -> None:
-    """An id without one fits nobody: a channel that is limited would be open."""
-    file = tmp_path / "outreach.toml"
-    file.write_text(
-        '[routes]\nmention = "S012"\n[routes.channels.C2]\nmention = "U012"\n[alerts]\nescalate_mention = "here"\n'
-        '[roles]\nadmin = ["U012", "members"]\noutsiders = ["C3"]\n'
-        '[roles.commands]\npause = ["U012", "admin"]\n[roles.channels]\nC4 = ["claim"]\n"T012/C5" = "reader"\n'
-    )
-    environ = GOOD | OAUTH | {"OUTREACH_ALERT_CHANNEL": "T1/C1"}
-    assert [fault.name for fault in refusal(environ, config=file).problems] == [
-        "[routes.channels.C2]",
-        "[roles] outsiders",
-        "[roles.channels] C4",
-        "[routes] mention",
-        "[routes.channels.C2] mention",
-        "[roles] admin",
-        "[roles.commands] pause",
-    ]
-
-
 def test_socket_mode_needs_no_signing_secret() -> None:
     environ = {"SLACK_BOT_TOKEN": "xoxb-1", "SLACK_APP_TOKEN": "xapp-1"}
     assert load(environ=environ, needs=(Need.SLACK,)).slack.app_token == SecretStr("xapp-1")

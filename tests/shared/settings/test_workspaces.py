@@ -9,26 +9,6 @@ import pytest
 from shared.settings import Need, UnknownWorkspace, load
 from tests.shared.settings.environments import refusal
 
-
-def test_settings_of_some_workspaces_know_no_other(tmp_path: Path) -> None:
-    file = tmp_path / "outreach.toml"
-    file.write_text(
-        'default_workspace = "acme"\n'
-        + "".join(f'[workspaces.{name}]\napi_key = "{name}"\n' for name in ("acme", "globex", "initech"))
-    )
-    settings = load(environ={}, config=file)
-    limited = settings.only({"globex", "gone"})
-    assert list(limited.workspaces) == ["globex"]
-    assert limited.workspace().name == "globex"
-    with pytest.raises(UnknownWorkspace) as unknown:
-        limited.workspace("acme")
-    assert unknown.value.known == ("globex",)
-    assert limited.declared_workspaces == {"acme", "globex", "initech"}
-    assert limited.file == file
-    assert settings.only({"acme", "globex"}).workspace().name == "acme"
-    assert len(settings.workspaces) == 3
-
-
 WORKSPACES = """
 base_url = "https://api.example.com/v1"
 default_workspace = "acme"

@@ -3,7 +3,7 @@
 It has nothing to do: `bot.store.db.migrate` creates the tables of an empty database as they are declared.
 """
 
-revision = "0310"
+revision = "0311"
 down_revision = None
 
 
