@@ -22,6 +22,7 @@ from bot.store import Store
 from bot.store.records.counts import Backlog
 from bot.telemetry import metrics
 from shared.api.errors import OutreachError
+from shared.api.pipeline import RequestCounts
 from shared.records.records import RecordsUnavailable
 
 TIMEOUT = 8
@@ -65,6 +66,7 @@ class ReadinessProbe:
         self._check: asyncio.Task[_DatabaseState] | None = None
         self._intake = intake
         self._written_at = float("-inf")
+        self._counted: dict[str, RequestCounts] = {}
         self._tried_at, self._trial = float("-inf"), "not tried yet"
         self._slack = NOT_CHECKED
         self._api = dict.fromkeys(contexts.clients, NOT_CHECKED)
@@ -158,8 +160,12 @@ class ReadinessProbe:
     async def update_gauges(self) -> None:
         """Update the gauges, as far as the database responds."""
         for name, client in self._contexts.clients.items():
-            metrics.API_REQUESTS.labels(name).set(client.counts.requests)
-            metrics.API_THROTTLED.labels(name).set(client.counts.throttled)
+            counts, before = client.counts, self._counted.get(name, RequestCounts())
+            # A client that was made anew, with other settings, counts from 0.
+            before = before if counts.requests >= before.requests else RequestCounts()
+            metrics.API_REQUESTS.labels(name).inc(counts.requests - before.requests)
+            metrics.API_THROTTLED.labels(name).inc(counts.throttled - before.throttled)
+            self._counted[name] = counts
         try:
             backlogs = await asyncio.wait_for(self._store.records.backlogs(), CHECK_TIMEOUT)
         except (RecordsUnavailable, TimeoutError):

@@ -67,9 +67,10 @@ class WebhookSecrets:
 
     @property
     def state(self) -> str:
-        """`ok`, or why stored secrets cannot be read."""
-        problems = filter(None, map(self.problem, self._settings.workspaces))
-        return "; ".join(dict.fromkeys(problems)) or "ok"
+        """`ok`, `none`, or why stored secrets cannot be read."""
+        names = tuple(self._settings.workspaces)
+        problems = filter(None, map(self.problem, names))
+        return "; ".join(dict.fromkeys(problems)) or ("ok" if any(map(self.known, names)) else "none")
 
     @property
     def missing(self) -> bool:

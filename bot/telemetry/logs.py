@@ -1,4 +1,4 @@
-"""JSON log lines on stderr, for the bot and its libraries."""
+"""Log lines on stderr, for the bot and its libraries: for people on a terminal, as JSON elsewhere."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import contextlib
 import logging
 import os
 import queue
+import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import TextIO, cast
 
 import structlog
 
 from bot.telemetry import metrics
+from shared.text.sanitize import visible
 
 # Handed to Bolt, which otherwise gives each of its own loggers the root's level.
 BOLT = logging.getLogger("bot.bolt")
@@ -58,17 +61,34 @@ class QueuedStderr:
             self._lines.task_done()
 
 
+def _as_json() -> Sequence[structlog.typing.Processor]:
+    return (structlog.processors.format_exc_info, structlog.processors.JSONRenderer())
+
+
+def _for_people() -> Sequence[structlog.typing.Processor]:
+    colors = not os.environ.get("NO_COLOR")
+    plain = structlog.dev.plain_traceback
+    return (_harmless, structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain))
+
+
+def _harmless(_logger: object, _method: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """What a lead or a service wrote moves no cursor and styles nothing."""
+    return {name: visible(value) if isinstance(value, str) else value for name, value in line.items()}
+
+
 def set_up(level: str) -> None:
     """Once per process, before anything is logged."""
     stderr = QueuedStderr()
     number = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
+    for_people = sys.stderr.isatty()
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.TimeStamper(fmt="%H:%M:%S" if for_people else "iso", utc=not for_people),
     ]
+    rendering = _for_people() if for_people else _as_json()
     structlog.configure(
-        processors=[*shared, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()],
+        processors=[*shared, *rendering],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.WriteLoggerFactory(cast("TextIO", stderr)),
         cache_logger_on_first_use=True,
@@ -79,8 +99,7 @@ def set_up(level: str) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.format_exc_info,
-                structlog.processors.JSONRenderer(),
+                *rendering,
             ],
         )
     )

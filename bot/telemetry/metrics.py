@@ -66,10 +66,10 @@ SLACK_REFUSED = Counter(
     registry=REGISTRY,
 )
 SLACK_THROTTLED = Counter("outreach_slack_throttled", "429 responses from Slack", registry=REGISTRY)
-API_REQUESTS = Gauge(
+API_REQUESTS = Counter(
     "outreach_api_requests", "Requests to the outreach service", ["workspace"], registry=REGISTRY
 )
-API_THROTTLED = Gauge(
+API_THROTTLED = Counter(
     "outreach_api_throttled", "429 responses from the outreach service", ["workspace"], registry=REGISTRY
 )
 TASK_FAILURES = Counter("outreach_task_failures", "Failures of background tasks", ["task"], registry=REGISTRY)

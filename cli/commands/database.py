@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 from argparse import Namespace
 from collections.abc import Iterable
@@ -33,7 +34,10 @@ def run(options: Namespace) -> int:
     if options.action == "upgrade":
         return _upgrade(url)
     if url.get_backend_name() != "sqlite":
-        raise exit_codes.Failed(_postgresql_advice(url, options.action, options.file))
+        verb = "backed up" if options.action == "backup" else "restored"
+        exit_codes.print_error(f"a PostgreSQL database is {verb} by its own program. Run this:")
+        print(_postgresql_command(url, options.action, options.file))
+        return exit_codes.FAILED
     if options.action == "backup":
         return _backup(_path(url), options.file, overwrite=options.yes)
     return _restore(url, options.file)
@@ -176,10 +180,10 @@ def _path(url: URL) -> Path:
     return Path(url.database or "").expanduser()
 
 
-def _postgresql_advice(url: URL, action: str, file: Path) -> str:
-    address = url.set(drivername="postgresql", password=None).render_as_string()
+def _postgresql_command(url: URL, action: str, file: Path) -> str:
+    """What a person can paste; it asks for the password, which stays out of the terminal's history."""
+    address = url._replace(drivername="postgresql", password=None).render_as_string()
     if action == "backup":
-        tool = f"pg_dump --format=custom --file={file} {address}"
-    else:
-        tool = f"pg_restore --clean --if-exists --single-transaction --dbname={address} {file}"
-    return f"A PostgreSQL database is backed up and restored by its own tools: {tool}"
+        return shlex.join(["pg_dump", "--format=custom", f"--file={file}", address])
+    how = ("--clean", "--if-exists", "--single-transaction")
+    return shlex.join(["pg_restore", *how, f"--dbname={address}", str(file)])

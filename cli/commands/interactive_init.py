@@ -42,8 +42,14 @@ def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
     )
     _say("The database")
     _until_good(answers, _ask_database, configuration.database)
-    _say("Slack")
+    _say("Slack (for alerts and commands; the shell and the dashboard work without it)")
     public = _ask_address()
+    if public:
+        _connect_slack(answers, public)
+    return {path: answers[name] for path, name in VARIABLES.items() if answers.get(name)}, public
+
+
+def _connect_slack(answers: Answers, public: str) -> None:
     socket_mode = not _yes("Can Slack reach that address too? (n: Socket Mode, which needs none)")
     how = "--socket-mode" if socket_mode else f"--url {public}"
     _say(
@@ -55,7 +61,6 @@ def ask_settings() -> tuple[Mapping[SettingPath, str], str]:
         lambda settings: run.listed(slack.examine(settings)),
     )
     answers["OUTREACH_SECRET_KEY"] = base64.b64encode(secrets.token_bytes(32)).decode()
-    return {path: answers[name] for path, name in VARIABLES.items() if answers.get(name)}, public
 
 
 def _addresses_in_use() -> Answers:
@@ -71,6 +76,8 @@ def _addresses_in_use() -> Answers:
 
 
 def next_steps(public: str) -> Sequence[str]:
+    if not public:
+        return ("It contains a key. Keep it private.", "Next:", "  outreach status", "  outreach dashboard")
     return (
         "It contains keys. Keep it private and keep a copy: without it, the secrets in the database can't be read.",
         "Next:",
@@ -99,11 +106,13 @@ def _ask_slack(answers: Answers, *, socket_mode: bool) -> None:
 
 
 def _ask_address() -> str:
-    while True:
+    """The bot's public address; empty where Slack is left out for now."""
+    while address := _read("Public https address of the bot (Enter: without Slack)"):
         try:
-            return slack_address(_read("Public https address of the bot")).partition("/slack/")[0]
+            return slack_address(address).partition("/slack/")[0]
         except exit_codes.WrongUsage as refusal:
             _say(f"  {refusal}")
+    return ""
 
 
 def _until_good(answers: Answers, ask: Callable[[Answers], None], check: Check) -> None:

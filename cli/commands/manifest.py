@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from argparse import Namespace
 from urllib.parse import urlsplit
 
 from bot.http.asgi import SLACK
-from bot.slack.manifest import render
+from bot.slack.manifest import ADDRESS, manifest, render
 from cli.console import exit_codes
 
 
@@ -18,7 +19,10 @@ def run(options: Namespace) -> int:
             "name the bot's public address with --url, or --socket-mode, which needs none"
         )
     address = "" if options.socket_mode else slack_address(options.url)
-    sys.stdout.write(render(address, socket_mode=options.socket_mode))
+    if options.json:  # as `.slack/hooks.json` hands it to Slack's own command line
+        print(json.dumps(manifest(address or ADDRESS, socket_mode=options.socket_mode), ensure_ascii=False))
+    else:
+        sys.stdout.write(render(address, socket_mode=options.socket_mode))
     return exit_codes.DONE
 
 

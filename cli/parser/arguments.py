@@ -8,10 +8,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from cli.parser.command_line import Line, names_workspace
+from cli.parser.command_line import Line
 from cli.parser.shell_commands import Program
 from shared.commands import Command
 from shared.commands.arguments import Confirmable
+from shared.text.tokenize import names_workspace
 
 EVERYTHING = 10**9
 """More than any list has."""

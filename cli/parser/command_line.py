@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cli.parser.shell_commands import PROGRAMS
 from shared.commands import COMMANDS, Command, Face
+from shared.text.tokenize import names_workspace
 
 _TAKE_A_VALUE = ("--config", "--workspace")
 
@@ -32,10 +33,6 @@ def split(arguments: Sequence[str]) -> Line:
             return Line(before=tuple(arguments[:index]), word=argument, after=tuple(arguments[index + 1 :]))
         skip = argument in _TAKE_A_VALUE
     return Line(before=tuple(arguments))
-
-
-def names_workspace(argument: str) -> bool:
-    return len(argument) > 1 and argument[0] == "@" and argument[1:].replace("-", "_").isidentifier()
 
 
 def offered(command: Command) -> bool:

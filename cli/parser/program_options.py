@@ -290,6 +290,7 @@ def manifest(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--socket-mode", action="store_true", help="for Socket Mode, without a public address"
     )
+    parser.add_argument("--json", action="store_true", help="print JSON, for Slack's own command line")
 
 
 def version(parser: ArgumentParser) -> None:

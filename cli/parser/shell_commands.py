@@ -130,8 +130,9 @@ _ALL = (
         examples=(
             "manifest --url https://bot.example.com",
             "manifest --socket-mode",
+            "manifest --socket-mode --json",
         ),
-        usage="--url URL | --socket-mode",
+        usage="(--url URL | --socket-mode) [--json]",
     ),
     Program(
         name="webhooks",

@@ -5,7 +5,6 @@ Three faces read it: `/outreach …` in Slack, `outreach …` in a shell, the pa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ from shared.commands.arguments import CONFIRMED, ArgumentError, Arguments, Confi
 from shared.commands.table import ALIASES, COMMANDS, Command, Face, Help, Role, find_command
 from shared.commands.tasks import TASKS
 from shared.domain.card import Button, Card, Fact, Row, Table, Tone, columns
-from shared.text.tokenize import Word, from_slack, join, split
+from shared.text.tokenize import Word, from_slack, join, names_workspace, split
 
 __all__ = [
     "COMMANDS",
@@ -102,7 +101,7 @@ def render(arguments: Arguments, *, workspace: str | None = None) -> str:
 
 
 def _without_workspace(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], str | None]:
-    naming = [word for word in words if not word.quoted and re.fullmatch(r"@[A-Za-z0-9][\w.-]*", word.text)]
+    naming = [word for word in words if not word.quoted and names_workspace(word.text)]
     names = {word.text[1:].casefold(): word.text[1:] for word in naming}
     if len(names) > 1:
         raise _refused(

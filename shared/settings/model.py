@@ -191,7 +191,10 @@ class Settings(WorkspaceSection):
         inherited = {key: top[key] for key in ("base_url", "rate") if key in top}
         thresholds = Thresholds(healthy=self.thresholds.healthy, bad=self.thresholds.bad)
         values = own | top if name == DEFAULT else inherited | own
-        values["fields"] = {**self.fields, **section.fields}
+        values["fields"] = {
+            resource: {**self.fields.get(resource, {}), **section.fields.get(resource, {})}
+            for resource in (*self.fields, *section.fields)
+        }
         return Workspace(name=name, thresholds=thresholds, **values)
 
     @property

@@ -21,7 +21,7 @@ from shared.guardrails.catalog import NAME
 from shared.guardrails.sentence import EXAMPLE, Misunderstood, parse
 from shared.storage.database import DatabaseUnusable, parse_url
 from shared.text.links import EMAIL_FIELD
-from shared.text.tokenize import parse_duration
+from shared.text.tokenize import WORKSPACE, parse_duration
 
 MEMBERS = "members"
 """Every full member of the Slack workspace."""
@@ -216,7 +216,7 @@ Level = Annotated[str, AfterValidator(str.upper), _one_of(LEVELS, "is not a log 
 WorkspaceName = Annotated[
     str,
     _check(
-        re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*").fullmatch,
+        WORKSPACE.fullmatch,
         "can't be used as @NAME.",
         "Use letters, digits, dot, dash, underscore.",
     ),

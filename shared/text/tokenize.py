@@ -14,6 +14,8 @@ CURLY = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"',
 ESCAPABLE = re.compile("[\\\\\"'“”„«»‘’‚]")
 ESCAPED = re.compile("\\\\([\\\\\"'“”„«»‘’‚])")
 PLAIN = re.compile(r"[A-Za-z0-9_./:+#<>@=%-]*[A-Za-z0-9_]")
+WORKSPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""The name of a workspace: in the settings, and behind `@` in a command."""
 OPENING = re.compile(r"(?:(?P<key>[^\W\d][\w.-]*)=)?(?P<mark>[\"']?)")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 LONGEST_DURATION = timedelta(days=366)
@@ -33,6 +35,11 @@ class Word:
 
     def is_one_of(self, *keywords: str) -> bool:
         return not self.quoted and self.text.lower() in keywords
+
+
+def names_workspace(text: str) -> bool:
+    """Whether this is `@` and the name of a workspace."""
+    return text.startswith("@") and WORKSPACE.fullmatch(text, 1) is not None
 
 
 def split(line: str) -> tuple[Word, ...]:

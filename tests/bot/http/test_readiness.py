@@ -77,6 +77,24 @@ async def test_a_secrets_file_beside_the_database_counts_with_the_state_folder_e
         assert not beside.exists()
 
 
+async def test_requests_to_the_service_are_counters_that_never_fall(bot: BotHarness) -> None:
+    seen = []
+    for _ in range(2):
+        await ready(bot)
+        lines = (await bot.get("/metrics"))[1].splitlines()
+        assert "# TYPE outreach_api_requests_total counter" in lines
+        (line,) = [one for one in lines if one.startswith("outreach_api_requests_total{")]
+        seen.append(float(line.split()[-1]))
+    assert 0 <= seen[0] <= seen[1]
+
+
+async def test_a_bot_without_any_secret_says_so(tmp_path: Path) -> None:
+    async with open_harness(tmp_path) as bot:
+        del bot.environ["OUTREACH_WEBHOOK_SECRET"]
+        async with bot_inside(bot):
+            assert (await ready(bot))[1]["webhook_secrets"] == "none"
+
+
 async def test_a_bot_that_can_read_no_secret_is_not_ready(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as bot:
         del bot.environ["OUTREACH_WEBHOOK_SECRET"]

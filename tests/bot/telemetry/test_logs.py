@@ -6,7 +6,10 @@ import asyncio
 import fcntl
 import json
 import os
+import pty
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -61,3 +64,30 @@ async def test_every_line_of_a_log_that_is_read_is_json_up_to_the_last(tmp_path:
     events = [json.loads(line)["event"] for line in file.read_text().splitlines()]
     assert events[-1] == "stopped"
     assert {"listening", "delivery", "posted"} <= set(events)
+
+
+HOSTILE = """
+from bot.telemetry import logs
+logs.set_up("INFO")
+import logging, structlog
+structlog.get_logger("bot").info("posted", lead="\\x1b]0;owned\\x07Ada\\x1b[2J", number=3)
+logging.getLogger("uvicorn").warning("slow %s", "disk\\x1b[31m")
+"""
+
+
+@pytest.mark.parametrize("color", [True, False])
+def test_a_terminal_gets_lines_for_people_that_nobody_else_can_style(color: bool) -> None:  # noqa: FBT001
+    front, back = pty.openpty()
+    environ = {**os.environ, "NO_COLOR": "" if color else "1"}
+    try:
+        subprocess.run([sys.executable, "-c", HOSTILE], stderr=back, env=environ, check=True, timeout=120)
+        os.close(back)
+        text = os.read(front, 65_536).decode()
+    finally:
+        os.close(front)
+    first, second = text.splitlines()
+    assert "posted" in first
+    assert "slow disk" in second
+    assert "Ada" in first
+    for sign in ("\x1b]", "\x1b[2J", "\x07", *(() if color else ("\x1b",))):
+        assert sign not in text

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
+import shlex
 import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bot.slack.manifest import manifest
 from cli.doctor import run
 from cli.doctor.finding import Finding, bad
 from sandbox.slack import seed
 from shared.settings import Need, load
-from tests.cli.conftest import Shell
+from tests.cli.conftest import ROOT, Shell
 
 
 @pytest.fixture
@@ -89,6 +92,18 @@ def test_what_is_checked_is_what_is_saved(
     assert settings.database_url is None
 
 
+def test_without_slack_an_address_and_a_key_are_enough(
+    empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "outreach.toml"
+    answers(sandbox["base_url"], sandbox["api_keys"]["acme"], "", "")
+    done = empty.run("init", "--interactive", str(file))
+    assert done.code == 0, done.err
+    assert "outreach status" in done.err
+    assert load(config=file, needs=(Need.API,), environ={}).slack.bot_token is None
+    assert empty.run("--config", str(file), "sequences", "--json").code == 0
+
+
 def test_a_wrong_key_is_named_and_asked_again(
     empty: Shell, sandbox: dict[str, Any], answers: Any, tmp_path: Path
 ) -> None:
@@ -151,6 +166,15 @@ def test_the_manifest_has_the_bots_address(offline: Shell, words: tuple[str, ...
 )
 def test_a_manifest_without_a_way_in_is_wrong_usage(offline: Shell, words: tuple[str, ...]) -> None:
     assert offline.run("manifest", *words).code == 2
+
+
+def test_slacks_own_command_line_gets_the_manifest_as_json(offline: Shell) -> None:
+    hooks = json.loads((ROOT / ".slack" / "hooks.json").read_text())["hooks"]
+    program, *words = shlex.split(hooks["get-manifest"])
+    assert program == "outreach"
+    assert offline.run(*words).data == manifest(socket_mode=True)
+    with_address = offline.run("manifest", "--url", "https://bot.example.com", "--json").data
+    assert with_address["features"]["slash_commands"][0]["url"] == "https://bot.example.com/slack/events"
 
 
 def test_the_manifest_for_socket_mode_needs_no_address(offline: Shell) -> None:

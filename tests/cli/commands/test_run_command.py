@@ -259,6 +259,21 @@ def test_workspaces_are_picked_anywhere_in_a_command(
     assert (unknown.code, "acme" in unknown.err) == (2, True)
 
 
+@pytest.mark.parametrize("name", ["acme.com", "3com", "a-b_c"])
+def test_every_name_that_a_workspace_may_have_can_be_typed(
+    shell: Shell, sandbox: dict[str, dict[str, str]], name: str
+) -> None:
+    key = sandbox["api_keys"]["acme"]
+    for variable in ("OUTREACH_BASE_URL", "OUTREACH_API_KEY"):
+        shell.unset(variable)
+    config = shell.home / "outreach.toml"
+    config.write_text(f'[workspaces."{name}"]\nbase_url = "{sandbox["base_url"]}"\napi_key = "{key}"\n')
+    for words in ((f"@{name}", "sequences"), ("sequences", f"@{name}"), ("export", f"@{name}", "-")):
+        options = ("--format", "jsonl", "--status", "interested") if words[0] == "export" else ("--json",)
+        done = shell.run(*words, *options, "--config", str(config))
+        assert done.code == 0, done.err
+
+
 def test_an_unknown_word_is_quoted_with_the_nearest(offline: Shell) -> None:
     result = offline.run("seqences")
     assert (result.code, result.out) == (2, "")

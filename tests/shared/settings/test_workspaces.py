@@ -9,6 +9,30 @@ import pytest
 from shared.settings import Need, UnknownWorkspace, load
 from tests.shared.settings.environments import refusal
 
+
+def test_fields_of_a_workspace_are_added_to_those_of_all(tmp_path: Path) -> None:
+    file = tmp_path / "outreach.toml"
+    file.write_text(
+        """
+        base_url = "https://api.example.com/v1"
+        [fields.inbox]
+        health_score = "health.value"
+        daily_limit = "caps.day"
+        [fields.sequence]
+        steps = "cadence.steps"
+        [workspaces.acme]
+        api_key = "key"
+        [workspaces.acme.fields.inbox]
+        daily_limit = "limits.daily"
+        """
+    )
+    file.chmod(0o600)
+    assert load(config=file, environ={}).workspace("acme").fields == {
+        "inbox": {"health_score": "health.value", "daily_limit": "limits.daily"},
+        "sequence": {"steps": "cadence.steps"},
+    }
+
+
 WORKSPACES = """
 base_url = "https://api.example.com/v1"
 default_workspace = "acme"
