@@ -6,8 +6,11 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 import uvicorn
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 _GRACE_SECONDS = 1.0
@@ -63,6 +66,36 @@ async def serving(app: ASGIApp, listener: socket.socket, *, name: str) -> AsyncI
         await asyncio.gather(ticking, return_exceptions=True)
         await _stop(server)
         listener.close()
+
+
+class LocalOnly:
+    """Serves `app` to this machine alone.
+
+    Refused are other names of the host (a rebound one), and pages of other origins, which would reach it through
+    somebody's browser.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        app = self._app
+        if not is_this_machine(f"http://{host}"):
+            app = JSONResponse({"ok": False, "error": "wrong_host"}, status_code=421)
+        elif headers.get("origin", f"http://{host}") != f"http://{host}":
+            app = JSONResponse({"ok": False, "error": "wrong_origin"}, status_code=403)
+        await app(scope, receive, send)
+
+
+def is_this_machine(url: str) -> bool:
+    """True for an http address here. The host is compared as a whole: localhost.evil.example is another machine."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "http" and parts.hostname in {"127.0.0.1", "localhost", "::1"}
 
 
 def transport(scope: Scope) -> asyncio.Transport:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
-from starlette.types import Receive, Scope, Send
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
+from sandbox.asgi_server import LocalOnly
+from sandbox.faults import Fault, Faults
 from sandbox.service import ids, payloads
 from sandbox.service.api.guard import ApiFault
-from sandbox.service.api.routes import nothing_here
 from sandbox.service.api.schemas import EventKind, whole_number
 from sandbox.service.campaign import EventRequest
 from sandbox.service.deliveries import Delivery
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _SHOWN_DOMAINS = 1_000
 _EVENTS_AT_ONCE = 100
 """So many happen between two looks at the event loop."""
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class _Body(BaseModel):
@@ -111,53 +111,16 @@ class RecordSet(_Body):
     )
 
 
-class ErrorText(BaseModel):
-    """What is wrong with a request."""
-
-    code: str
-    message: str
-    field: str | None = None
-
-
-class Refusal(BaseModel):
-    """The body of an error."""
-
-    error: ErrorText
-
-
-class Invalid(BaseModel):
-    """The body of an error about the request's form."""
-
-    detail: list[dict[str, Any]]
-
-
-def _invalid(errors: list[dict[str, Any]]) -> Response:
-    """422 without what was sent: JSON has no word for NaN."""
-    shown = [{name: one[name] for name in ("type", "loc", "msg")} for one in errors]
-    return Json({"detail": shown}, status_code=422)
-
-
 _ERRORS = {
-    400: "The account has nothing of this name, or it isn't a valid value.",
+    400: "The request doesn't have the documented form, or the account has nothing of this name.",
     404: "This doesn't exist.",
-    422: "The request doesn't have the documented form.",
 }
 API = Api(
     title="Sandbox control",
     description="Settings for tests and demos. They are outside of `/v1` and ask for no key: the sandbox answers them "
     "only on this machine.",
-    invalid=_invalid,
-    error=Refusal,
-    invalid_error=Invalid,
     errors=_ERRORS,
 )
-
-
-@API.add("GET", "/control")
-async def index(_: Service) -> Answer:
-    """What there is."""
-    names = "openapi.json state time events dns faults limiter keys subscriptions deliveries history summary reset"
-    return {name: f"/control/{name}" for name in names.split()}
 
 
 @API.add("GET", "/control/state")
@@ -286,26 +249,6 @@ def _number(prefix: str, text: str | None, *, field: str) -> int | None:
     return number
 
 
-@API.add("GET", "/control/faults")
-async def list_faults(service: Service) -> Answer:
-    """The faults that have not been used up."""
-    return {"data": service.guard.faults.listed()}
-
-
-@API.add("POST", "/control/faults", status=201)
-async def add_fault(service: Service, body: ApiFault) -> Answer:
-    """Set a fault."""
-    service.guard.faults.add(body)
-    return {"data": service.guard.faults.listed()}
-
-
-@API.add("DELETE", "/control/faults")
-async def clear_faults(service: Service) -> Answer:
-    """Clear all faults."""
-    service.guard.faults.clear()
-    return {"data": []}
-
-
 @API.add("PUT", "/control/limiter")
 async def change_limiter(service: Service, body: LimiterChange) -> Answer:
     """Another form of the limit, or none."""
@@ -423,21 +366,6 @@ async def repair_zones(service: Service, domain: str | None = None) -> Answer:
     return await read_dns(service)
 
 
-@API.add("GET", "/control/dns/records")
-async def list_records(service: Service, domain: str) -> Answer:
-    """The records of a domain as they are now; bytes that are no UTF-8 are shown in hexadecimal."""
-    shown = [
-        {
-            "name": name,
-            "type": kind,
-            "ttl": service.zones.ttl,
-            "values": [value.decode("utf-8", "backslashreplace") for value in values],
-        }
-        for (name, kind), values in sorted(service.zones.records(domain).items())
-    ]
-    return {"data": shown}
-
-
 @API.add("PUT", "/control/dns/records")
 async def set_records(service: Service, body: RecordSet) -> Answer:
     """Replace the records of a name and type."""
@@ -451,57 +379,41 @@ async def set_records(service: Service, body: RecordSet) -> Answer:
     return body.model_dump()
 
 
-@API.add("GET", "/control/dns/faults")
-async def list_dns_faults(service: Service) -> Answer:
-    """The faults of the resolvers that have not been used up."""
-    return {"data": service.resolvers.faults.listed()}
+def _declare_faults(
+    path: str, name: str, model: type[Fault], faults: Callable[[Service], Faults[Any]]
+) -> None:
+    """Declare how faults are listed, set and cleared."""
+
+    @API.add("GET", path, name=f"list_{name}")
+    async def list_faults(service: Service) -> Answer:
+        """The faults that have not been used up."""
+        return {"data": faults(service).listed()}
+
+    # Annotations are texts here, and this model is known only now.
+    async def add_fault(service: Service, body: Fault) -> Answer:
+        """Set a fault."""
+        faults(service).add(body)
+        return {"data": faults(service).listed()}
+
+    add_fault.__annotations__["body"] = model
+    API.add("POST", path, name=f"add_{name}", status=201)(add_fault)
+
+    @API.add("DELETE", path, name=f"clear_{name}")
+    async def clear_faults(service: Service) -> Answer:
+        """Clear all faults."""
+        faults(service).clear()
+        return {"data": []}
 
 
-@API.add("POST", "/control/dns/faults", status=201)
-async def add_dns_fault(service: Service, body: DnsFault) -> Answer:
-    """Let resolvers fail."""
-    service.resolvers.faults.add(body)
-    return await list_dns_faults(service)
-
-
-@API.add("DELETE", "/control/dns/faults")
-async def clear_dns_faults(service: Service) -> Answer:
-    """Clear all faults of the resolvers."""
-    service.resolvers.faults.clear()
-    return {"data": []}
-
-
-class ControlApp:
-    """Serves the control API to this machine alone: a page elsewhere must not reach it through somebody's browser."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-        self._router = Router(routes=[*_ROUTES], redirect_slashes=False, default=nothing_here)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if is_local(scope):
-            scope["caller"] = self._service
-            await self._router(scope, receive, send)
-        else:
-            refused = Response("The control API answers only this machine.\n", status_code=403)
-            await refused(scope, receive, send)
+_declare_faults("/control/faults", "faults", ApiFault, lambda service: service.guard.faults)
+_declare_faults("/control/dns/faults", "dns_faults", DnsFault, lambda service: service.resolvers.faults)
 
 
 async def _describe(_: Request) -> Response:
     return Json(API.document())
 
 
-_ROUTES = [*API.routes(), Route("/control/openapi.json", _describe)]
-
-
-def is_local(scope: Scope) -> bool:
-    """True where the names that the request gives for its host and its page are this machine's."""
-    named = [value.decode("latin-1") for name, value in scope["headers"] if name in {b"host", b"origin"}]
-    return all(_host_of(value) in _LOOPBACK for value in named)
-
-
-def _host_of(value: str) -> str | None:
-    try:
-        return urlsplit(value if "//" in value else f"//{value}").hostname
-    except ValueError:
-        return None
+def control_app() -> ASGIApp:
+    """The control API, for this machine alone; requests carry the service as their caller."""
+    documents = [Route(path, _describe) for path in ("/control", "/control/openapi.json")]
+    return LocalOnly(API.router("", *documents))

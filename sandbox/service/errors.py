@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import BaseModel, Field
 from starlette.responses import Response
+from typing_extensions import TypeAliasType
+
+# An alias has a name in the OpenAPI document, so that a generated client has one enumeration of it.
+ErrorCode = TypeAliasType(
+    "ErrorCode",
+    Literal["bad_request", "unauthorized", "not_found", "rate_limited", "method_not_allowed", "server_error"],
+)
+
+
+class ErrorBody(BaseModel):
+    """What went wrong."""
+
+    code: ErrorCode
+    message: str = Field(examples=["Input should be less than or equal to 100."])
+    field: str | None = None
+
+
+class Error(BaseModel):
+    """Every error has this body."""
+
+    error: ErrorBody
 
 
 class ApiError(Exception):
@@ -14,13 +36,17 @@ class ApiError(Exception):
     status = 400
     code = "bad_request"
 
-    def __init__(
-        self, message: str | None = None, *, field: str | None = None, retry_after: int | None = None
-    ) -> None:
-        self.message = message or type(self).__doc__ or ""
+    def __init__(self, message: str = "", *, field: str | None = None, **headers: str) -> None:
+        super().__init__(message)
+        self.message = message or str(type(self).__doc__)
         self.field = field
-        self.retry_after = retry_after
-        super().__init__(self.message)
+        self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    def response(self) -> Json:
+        error = {"code": self.code, "message": self.message}
+        if self.field is not None:
+            error["field"] = self.field
+        return Json({"error": error}, status_code=self.status, headers=self.headers)
 
 
 class BadRequest(ApiError):
@@ -41,6 +67,13 @@ class NotFound(ApiError):
     code = "not_found"
 
 
+class NotAllowed(ApiError):
+    """This path has other methods."""
+
+    status = 405
+    code = "method_not_allowed"
+
+
 class RateLimited(ApiError):
     """Too many requests: 10 per second per key are allowed."""
 
@@ -49,7 +82,6 @@ class RateLimited(ApiError):
 
 
 CODES = {kind.status: kind.code for kind in (BadRequest, Unauthorized, NotFound, RateLimited)}
-
 
 encode_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 """Kept, because `json.dumps` with such separators makes an encoder each time."""
@@ -64,25 +96,9 @@ class Json(Response):
         return encode_json(content).encode("ascii")
 
 
-def response_of(error: ApiError) -> Json:
-    """The error as an HTTP response."""
-    return error_response(
-        error.status,
-        code=error.code,
-        message=error.message,
-        field=error.field,
-        retry_after=error.retry_after,
-    )
-
-
-def error_response(
-    status: int, *, code: str, message: str, field: str | None = None, retry_after: int | None = None
-) -> Json:
-    """The one error body: `{"error": {"code", "message", "field"?}}`."""
-    error: dict[str, Any] = {"code": code, "message": message}
-    if field is not None:
-        error["field"] = field
-    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    if status == Unauthorized.status:
-        headers["WWW-Authenticate"] = "Bearer"
-    return Json({"error": error}, status_code=status, headers=headers)
+def place_of(location: tuple[int | str, ...]) -> str:
+    """Where in a body or a file pydantic found a mistake: `("leads", 3, "email")` -> `leads[3].email`."""
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any, Self
 
-from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
 from sandbox import SCENARIOS
@@ -20,7 +19,7 @@ from sandbox.service import founding, scenarios
 from sandbox.service.api import routes
 from sandbox.service.api.guard import Caller, Guard
 from sandbox.service.campaign import Campaign
-from sandbox.service.control import ControlApp
+from sandbox.service.control import control_app
 from sandbox.service.deliveries import TIMEOUT, Deliveries
 from sandbox.service.dns.account_zones import AccountZones, ZoneChange
 from sandbox.service.dns.resolvers import Resolvers
@@ -71,14 +70,12 @@ class Service:
         self._inboxes = inboxes
         self.scenario_label = scenarios.label(source)
         self.clock = Clock(time.time() if now is None else now, speed=speed)
-        self.guard = Guard(routes.router(), caller=self._caller)
+        self.guard = Guard(routes.API.router("/v1"), caller=self._caller)
         self.deliveries = Deliveries(now=self.now, seed=seed, timeout=timeout)
         self.zones = AccountZones(now=self.now, speed=lambda: self.clock.speed)
         self.resolvers = Resolvers(self.zones, port=dns_port)
-        self._control = ControlApp(self)
-        self._documentation = Router(
-            routes=routes.documentation(), redirect_slashes=False, default=routes.nothing_here
-        )
+        self._control = control_app()
+        self._documentation = routes.documentation()
         self._exits = contextlib.AsyncExitStack()
         self.origin = ""
 
@@ -130,6 +127,7 @@ class Service:
         if first == ["v1"]:
             await self.guard(scope, receive, send)
         elif first == ["control"]:
+            scope["caller"] = self
             await self._control(scope, receive, send)
         else:
             await self._documentation(scope, receive, send)

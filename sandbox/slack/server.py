@@ -6,14 +6,14 @@ import contextlib
 from typing import Self
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.asgi_server import bind, serving
+from sandbox.asgi_server import LocalOnly, bind, serving
 from sandbox.clock import Clock
 from sandbox.slack import seed
 from sandbox.slack.control import Control
@@ -67,7 +67,7 @@ class SlackStandIn:
         self.sockets = self.workspace.sockets
         self._delivery = Delivery(self.workspace)
         self.control = Control(self.workspace, self._delivery)
-        self._app = _Guard(self._application(), self.port)
+        self._app = _WithHeaders(LocalOnly(self._application()))
         self._exits = contextlib.AsyncExitStack()
 
     @property
@@ -122,26 +122,13 @@ async def _refused(_request: Request, error: Exception) -> Response:
     return JSONResponse(body, status_code=error.status_code, headers=error.headers)
 
 
-class _Guard:
-    """Refuses other host names (a rebound name) and other origins (a page elsewhere that posts here)."""
+class _WithHeaders:
+    """Adds what a browser is told to every answer."""
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        hosts = self._hosts
-        if scope["type"] == "websocket":
-            # The SDK's built-in Socket Mode client leaves the port out.
-            hosts = hosts | {"127.0.0.1", "localhost"}
-        origin = headers.get("origin", "")
-        app: ASGIApp = self._app
-        if headers.get("host") not in hosts:
-            app = JSONResponse({"ok": False, "error": "wrong_host"}, status_code=421)
-        elif origin and origin not in {f"http://{host}" for host in self._hosts}:
-            app = JSONResponse({"ok": False, "error": "wrong_origin"}, status_code=403)
-
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 sent = MutableHeaders(scope=message)
@@ -150,4 +137,4 @@ class _Guard:
             await send(message)
 
         with contextlib.suppress(ClientDisconnect):  # nobody reads the answer
-            await app(scope, receive, with_headers)
+            await self._app(scope, receive, with_headers)

@@ -7,15 +7,14 @@ import tomllib
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from sandbox.asgi_server import is_this_machine
+
 
 def _is_on_this_machine(url: str | None) -> str | None:
-    parts = urlsplit(url or "http://127.0.0.1")
-    # The host is compared as a whole: http://localhost.evil.example is another machine.
-    if parts.scheme != "http" or parts.hostname not in ("127.0.0.1", "localhost", "::1"):
+    if url is not None and not is_this_machine(url):
         raise ValueError("only http:// on this machine")
     return url
 

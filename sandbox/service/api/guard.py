@@ -5,30 +5,19 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pydantic import Field
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.faults import Faults, HttpFault
 from sandbox.service.account import Account
-from sandbox.service.errors import (
-    CODES,
-    ApiError,
-    RateLimited,
-    Unauthorized,
-    error_response,
-    response_of,
-)
+from sandbox.service.errors import CODES, ApiError, Json, RateLimited, Unauthorized
 
 RATE = 10
-WINDOW = 1.0
-
-Spent = tuple[float, ...]
-Verdict = tuple[Spent, float | None]
-"""What a key has spent then, and the seconds to wait; None where the request is admitted."""
 
 
 class Caller(NamedTuple):
@@ -51,97 +40,87 @@ class ApiFault(HttpFault):
         return self.endpoint in {"*", endpoint, endpoint.partition(" ")[2]}
 
 
-def fixed(spent: Spent, now: float) -> Verdict:
-    """So many in each second of the clock; `spent` is (window, count)."""
-    window = math.floor(now)
-    count = spent[1] if len(spent) == 2 and spent[0] == window else 0.0
-    if count >= RATE:
-        return (window, count), window + WINDOW - now
-    return (window, count + 1), None
+def fixed(spent: list[float], now: float) -> float:
+    """So many in each second of the clock."""
+    spent[:] = [moment for moment in spent if math.floor(moment) == math.floor(now)]
+    return _spend(spent, now, again=math.floor(now) + 1)
 
 
-def sliding(spent: Spent, now: float) -> Verdict:
-    """So many in any second; `spent` are the moments of the last ones admitted."""
-    recent = tuple(moment for moment in spent if now - WINDOW < moment <= now)
-    if len(recent) >= RATE:
-        return recent, recent[-RATE] + WINDOW - now
-    return (*recent, now), None
+def sliding(spent: list[float], now: float) -> float:
+    """So many in any second."""
+    spent[:] = [moment for moment in spent if now - 1 < moment <= now]
+    return _spend(spent, now, again=spent[0] + 1 if spent else now)
 
 
-def bucket(spent: Spent, now: float) -> Verdict:
-    """A bucket of so many tokens, refilled steadily; `spent` is (tokens left, when)."""
-    tokens, when = spent if len(spent) == 2 else (float(RATE), now)
-    tokens = min(float(RATE), tokens + max(0.0, now - when) * RATE / WINDOW)
-    if tokens < 1.0:
-        return (tokens, now), (1.0 - tokens) * WINDOW / RATE
-    return (tokens - 1.0, now), None
+def _spend(spent: list[float], now: float, *, again: float) -> float:
+    if len(spent) >= RATE:
+        return again - now
+    spent.append(now)
+    return 0.0
 
 
-FORMS: dict[str, Callable[[Spent, float], Verdict]] = {"fixed": fixed, "sliding": sliding, "bucket": bucket}
+def bucket(spent: list[float], now: float) -> float:
+    """A bucket of so many tokens, refilled steadily; `spent` has the moment at which it is full again."""
+    full_at = max([now, *spent])
+    if full_at - now > 1 - 0.999 / RATE:
+        return full_at - now - 1 + 1 / RATE
+    spent[:] = [full_at + 1 / RATE]
+    return 0.0
+
+
+FORMS = {"fixed": fixed, "sliding": sliding, "bucket": bucket, "off": lambda _spent, _now: 0.0}
 """The document doesn't say how requests are counted: these are the ways of real services."""
 
 
 class Limiter:
-    """Admits requests by key; `form` is one of `FORMS`, or `off`."""
+    """Admits requests by key, as one of `FORMS` does."""
 
-    def __init__(self) -> None:
-        self.change("sliding")
+    def __init__(self, form: str = "sliding") -> None:
+        self.change(form)
 
     def change(self, form: str) -> None:
         self.form = form
-        self._spent: dict[str, Spent] = {}
+        self._spent: defaultdict[str, list[float]] = defaultdict(list)
 
-    def admit(self, key: str, *, now: float) -> float | None:
-        """Spend one request; None when it is admitted, else the seconds to wait."""
-        rule = FORMS.get(self.form)
-        if rule is None:
-            return None
-        self._spent[key], wait = rule(self._spent.get(key, ()), now)
-        return wait
-
-
-def retry_after(wait: float) -> int:
-    """Whole seconds for the header, never too few (document: Limits)."""
-    return max(1, math.ceil(wait))
+    def admit(self, key: str, *, now: float) -> float:
+        """Spend one request; 0 when it is admitted, else the seconds to wait."""
+        return FORMS[self.form](self._spent[key], now)
 
 
 class RequestCounts:
     """Counts requests to `/v1` as they come in and are answered."""
 
     def __init__(self) -> None:
-        self._answers = Counter[tuple[str, int]]()
-        self._recent: dict[str, deque[float]] = {}
-        self._worst: dict[str, int] = {}
+        self._answers: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._recent: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._worst = Counter[str]()
 
     def arrived(self, key: str, *, now: float) -> None:
         """A request with a live key has come in."""
-        recent = self._recent.setdefault(key, deque())
+        recent = self._recent[key]
         recent.append(now)
-        while recent[0] <= now - WINDOW:
+        while recent[0] <= now - 1:
             recent.popleft()
-        self._worst[key] = max(self._worst.get(key, 0), len(recent))
+        self._worst[key] = max(self._worst[key], len(recent))
 
     def answered(self, endpoint: str, status: int) -> None:
         """A request was answered; status 0 is a dropped connection."""
-        self._answers[endpoint, status] += 1
+        self._answers[endpoint][str(status)] += 1
 
     def summary(self, names: dict[str, str]) -> dict[str, Any]:
         """Requests, refusals for rate, each endpoint's answers by status, each workspace's busiest second.
 
         `names` has the workspace of each key; of a workspace's keys the busiest counts.
         """
-        endpoints: dict[str, dict[str, int]] = {}
-        for (endpoint, status), count in sorted(self._answers.items()):
-            endpoints.setdefault(endpoint, {})[str(status)] = count
-        worst: dict[str, int] = {}
-        for key, count in sorted(self._worst.items()):
-            name = names.get(key, "?")
-            worst[name] = max(count, worst.get(name, 0))
+        worst = Counter[str]()
+        for key, count in self._worst.items():
+            worst[names[key]] = max(count, worst[names[key]])
+        by_endpoint = self._answers.values()
         return {
-            "requests": self._answers.total(),
-            "rate_limited": sum(count for (_, status), count in self._answers.items() if status == 429),
-            "endpoints": endpoints,
-            "worst_second": worst,
+            "requests": sum(answers.total() for answers in by_endpoint),
+            "rate_limited": sum(answers["429"] for answers in by_endpoint),
+            "endpoints": {name: dict(answers) for name, answers in sorted(self._answers.items())},
+            "worst_second": dict(worst),
         }
 
 
@@ -175,7 +154,7 @@ class Guard:
         try:
             scope["caller"] = self._admitted(scope)
         except ApiError as error:
-            await response_of(error)(scope, receive, metered)
+            await error.response()(scope, receive, metered)
             return
         fault = self.faults.take(lambda one: one.matches(endpoint))
         if fault is None:
@@ -193,12 +172,13 @@ class Guard:
         key = _key(scope)
         caller = self._caller(key)
         if caller is None:
-            raise Unauthorized
+            raise Unauthorized(WWW_Authenticate="Bearer")
         now = time.time()
         self.counts.arrived(key, now=now)
         wait = self.limiter.admit(key, now=now)
-        if wait is not None:
-            raise RateLimited(retry_after=retry_after(wait))
+        if wait > 0:
+            # Whole seconds, never too few (document: Limits).
+            raise RateLimited(Retry_After=str(max(1, math.ceil(wait))))
         return caller
 
 
@@ -210,17 +190,13 @@ def endpoint_of(scope: Scope) -> str:
 
 def _key(scope: Scope) -> str:
     """The bearer key of a request; empty without one."""
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            scheme, _, key = value.decode("latin-1").partition(" ")
-            return key.strip() if scheme.lower() == "bearer" else ""
-    return ""
+    scheme, _, key = Headers(scope=scope).get("authorization", "").partition(" ")
+    return key.strip() if scheme.lower() == "bearer" else ""
 
 
 def _error_body(status: int) -> bytes:
-    code = CODES.get(status, "server_error")
-    response = error_response(status, code=code, message="A fault was set for this endpoint.")
-    return bytes(response.body)
+    error = {"code": CODES.get(status, "server_error"), "message": "A fault was set for this endpoint."}
+    return bytes(Json({"error": error}).body)
 
 
 async def _discard(message: Message) -> None:

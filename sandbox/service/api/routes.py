@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, Router
-from starlette.types import Receive, Scope, Send
 
-from sandbox.service import endpoints, ids
+from sandbox.service import ids
 from sandbox.service.account import Sequence, Tally
 from sandbox.service.api import schemas
 from sandbox.service.api.guard import Caller
-from sandbox.service.endpoints import Answer, Api, Document
-from sandbox.service.errors import BadRequest, Json, NotFound, error_response
+from sandbox.service.endpoints import Answer, Api, Document, content_of, nothing_here
+from sandbox.service.errors import BadRequest, Json, NotFound
 from sandbox.service.moments import date_of, day_number
 from sandbox.service.people import Person
 from sandbox.service.rules import VARIANTS
@@ -42,31 +40,11 @@ _ERRORS = {
 MISSING = {404: "The resource does not exist in this workspace."}
 
 
-def invalid(errors: list[dict[str, Any]]) -> Response:
-    """400 for what does not have its form, in pydantic's words."""
-    first = errors[0]
-    message = str(first["msg"]).removeprefix("Value error, ")
-    field = _field_of(first["loc"])
-    return error_response(400, code="bad_request", message=f"{message}.", field=field)
-
-
-def _field_of(location: endpoints.Location) -> str:
-    """Where in the request: `("body", "leads", 3, "email")` -> `leads[3].email`."""
-    path = ""
-    for part in location[1:]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    return path or "body"
-
-
 API = Api(
     title="Outreach Service REST API (sandbox)",
     description=_DESCRIPTION,
-    invalid=invalid,
-    error=schemas.Error,
-    invalid_error=schemas.Error,
     security={"securitySchemes": {"bearerAuth": {"type": "http", "scheme": "bearer", "description": _KEY}}},
     errors=_ERRORS,
-    has_examples=True,
 )
 
 
@@ -244,19 +222,9 @@ async def subscribe(caller: Caller, body: schemas.NewSubscription) -> Answer:
     return {"id": ids.encode("wh", made.number), "secret": made.secret}
 
 
-def router() -> Router:
-    """The endpoints, and the document's errors for paths that there aren't."""
-    return Router(routes=API.routes("/v1"), redirect_slashes=False, default=nothing_here)
-
-
-async def nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer 404 for a path that doesn't exist."""
-    message = "This path doesn't exist. See /openapi.json."
-    await error_response(404, code="not_found", message=message)(scope, receive, send)
-
-
-def documentation() -> list[Route]:
-    return [Route("/openapi.json", _openapi), Route("/", _to_the_document)]
+def documentation() -> Router:
+    routes = [Route("/openapi.json", _openapi), Route("/", _to_the_document)]
+    return Router(routes, redirect_slashes=False, default=nothing_here)
 
 
 async def _openapi(request: Request) -> Response:
@@ -271,15 +239,13 @@ async def _to_the_document(_: Request) -> Response:
 
 def _document() -> Document:
     document = API.document(schemas.EVENTS.values())
-    known = document["components"]["schemas"]
-    document["webhooks"] = {kind: {"post": _delivery(kind, known)} for kind in schemas.EVENTS}
+    document["webhooks"] = {kind: {"post": _delivery(kind)} for kind in schemas.EVENTS}
     return document
 
 
-def _delivery(kind: str, known: Document) -> Document:
+def _delivery(kind: str) -> Document:
     """The delivery of an event, for the `webhooks` section."""
     model = schemas.EVENTS[kind]
-    content = API.content(model, known)
     signature = {
         "name": "X-Service-Signature",
         "in": "header",
@@ -293,6 +259,6 @@ def _delivery(kind: str, known: Document) -> Document:
         "tags": ["deliveries"],
         "summary": (model.__doc__ or "").partition(".")[0],
         "parameters": [signature],
-        "requestBody": {"required": True, "content": content},
+        "requestBody": {"required": True, "content": content_of(model)},
         "responses": {"200": {"description": retried}},
     }

@@ -33,10 +33,6 @@ EventKind = TypeAliasType(
         "domain.paused",
     ],
 )
-ErrorCode = TypeAliasType(
-    "ErrorCode",
-    Literal["bad_request", "unauthorized", "not_found", "rate_limited", "method_not_allowed", "server_error"],
-)
 
 _PORT = r"(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}))?"
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -313,17 +309,3 @@ EVENTS: dict[str, type[BaseModel]] = {
     "sequence.completed": SequenceCompleted,
     "domain.paused": DomainPaused,
 }
-
-
-class ErrorBody(BaseModel):
-    """What went wrong."""
-
-    code: ErrorCode
-    message: str = Field(examples=["Input should be less than or equal to 100."])
-    field: str | None = None
-
-
-class Error(BaseModel):
-    """Every error has this body."""
-
-    error: ErrorBody

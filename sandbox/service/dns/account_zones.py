@@ -91,13 +91,6 @@ class AccountZones:
         else:
             self._set[key] = [value.encode() for value in values]
 
-    def records(self, domain: str) -> Records:
-        """The zone of a domain as it is now, with its hosts and keys at its provider. Raises `BadRequest`."""
-        self._check(domain)
-        own = self._zone(domain)
-        added = {key: values for key, values in self._set.items() if key in own or _below(key[0], domain)}
-        return {key: values for key, values in {**own, **added}.items() if values}
-
     def find(self, name: str, kind: str) -> list[bytes] | None:
         """The values of a name; empty if it exists without any of this type, None if it doesn't exist."""
         domain = self._domain_of(name)

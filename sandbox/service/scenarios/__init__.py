@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from sandbox import SCENARIOS
 from sandbox.service.dns.zones import Change
+from sandbox.service.errors import place_of
 from sandbox.service.plans import BELIEVABLE, EMPTY, AccountPlan, HostName
 from sandbox.service.rules import NORMAL, Conditions
 
@@ -163,7 +165,7 @@ def read(scenario: str | Path) -> str:
     except OSError as error:
         raise ValueError(f"The scenario file {path} can't be read: {error.strerror}.") from None
     except ValidationError as error:
-        mistakes = [f"  {_place(one['loc'])}{_words(one['msg'])}" for one in error.errors()]
+        mistakes = [f"  {_mistake(one)}" for one in error.errors()]
         raise ValueError("\n".join([f"The scenario file {path} is invalid:", *mistakes])) from None
     except ValueError as error:
         raise ValueError(f"The scenario file {path} is not TOML: {error}.") from None
@@ -183,13 +185,7 @@ def label(source: str) -> str:
     return source if source in SCENARIOS else load(source).title
 
 
-def _place(location: tuple[int | str, ...]) -> str:
-    """`("accounts", 0, "sequences", 1, "opens")` -> `accounts[0].sequences[1].opens: `."""
-    path = ""
-    for part in location:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    return f"{path}: " if path else ""
-
-
-def _words(message: str) -> str:
-    return message.removeprefix("Value error, ")
+def _mistake(error: ErrorDetails) -> str:
+    words = error["msg"].removeprefix("Value error, ")
+    place = place_of(error["loc"])
+    return f"{place}: {words}" if place else words

@@ -28,11 +28,8 @@ async def test_every_dial_is_written_down(service: Service) -> None:
     text = (Path(__file__).parents[4] / "docs" / "sandbox.md").read_text("utf-8")
     async with httpx.AsyncClient(verify=False, base_url=service.origin) as client:
         paths = (await client.get("/control/openapi.json")).json()["paths"]
-        index = (await client.get("/control")).json()
     assert len(paths) > 1
-    assert len(index) > 1
-    assert [path for path in paths if path != "/control" and path not in text] == []
-    assert [path for path in index.values() if path not in text] == []
+    assert [path for path in paths if path not in text] == []
 
 
 async def test_the_document_has_what_generators_ask_for(service: Service) -> None:
@@ -55,9 +52,4 @@ async def test_the_document_has_what_generators_ask_for(service: Service) -> Non
         *("list_leads", "add_leads", "remove_lead", "list_sequences", "change_sequence"),
         *("list_inboxes", "read_stats", "subscribe"),
     }
-    deliveries = [one for methods in spec["webhooks"].values() for one in methods.values()]
-    bodies = [one.get("requestBody", {}) for one in operations + deliveries]
-    answers = [answer for one in operations for answer in one["responses"].values()]
-    for body in [body for body in bodies if body] + answers:
-        assert all("example" in content for content in body["content"].values())
     assert all("Retry-After" in one["responses"]["429"]["headers"] for one in operations)

@@ -149,10 +149,6 @@ async def test_a_repaired_zone_is_good_again_and_its_serial_rises(
 async def test_each_change_shows_in_the_zone_and_is_answered(
     service: Service, act: httpx.AsyncClient, domain: str
 ) -> None:
-    async def zone() -> dict[tuple[str, str], list[str]]:
-        found = (await act.get("/records", params={"domain": domain})).json()["data"]
-        return {(one["name"], one["type"]): one["values"] for one in found if one["type"] != "SOA"}
-
     names = [(domain, "TXT"), (domain, "MX"), (domain, "NS"), (f"_dmarc.{domain}", "TXT")]
     names += [(f"{selector}._domainkey.{domain}", "TXT") for selector in ("google", "selector1", "x")]
 
@@ -160,13 +156,12 @@ async def test_each_change_shows_in_the_zone_and_is_answered(
         found = [await ask(service, name, kind) for name, kind in names]
         return [(one.rcode(), sorted(values(one))) for one in found]
 
-    before, shown = await answered(), await zone()
+    before = await answered()
     for change in CHANGES:
         assert (await act.post("/changes", json={"domain": domain, "change": change})).status_code == 201
-        assert (change, await zone()) != (change, shown)
         assert (change, await answered()) != (change, before)
         await act.delete("/changes", params={"domain": domain})
-        assert (await answered(), await zone()) == (before, shown)
+        assert await answered() == before
 
 
 async def test_records_of_64_kb_arrive_whole_over_tcp(service: Service, act: httpx.AsyncClient) -> None:
@@ -189,11 +184,8 @@ async def test_any_record_can_be_set_and_put_back(service: Service, act: httpx.A
 
 
 async def test_a_domain_that_is_not_the_accounts_is_named(act: httpx.AsyncClient) -> None:
-    for answer in (
-        await act.post("/changes", json={"domain": "nobody.example", "change": "no_spf"}),
-        await act.get("/records", params={"domain": "nobody.example"}),
-    ):
-        assert (answer.status_code, answer.json()["error"]["field"]) == (400, "domain")
+    answer = await act.post("/changes", json={"domain": "nobody.example", "change": "no_spf"})
+    assert (answer.status_code, answer.json()["error"]["field"]) == (400, "domain")
 
 
 @pytest.mark.parametrize(("kind", "rcode"), [("servfail", "SERVFAIL"), ("lie", "NXDOMAIN")])
