@@ -10,60 +10,79 @@ import datetime as dt
 from array import array
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields
+from operator import sub
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sandbox.service import ids, people
+from sandbox.service.deliverability import Counts
 from sandbox.service.errors import BadRequest, encode_json
 from sandbox.service.moments import stamp
 from sandbox.service.people import Person
 from sandbox.service.plans import SequencePlan
-from sandbox.service.rules import VARIANTS
 
-COUNTS = ("sends", "replies", "positive_replies", "meetings", "bounces", "complaints")
-COLUMN = {name: place for place, name in enumerate(COUNTS)}
-_WIDTH = len(COUNTS)
+COLUMN = {name: place for place, name in enumerate(Counts._fields)}
+_WIDTH = len(COLUMN)
 _SLICE = 128
+T = TypeVar("T")
 
 
-class Tally:
+class _Changing:
+    """What changes in place, and is copied with its account."""
+
+    __slots__ = ()
+
+
+def copied(value: T) -> T:
+    """A copy that can change by itself; the items of lists are shared, since they are replaced and never changed."""
+    made: Any = value
+    if isinstance(value, _Changing):
+        names = (one.name for one in fields(value))  # type: ignore[arg-type]
+        made = copy(value)
+        for name in names:
+            setattr(made, name, copied(getattr(value, name)))
+    elif isinstance(value, dict):
+        made = {name: copied(one) for name, one in value.items()}
+    elif isinstance(value, list | set | deque | array):
+        made = copy(value)
+    return made
+
+
+@dataclass(slots=True)
+class Tally(_Changing):
     """The counts of one group by day, as running totals: any range of days is one subtraction."""
 
-    __slots__ = ("_first", "_last", "_totals")
+    first: int
+    """The UTC day on which counting begins."""
+    last: int = field(init=False)
+    totals: array[int] = field(init=False)
 
-    def __init__(self, first: int) -> None:
-        """Count from the UTC day `first` on."""
-        self._first = first
-        self._last = first - 1
-        self._totals = array("q", bytes(8 * _WIDTH))
+    def __post_init__(self) -> None:
+        self.last = self.first - 1
+        self.totals = array("q", bytes(8 * _WIDTH))
 
     def add(self, day: int, column: int) -> None:
         """Count one more. Days come in order: everything happens at the account's present."""
-        while self._last < day:
-            self._totals.extend(self._totals[-_WIDTH:])
-            self._last += 1
-        self._totals[column - _WIDTH] += 1
+        while self.last < day:
+            self.totals.extend(self.totals[-_WIDTH:])
+            self.last += 1
+        self.totals[column - _WIDTH] += 1
 
-    def between(self, first: int, last: int) -> list[int]:
-        """The counts over these days, both included, in the order of `COUNTS`."""
+    def between(self, first: int, last: int) -> Counts:
+        """The counts over these days, both included."""
         if last < first:
-            return [0] * _WIDTH
-        before, after = self._until(first - 1), self._until(last)
-        return [one - other for one, other in zip(after, before, strict=True)]
+            return Counts()
+        return Counts(*map(sub, self._until(last), self._until(first - 1)))
 
     def _until(self, day: int) -> array[int]:
-        place = max(0, min(day, self._last) - self._first + 1) * _WIDTH
-        return self._totals[place : place + _WIDTH]
-
-    def copy(self) -> Tally:
-        copied = Tally(self._first)
-        copied._last, copied._totals = self._last, self._totals[:]
-        return copied
+        place = max(0, min(day, self.last) - self.first + 1) * _WIDTH
+        return self.totals[place : place + _WIDTH]
 
 
 @dataclass(slots=True, kw_only=True)
-class Sequence:
+class Sequence(_Changing):
     """A sequence, and who waits for its first step."""
 
     number: int
@@ -75,12 +94,9 @@ class Sequence:
     queue: deque[int] = field(default_factory=deque)
     """The leads that were sent nothing yet, first come first sent; some may have been removed since."""
 
-    def copy(self) -> Sequence:
-        return replace(self, tally=self.tally.copy(), queue=self.queue.copy())
-
 
 @dataclass(slots=True, kw_only=True)
-class Domain:
+class Domain(_Changing):
     """A sending domain; `state` is `healthy`, `paused` or `warming`."""
 
     number: int
@@ -91,12 +107,9 @@ class Domain:
     paused_at: float = 0.0
     inboxes: list[int] = field(default_factory=list)
 
-    def copy(self) -> Domain:
-        return replace(self, tally=self.tally.copy())
-
 
 @dataclass(slots=True, kw_only=True)
-class Inbox:
+class Inbox(_Changing):
     """An inbox, when it sends next, and who gets follow-ups from it."""
 
     number: int
@@ -114,36 +127,24 @@ class Inbox:
     waiting: list[tuple[float, int]] = field(default_factory=list)
     """A heap of the leads that get a follow-up from here, each with the moment from which on it is due."""
 
-    def copy(self) -> Inbox:
-        return replace(self, tally=self.tally.copy(), slots=self.slots[:], waiting=self.waiting[:])
-
 
 @dataclass(slots=True, kw_only=True)
-class Workspace:
+class Workspace(_Changing):
     """A workspace; what it consists of names it by its number."""
 
     number: int
     name: str
     first_day: int
     blocklist: set[str]
-    steps: dict[int, Tally] = field(default_factory=dict)
-    variants: tuple[Tally, ...] = ()
+    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    """The counts of each step and variant, by grouping and group."""
     addresses: dict[tuple[str, int], int] | None = None
     """The lead of each address in each sequence; None until somebody asks."""
 
-    def step(self, step: int) -> Tally:
-        if step not in self.steps:
-            self.steps[step] = Tally(self.first_day)
-        return self.steps[step]
-
-    def copy(self) -> Workspace:
-        return replace(
-            self,
-            blocklist=self.blocklist.copy(),
-            steps={step: tally.copy() for step, tally in self.steps.items()},
-            variants=tuple(tally.copy() for tally in self.variants),
-            addresses=None if self.addresses is None else self.addresses.copy(),
-        )
+    def tally(self, grouping: str, group: str) -> Tally:
+        if (grouping, group) not in self.tallies:
+            self.tallies[grouping, group] = Tally(self.first_day)
+        return self.tallies[grouping, group]
 
 
 @dataclass(slots=True, eq=False)
@@ -213,13 +214,12 @@ class Event(NamedTuple):
     step: int = 0
     inbox: str = ""
     returns: dt.date = dt.date.min
-    text: str | None = None
     payload: Mapping[str, Any] = MappingProxyType({})
     """Members of the body that override what would be composed; all of them where the event is not about a lead."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Account:
+class Account(_Changing):
     """Everything that a reset puts back."""
 
     seed: int
@@ -237,29 +237,11 @@ class Account:
     """A heap of what happens next: moment, rank at that moment, number, and what the campaign needs to know."""
     entries: int = 0
     """How many responses were put on the agenda: in this order they show where the moment is the same."""
-    acts_done: int = 0
-
-    def copy(self) -> Account:
-        return replace(
-            self,
-            workspaces={number: one.copy() for number, one in self.workspaces.items()},
-            sequences={number: one.copy() for number, one in self.sequences.items()},
-            domains={number: one.copy() for number, one in self.domains.items()},
-            inboxes={number: one.copy() for number, one in self.inboxes.items()},
-            leads=self.leads[:],
-            events=self.events[:],
-            agenda=self.agenda[:],
-        )
 
     def add_workspace(self, name: str, *, blocklist: set[str], first_day: int) -> Workspace:
         number = len(self.workspaces) + 1
-        made = self.workspaces[number] = Workspace(
-            number=number,
-            name=name,
-            first_day=first_day,
-            blocklist=blocklist,
-            variants=tuple(Tally(first_day) for _ in VARIANTS),
-        )
+        made = Workspace(number=number, name=name, first_day=first_day, blocklist=blocklist)
+        self.workspaces[number] = made
         return made
 
     def workspace_named(self, name: str) -> Workspace:

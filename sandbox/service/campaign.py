@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sandbox.service import deliverability, rules
 from sandbox.service.account import COLUMN, Account, Domain, Event, Inbox, Lead, Sequence
-from sandbox.service.deliverability import InboxState, Record
+from sandbox.service.deliverability import Counts
 from sandbox.service.dice import roll
 from sandbox.service.errors import NotFound
 from sandbox.service.moments import DAY, HOUR, date_of, day_of
@@ -69,7 +69,6 @@ class EventRequest:
     sequence: int | None = None
     lead: int | None = None
     domain: int | None = None
-    text: str | None = None
     payload: dict[str, Any] = field(default_factory=dict)
 
 
@@ -138,7 +137,7 @@ class Campaign:
         else:
             reached = [self._named(request)]
         for lead in reached:
-            self._respond(at, 0, Response(lead.number, lead.inbox, lead.step, cause), request)
+            self._respond(at, 0, Response(lead.number, lead.inbox, lead.step, cause), request.payload)
         strangers = 0 if request.lead is not None else request.count - len(reached)
         for _ in range(strangers):
             self._tell_of_a_stranger(request, cause)
@@ -179,7 +178,7 @@ class Campaign:
 
     def _send(self, lead: Lead, inbox: Inbox, sequence: Sequence, at: float) -> None:
         step, day, seed = lead.step + 1, day_of(at), self.account.seed
-        self._count(("sends",), lead, inbox=inbox, step=step, at=at)
+        self._count(("sends",), lead, inbox.number, step=step, at=at)
         reaction = rules.outcome(
             seed=seed,
             lead=lead.number,
@@ -187,7 +186,11 @@ class Campaign:
             day=day,
             health=inbox.health,
             appeal=sequence.plan.appeal * rules.mood(seed=seed, sequence=sequence.number, day=day),
-            conditions=self._scenario.conditions(at - self.account.founded_at, domain=inbox.domain),
+            conditions=self._scenario.conditions(
+                at - self.account.founded_at,
+                domain=inbox.domain,
+                name=self.account.domains[inbox.domain].name,
+            ),
         )
         due_at = None
         if reaction is not None:
@@ -199,17 +202,17 @@ class Campaign:
             self._expect(at + rules.FINISH_AFTER, Response(lead.number, inbox.number, step, "completed"))
         self.account.leads[lead.number] = lead.moved(at, lead.status, step, inbox.number, due_at)
 
-    def _count(self, what: Iterable[str], lead: Lead, *, inbox: Inbox, step: int, at: float) -> None:
+    def _count(self, what: Iterable[str], lead: Lead, inbox_number: int, *, step: int, at: float) -> None:
         """Count in every grouping alike, so that their totals agree."""
         account, day = self.account, day_of(at)
-        workspace = account.workspaces[lead.workspace]
+        workspace, inbox = account.workspaces[lead.workspace], account.inboxes[inbox_number]
         for name in what:
             column = COLUMN[name]
             account.sequences[lead.sequence].tally.add(day, column)
             account.domains[inbox.domain].tally.add(day, column)
             inbox.tally.add(day, column)
-            workspace.step(step).add(day, column)
-            workspace.variants[rules.variant_of(lead=lead.number, step=step)].add(day, column)
+            workspace.tally("step", str(step)).add(day, column)
+            workspace.tally("variant", rules.variant_of(lead=lead.number, step=step)).add(day, column)
 
     def _refill(self, at: float, _: int, __: Any) -> None:
         """Customers import new leads before a sequence runs dry: half a day's worth at a time."""
@@ -232,33 +235,32 @@ class Campaign:
         self.account.entries += 1
         self.schedule(at, RESPONSE, self.account.entries, response)
 
-    def _respond(self, at: float, _: int, response: Response, request: EventRequest | None = None) -> None:
+    def _respond(self, at: float, _: int, response: Response, payload: dict[str, Any] | None = None) -> None:
         """Let a response take effect, unless its lead has been removed or is past it."""
-        account, kind = self.account, response.kind
+        account = self.account
         lead = account.leads[response.lead]
-        effect = rules.EFFECTS[kind]
+        effect = rules.EFFECTS[response.kind]
         # It may have been settled since the response was on its way.
         if lead is None or lead.status not in effect.to:
             return
-        inbox, sequence = account.inboxes[response.inbox], account.sequences[lead.sequence]
-        self._count(effect.counts, lead, inbox=inbox, step=response.step, at=at)
+        self._count(effect.counts, lead, response.inbox, step=response.step, at=at)
         away = 0
-        if kind == "ooo":
+        if response.kind == "ooo":
             away = rules.days_away(seed=account.seed, lead=lead.number, step=response.step)
-        lead = self._settle(lead, response, sequence, at=at, away=away)
+        settled = self._settle(lead, response, at=at, away=away)
         for event in effect.events:
-            self._tell(event, kind, lead, inbox, step=response.step, away=away, request=request)
+            self._tell(event, settled, response, away=away, payload=payload or {})
         if effect.harms:
-            self._judge(account.domains[inbox.domain], at)
+            self._judge(account.domains[account.inboxes[response.inbox].domain], at)
 
-    def _settle(self, lead: Lead, response: Response, sequence: Sequence, *, at: float, away: int) -> Lead:
+    def _settle(self, lead: Lead, response: Response, *, at: float, away: int) -> Lead:
         """Where the lead stands now, and what it sends later."""
         kind, step, seed = response.kind, response.step, self.account.seed
-        effect = rules.EFFECTS[kind]
+        effect, steps = rules.EFFECTS[kind], self.account.sequences[lead.sequence].plan.steps
         status, due_at, now_at = effect.status or lead.status, None, step
         if kind == "bounce_soft":  # sent again a day later
             due_at, now_at = at + DAY, step - 1
-        elif kind == "ooo" and step < sequence.plan.steps:
+        elif kind == "ooo" and step < steps:
             due_at = at + away * DAY
         elif kind == "ooo":
             self._expect(at + rules.FINISH_AFTER, response._replace(kind="completed"))
@@ -277,30 +279,19 @@ class Campaign:
         self.account.leads[lead.number] = settled
         return settled
 
-    def _tell(
-        self,
-        kind: str,
-        cause: str,
-        lead: Lead,
-        inbox: Inbox,
-        *,
-        step: int,
-        away: int,
-        request: EventRequest | None,
-    ) -> None:
-        now = self.account.now
+    def _tell(self, kind: str, lead: Lead, response: Response, *, away: int, payload: dict[str, Any]) -> None:
+        account = self.account
         event = Event(
             kind=kind,
-            at=now,
+            at=account.now,
             workspace=lead.workspace,
-            cause=cause,
+            cause=response.kind,
             lead=lead,
-            sequence=self.account.sequences[lead.sequence].plan.name,
-            step=step,
-            inbox=inbox.email,
-            returns=date_of(now + away * DAY),
-            text=request.text if request else None,
-            payload=request.payload if request else {},
+            sequence=account.sequences[lead.sequence].plan.name,
+            step=response.step,
+            inbox=account.inboxes[response.inbox].email,
+            returns=date_of(account.now + away * DAY),
+            payload=payload,
         )
         self._publish(event)
 
@@ -315,12 +306,14 @@ class Campaign:
         """The daily review at the start of a UTC day: scores follow the last days, warm-up raises limits."""
         account, day = self.account, day_of(at)
         for inbox in account.inboxes.values():
-            record = Record.of(inbox.tally.between(day - _RECENT_DAYS, day - 1))
+            counts = inbox.tally.between(day - _RECENT_DAYS, day - 1)
             key = (account.seed, inbox.number, day)
-            inbox.health = deliverability.health_tomorrow(inbox.health, record, key=key)
+            inbox.health = deliverability.health_tomorrow(inbox.health, counts, key=key)
             if inbox.status == "warming":
-                warmed = deliverability.warmed(inbox.daily_limit, inbox.full_limit, health=inbox.health)
-                self._change(inbox, warmed, at=at)
+                limit = deliverability.limit_tomorrow(
+                    inbox.daily_limit, inbox.full_limit, health=inbox.health
+                )
+                self._warm_up(inbox, limit, at=at)
         for domain in account.domains.values():
             statuses = {account.inboxes[number].status for number in domain.inboxes}
             if domain.state == "warming" and statuses == {"active"}:
@@ -334,8 +327,10 @@ class Campaign:
         kept = [one for one in self.account.events if one.kind in REPLIES or one.at >= before]
         self.account.events = kept
 
-    def _change(self, inbox: Inbox, state: InboxState, *, at: float) -> None:
-        inbox.daily_limit, inbox.status = state.daily_limit, state.status
+    def _warm_up(self, inbox: Inbox, limit: int, *, at: float) -> None:
+        """Let the inbox send so many a day; with its full number it is warm."""
+        inbox.daily_limit = limit
+        inbox.status = "active" if limit >= inbox.full_limit else "warming"
         self.schedule_inbox(inbox, after=at)
 
     def _judge(self, domain: Domain, at: float) -> None:
@@ -344,16 +339,17 @@ class Campaign:
         # warming up is watched by people already.
         if not self.account.founded_at or domain.state != "healthy":
             return
-        today = day_of(at)
-        days = (
-            Record.of(domain.tally.between(day, day)) for day in range(today, today - _JUDGED_DAYS - 1, -1)
-        )
-        record = deliverability.judged(days)
-        reason = deliverability.reason_to_pause(record)
+        today, counts = day_of(at), Counts()
+        # Two days, or as many as have enough sends: on a Sunday that goes back to Friday.
+        for first in range(today - 1, today - _JUDGED_DAYS - 1, -1):
+            counts = domain.tally.between(first, today)
+            if counts.sends >= deliverability.ENOUGH_SENDS:
+                break
+        reason = deliverability.reason_to_pause(counts)
         if reason is not None:
-            self._pause_domain(domain, reason=reason, record=record, payload={})
+            self._pause_domain(domain, reason=reason, counts=counts, payload={})
 
-    def _pause_domain(self, domain: Domain, *, reason: str, record: Record, payload: dict[str, Any]) -> None:
+    def _pause_domain(self, domain: Domain, *, reason: str, counts: Counts, payload: dict[str, Any]) -> None:
         """Auto-pause: the domain's inboxes rest, and subscribers are notified."""
         inboxes, at = [self.account.inboxes[number] for number in domain.inboxes], self.account.now
         for inbox in inboxes:
@@ -361,7 +357,7 @@ class Campaign:
             inbox.slots.clear()
         domain.state, domain.paused_at = "paused", at
         self.schedule(at + deliverability.REST, WAKE, domain.number, at)
-        rate = record.rate(record.bounces if reason == "bounce_rate" else record.complaints)
+        rate = counts.rate(counts.bounces if reason == "bounce_rate" else counts.complaints)
         told = {
             "domain": domain.name,
             "reason": reason,
@@ -377,26 +373,25 @@ class Campaign:
             return  # paused once more since
         domain.state = "warming"
         for inbox in (self.account.inboxes[number] for number in domain.inboxes):
-            self._change(inbox, deliverability.rested(inbox.full_limit), at=at)
+            self._warm_up(inbox, deliverability.limit_after_rest(inbox.full_limit), at=at)
 
     # --- events of scenarios and on demand
 
-    def _act(self, at: float, number: int, event: ScheduledEvent) -> None:
+    def _act(self, at: float, _: int, what: tuple[int, ScheduledEvent]) -> None:
         """Carry out a scenario's event, in the first workspace if it names none."""
-        account = self.account
-        domain = None if event.domain is None else int(event.domain)
+        account, (turn, event) = self.account, what
+        domain = None if event.domain is None else self._scenario.number_of(event.domain)
         workspace = 1 if domain is None else account.domains[domain].workspace
         if event.workspace is not None:
             workspace = account.workspace_named(event.workspace).number
         request = EventRequest(kind=event.kind, workspace=workspace, count=event.count, domain=domain)
         bounces = event.kind == "bounces"
-        for lead in self._choose(request, key=(event.at, event.kind), sending=bounces):
+        for lead in self._choose(request, key=(event.at + turn * event.every, event.kind), sending=bounces):
             step = lead.step
             if bounces:  # of mail that goes out now: what isn't sent can't bounce
                 step = min(step + 1, account.sequences[lead.sequence].plan.steps)
-                self._count(("sends",), lead, inbox=account.inboxes[lead.inbox], step=step, at=at)
+                self._count(("sends",), lead, lead.inbox, step=step, at=at)
             self._respond(at, 0, Response(lead.number, lead.inbox, step, _SCHEDULED[event.kind]))
-        account.acts_done = number + 1
 
     def _choose(self, request: EventRequest, *, key: tuple[object, ...], sending: bool = False) -> list[Lead]:
         """Leads that have been written to and have not answered, from a place in the list that the key decides.
@@ -440,9 +435,9 @@ class Campaign:
         account.entries += 1
         # A lead's number is positive, so no lead ever has this one's name.
         number = -account.entries
-        person = (account.seed, number)
-        stranger = Lead(number, request.workspace, inbox.sequence, account.now, person)
-        self._tell(request.kind, cause, stranger, inbox, step=1, away=7, request=request)
+        stranger = Lead(number, request.workspace, inbox.sequence, account.now, (account.seed, number))
+        response = Response(number, inbox.number, 1, cause)
+        self._tell(request.kind, stranger, response, away=7, payload=request.payload)
 
     def _pause_on_demand(self, request: EventRequest) -> int:
         mine = [
@@ -453,7 +448,7 @@ class Campaign:
         if not mine:
             raise NotFound("This domain doesn't exist in this workspace.")
         mine.sort(key=lambda domain: domain.state == "paused")
-        record = Record(sends=100, bounces=8, complaints=1)
+        counts = Counts(sends=100, bounces=8, complaints=1)
         for domain in mine[: request.count]:
-            self._pause_domain(domain, reason="bounce_rate", record=record, payload=request.payload)
+            self._pause_domain(domain, reason="bounce_rate", counts=counts, payload=request.payload)
         return len(mine[: request.count])

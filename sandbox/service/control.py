@@ -133,7 +133,6 @@ async def read_state(service: Service) -> Answer:
         "seed": account.seed,
         "founded_at": stamp(account.founded_at),
         "simulated_until": stamp(account.now),
-        "acts_done": account.acts_done,
         "workspaces": [one.name for one in account.workspaces.values()],
         "domains": domains[:_SHOWN_DOMAINS],
         "counts": {
@@ -197,6 +196,7 @@ async def trigger_events(service: Service, body: EventBody) -> Answer:
     """Let an event happen by the campaign's rules: status, counts and deliveries follow."""
     await service.catch_up()
     domain = None if body.domain is None else _domain(service, body.domain)
+    said = {} if body.reply is None else {"reply": body.reply}
     made = 0
     while made < body.count:
         request = EventRequest(
@@ -206,8 +206,7 @@ async def trigger_events(service: Service, body: EventBody) -> Answer:
             sequence=_number("sq", body.sequence, field="sequence"),
             lead=_number("ld", body.lead, field="lead"),
             domain=domain,
-            text=body.reply,
-            payload=body.payload,
+            payload=said | body.payload,
         )
         happened = service.campaign.trigger(request)
         made += happened

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 
 from sandbox.service import deliverability, scenarios
-from sandbox.service.account import Account, Domain, Inbox, Sequence, Tally
+from sandbox.service.account import Account, Domain, Inbox, Sequence, Tally, copied
 from sandbox.service.campaign import ACT, KEPT_DAYS, PAUSE, REFILL, REVIEW, Campaign
 from sandbox.service.dice import between, pick, roll
 from sandbox.service.moments import DAY, HOUR, day_of
@@ -33,7 +33,7 @@ def found(source: str, *, seed: int, now: float, inboxes: int | None = None) -> 
     Raises `ValueError`: it can't have so many.
     """
     # Tests start many services within an hour: the past until then is played once in a process.
-    account = _past(source, seed=seed, hour=int(now // HOUR), inboxes=inboxes).copy()
+    account = copied(_past(source, seed=seed, hour=int(now // HOUR), inboxes=inboxes))
     scenario = scenarios.load(source)
     campaign = Campaign(account, scenario)
     campaign.run(now)
@@ -42,7 +42,9 @@ def found(source: str, *, seed: int, now: float, inboxes: int | None = None) -> 
     account.founded_at = now
     campaign.schedule((day_of(now) + 1) * DAY, REVIEW)
     for place, event in enumerate(scenario.events):
-        campaign.schedule(now + event.at, ACT, place, event)
+        for turn in range(event.times):
+            # Two events at one moment happen in the order of the file.
+            campaign.schedule(now + event.at + turn * event.every, ACT, place, (turn, event))
     return account
 
 
@@ -131,7 +133,7 @@ def _inbox(
     planned = plan.domains[home]
     limit = full = 25 + 5 * int(roll("limit", *key) * 4)
     if planned.state == "warming":
-        limit = deliverability.rested(full).daily_limit + 6
+        limit = deliverability.limit_after_rest(full) + 6
     name = plain(pick(FIRST, roll("inbox", *key)))
     return Inbox(
         number=len(account.inboxes) + 1,

@@ -47,7 +47,7 @@ def _details(event: Event, lead: Lead, *, seed: int) -> dict[str, Any]:
         return {"bounce_type": bounce, "reason": _BOUNCES[bounce]}
     if event.cause not in _WRITTEN:
         return {}
-    reply = event.text or reply_text(
+    reply = reply_text(
         "interested" if event.cause == "turned" else event.cause,
         key=(seed, lead.number, event.step),
         me=event.inbox.partition("@")[0].rstrip("0123456789").capitalize(),

@@ -68,9 +68,9 @@ def slots_of_day(window: Window, *, limit: int, day: int, key: tuple[object, ...
     return [start + (number + dice.uniform(0.1, 0.9)) * part for number in range(count)]
 
 
-def variant_of(*, lead: int, step: int) -> int:
-    """Which variant of a step's text a lead gets, in turn: 0 is A, 1 is B."""
-    return (lead + step) % len(VARIANTS)
+def variant_of(*, lead: int, step: int) -> str:
+    """Which variant of a step's text a lead gets, in turn."""
+    return VARIANTS[(lead + step) % len(VARIANTS)]
 
 
 def step_gap(step: int) -> float:
@@ -105,7 +105,7 @@ def outcome(
 
 @lru_cache(maxsize=8_192)
 def shares(
-    step: int, variant: int, health: float, appeal: float, conditions: Conditions
+    step: int, variant: str, health: float, appeal: float, conditions: Conditions
 ) -> tuple[tuple[str, float], ...]:
     """How likely each kind is. Poor health lands in spam: fewer replies, more bounces and complaints.
 
@@ -114,7 +114,7 @@ def shares(
     reach = min(1.1, max(0.15, (health - 15.0) / 72.0)) * conditions.replies
     ill = max(1.0, 1.0 + (82.0 - health) / 28.0)
     freshness = 0.86 ** (step - 1)
-    interest = appeal * (1.0 + 0.22 * variant) * freshness * reach
+    interest = appeal * (1.22 if variant == "B" else 1.0) * freshness * reach
     return (
         ("bounce_hard", min(0.5, 0.006 * ill * conditions.bounces * (1.0 if step == 1 else 0.35))),
         ("bounce_soft", min(0.2, 0.004 * ill * conditions.bounces)),

@@ -16,6 +16,7 @@ from sandbox import SCENARIOS
 from sandbox.asgi_server import bind, serving
 from sandbox.clock import Clock
 from sandbox.service import founding, scenarios
+from sandbox.service.account import copied
 from sandbox.service.api import routes
 from sandbox.service.api.guard import Caller, Guard
 from sandbox.service.campaign import Campaign
@@ -163,7 +164,7 @@ class Service:
 
     def _begin(self) -> None:
         """Start from a copy of the first day."""
-        account = self.account = self._first_day.copy()
+        account = self.account = copied(self._first_day)
         scenario = scenarios.load(self._source)
         self.campaign = Campaign(account, scenario, publish=self.deliveries.publish)
         numbers = {one.name: one.number for one in account.workspaces.values()}
@@ -172,7 +173,7 @@ class Service:
         names = [one.name for one in account.domains.values()]
         scheduled = [
             ZoneChange(
-                domain=names[int(one.domain) - 1],
+                domain=names[scenario.number_of(one.domain) - 1],
                 change=one.change,
                 start=account.founded_at + one.start,
                 end=float("inf") if one.end is None else account.founded_at + one.end,

@@ -17,9 +17,9 @@ from sandbox.service.endpoints import Answer, Api, Document, content_of, nothing
 from sandbox.service.errors import BadRequest, Json, NotFound
 from sandbox.service.moments import date_of, day_number
 from sandbox.service.people import Person
-from sandbox.service.rules import VARIANTS
 
 _DEFAULT_DAYS = 30
+_SHOWN_COUNTS = ("sends", "replies", "positive_replies", "meetings")
 _DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
 one plain form, described here.
 
@@ -179,18 +179,10 @@ async def read_stats(
     first = last - _DEFAULT_DAYS + 1 if start is None else day_number(start)
     rows = []
     for group, identifier, tally in _groups(caller, group_by):
-        sends, replies, positive, meetings, *_ = tally.between(first, last)
-        if sends or replies or positive or meetings:
-            rows.append(
-                {
-                    "group": group,
-                    "id": identifier,
-                    "sends": sends,
-                    "replies": replies,
-                    "positive_replies": positive,
-                    "meetings": meetings,
-                }
-            )
+        counts = tally.between(first, last)
+        shown = {name: getattr(counts, name) for name in _SHOWN_COUNTS}
+        if any(shown.values()):
+            rows.append({"group": group, "id": identifier, **shown})
     return {"data": rows}
 
 
@@ -205,12 +197,10 @@ def _groups(caller: Caller, grouping: str) -> Iterator[tuple[str, str, Tally]]:
         for inbox in account.inboxes.values():
             if inbox.workspace == workspace:
                 yield inbox.email, ids.encode("ib", inbox.number), inbox.tally
-    elif grouping == "step":
-        for step, tally in sorted(account.workspaces[workspace].steps.items()):
-            yield str(step), str(step), tally
     else:
-        for variant, tally in zip(VARIANTS, account.workspaces[workspace].variants, strict=True):
-            yield variant, variant, tally
+        for (kind, group), tally in sorted(account.workspaces[workspace].tallies.items()):
+            if kind == grouping:
+                yield group, group, tally
 
 
 @API.add("POST", "/webhooks", status=201, answer=schemas.Subscribed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -84,26 +84,14 @@ class Scenario(_Entry):
         if (self.account is None) == (not self.accounts):
             raise ValueError("name either an account (believable or empty) or [[accounts]] of your own")
         workspaces = [plan.workspace for plan in self.plans]
-        if len(set(workspaces)) < len(workspaces):
-            raise ValueError("two accounts have the same workspace")
-        if len(set(self.domains)) < len(self.domains):
-            raise ValueError("two domains have the same name")
-        for name, what, known in self._references():
-            if isinstance(name, str) and name not in known:
-                raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
+        for what, names in (("workspace", workspaces), ("domain", self.domains)):
+            if len(set(names)) < len(names):
+                raise ValueError(f"two {what}s have the same name")
+        domains = [one.domain for one in (*self.events, *self.dns)]
+        domains += [domain for period in self.periods for domain in period.domains]
+        _check_names("domain", domains, self.domains)
+        _check_names("workspace", [event.workspace for event in self.events], workspaces)
         return self
-
-    def _references(self) -> Iterator[tuple[object, str, list[str]]]:
-        """The names that something refers to, what each is the name of, and the names that there are."""
-        workspaces = [plan.workspace for plan in self.plans]
-        for event in self.events:
-            yield event.workspace, "workspace", workspaces
-            yield event.domain, "domain", self.domains
-        for period in self.periods:
-            for domain in period.domains:
-                yield domain, "domain", self.domains
-        for change in self.dns:
-            yield change.domain, "domain", self.domains
 
     @property
     def plans(self) -> tuple[AccountPlan, ...]:
@@ -115,35 +103,23 @@ class Scenario(_Entry):
     def domains(self) -> list[str]:
         return [domain.name for plan in self.plans for domain in plan.domains]
 
-    def resolved(self) -> Scenario:
-        """The scenario with an event for each time that one happens, in order, and with domains as numbers."""
-        places = {name: place for place, name in enumerate(self.domains, start=1)}
-        events = [
-            event.model_copy(
-                update={
-                    "at": event.at + turn * event.every,
-                    "domain": places.get(str(event.domain), event.domain),
-                }
-            )
-            for event in self.events
-            for turn in range(event.times)
-        ]
-        periods = [
-            period.model_copy(
-                update={"domains": frozenset(places.get(str(name), name) for name in period.domains)}
-            )
-            for period in self.periods
-        ]
-        dns = [one.model_copy(update={"domain": places.get(str(one.domain), one.domain)}) for one in self.dns]
-        events.sort(key=lambda event: event.at)
-        return self.model_copy(update={"events": tuple(events), "periods": tuple(periods), "dns": tuple(dns)})
+    def number_of(self, domain: int | str) -> int:
+        """The place of a domain that is named, or told by its place."""
+        return domain if isinstance(domain, int) else self.domains.index(domain) + 1
 
-    def conditions(self, elapsed: float, *, domain: int) -> Conditions:
+    def conditions(self, elapsed: float, *, domain: int, name: str) -> Conditions:
         """The odds for a domain, so many seconds after the start; the first period that covers it counts."""
         for period in self.periods:
-            if period.start <= elapsed < period.end and (not period.domains or domain in period.domains):
+            is_meant = not period.domains or domain in period.domains or name in period.domains
+            if period.start <= elapsed < period.end and is_meant:
                 return period.conditions
         return self.rates
+
+
+def _check_names(what: str, named: Iterable[object], known: list[str]) -> None:
+    for name in named:
+        if isinstance(name, str) and name not in known:
+            raise ValueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
 
 
 def read(scenario: str | Path) -> str:
@@ -177,7 +153,7 @@ def load(source: str) -> Scenario:
     """The scenario of a built-in name or of a file's text, as `read` returned it."""
     if source in SCENARIOS:
         source = resources.files(__package__).joinpath(f"{source}.toml").read_text("utf-8")
-    return Scenario.model_validate(tomllib.loads(source)).resolved()
+    return Scenario.model_validate(tomllib.loads(source))
 
 
 def label(source: str) -> str:
