@@ -208,8 +208,6 @@ class Campaign:
         workspace, inbox = account.workspaces[lead.workspace], account.inboxes[inbox_number]
         for name in what:
             column = COLUMN[name]
-            account.sequences[lead.sequence].tally.add(day, column)
-            account.domains[inbox.domain].tally.add(day, column)
             inbox.tally.add(day, column)
             workspace.tally("step", str(step)).add(day, column)
             workspace.tally("variant", rules.variant_of(lead=lead.number, step=step)).add(day, column)
@@ -342,7 +340,7 @@ class Campaign:
         today, counts = day_of(at), Counts()
         # Two days, or as many as have enough sends: on a Sunday that goes back to Friday.
         for first in range(today - 1, today - _JUDGED_DAYS - 1, -1):
-            counts = domain.tally.between(first, today)
+            counts = self.account.counts(domain.inboxes, first, today)
             if counts.sends >= deliverability.ENOUGH_SENDS:
                 break
         reason = deliverability.reason_to_pause(counts)

@@ -14,10 +14,10 @@ _EIGHT = struct.Struct("<8Q")
 _TWO = struct.Struct("<2Q")
 
 
-def rolls(*key: object) -> tuple[float, ...]:
+def rolls(*key: object) -> list[float]:
     """Eight numbers from 0 to 1."""
     digest = hashlib.blake2b(repr(key).encode(), digest_size=64).digest()
-    return tuple(word * _UNIT for word in _EIGHT.unpack(digest))
+    return [word * _UNIT for word in _EIGHT.unpack(digest)]
 
 
 def two_rolls(*key: object) -> tuple[float, float]:

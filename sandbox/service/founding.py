@@ -99,7 +99,7 @@ def _set_up(campaign: Campaign, plan: AccountPlan, *, first_day: int, today: int
     sequences, domains = list[Sequence](), list[Domain]()
     for planned in plan.sequences:
         number = len(account.sequences) + 1
-        sequence = Sequence(number=number, workspace=workspace.number, plan=planned, tally=Tally(first_day))
+        sequence = Sequence(number=number, workspace=workspace.number, plan=planned)
         account.sequences[number] = sequence
         sequences.append(sequence)
         if planned.status == "paused":
@@ -111,7 +111,6 @@ def _set_up(campaign: Campaign, plan: AccountPlan, *, first_day: int, today: int
             workspace=workspace.number,
             name=home.name,
             state=home.state,
-            tally=Tally(first_day),
         )
         account.domains[number] = domain
         domains.append(domain)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -50,5 +50,6 @@ def person(*key: object) -> Person:
     )
 
 
+@cache
 def plain(name: str) -> str:
     return name.lower().translate(_PLAIN)

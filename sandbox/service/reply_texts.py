@@ -34,7 +34,7 @@ def reply_text(kind: str, *, key: object, me: str, lead: Person, date: dt.date) 
     return _compose(kind, texts, chances).format(**names).strip()
 
 
-def _compose(kind: str, texts: dict[str, list[str]], chances: tuple[float, ...]) -> str:
+def _compose(kind: str, texts: dict[str, list[str]], chances: list[float]) -> str:
     if kind == "ooo":
         return f"{pick(texts['away'], chances[0])} {pick(texts['contact'], chances[1])}"
     greeting, sentence = pick(texts["greeting"], chances[0]), pick(texts[kind], chances[1])

@@ -134,7 +134,7 @@ def _paths() -> dict[str, list[str]]:
         for back, length in product(range(30), range(30))
     ]
     groupings = ("sequence", "step", "variant", "inbox")
-    pages = [f"/v1/leads?limit=100&cursor={encode('cu', number)}" for number in range(20_000, 30_000)]
+    pages = [f"/v1/leads?limit=100&cursor={encode('cu', number)}" for number in range(20_000, 21_000)]
     return {
         "GET /sequences": ["/v1/sequences"],
         "GET /inboxes": ["/v1/inboxes"],

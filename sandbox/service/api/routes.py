@@ -10,9 +10,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route, Router
 
 from sandbox.service import ids
-from sandbox.service.account import Sequence, Tally
+from sandbox.service.account import Sequence
 from sandbox.service.api import schemas
 from sandbox.service.api.guard import Caller
+from sandbox.service.deliverability import Counts
 from sandbox.service.endpoints import Answer, Api, Document, content_of, nothing_here
 from sandbox.service.errors import BadRequest, Json, NotFound
 from sandbox.service.moments import date_of, day_number
@@ -178,29 +179,29 @@ async def read_stats(
     last = day_number(end or date_of(caller.service.now()))
     first = last - _DEFAULT_DAYS + 1 if start is None else day_number(start)
     rows = []
-    for group, identifier, tally in _groups(caller, group_by):
-        counts = tally.between(first, last)
+    for group, identifier, counts in _groups(caller, group_by, first, last):
         shown = {name: getattr(counts, name) for name in _SHOWN_COUNTS}
         if any(shown.values()):
             rows.append({"group": group, "id": identifier, **shown})
     return {"data": rows}
 
 
-def _groups(caller: Caller, grouping: str) -> Iterator[tuple[str, str, Tally]]:
+def _groups(caller: Caller, grouping: str, first: int, last: int) -> Iterator[tuple[str, str, Counts]]:
     """The name, identifier and counts of each group."""
     account, workspace = caller.account, caller.workspace
     if grouping == "sequence":
         for sequence in account.sequences.values():
             if sequence.workspace == workspace:
-                yield sequence.plan.name, ids.encode("sq", sequence.number), sequence.tally
+                counts = account.counts(sequence.inboxes, first, last)
+                yield sequence.plan.name, ids.encode("sq", sequence.number), counts
     elif grouping == "inbox":
         for inbox in account.inboxes.values():
             if inbox.workspace == workspace:
-                yield inbox.email, ids.encode("ib", inbox.number), inbox.tally
+                yield inbox.email, ids.encode("ib", inbox.number), inbox.tally.between(first, last)
     else:
         for (kind, group), tally in sorted(account.workspaces[workspace].tallies.items()):
             if kind == grouping:
-                yield group, group, tally
+                yield group, group, tally.between(first, last)
 
 
 @API.add("POST", "/webhooks", status=201, answer=schemas.Subscribed)
