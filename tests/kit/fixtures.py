@@ -14,6 +14,7 @@ from shared.api import pipeline
 from shared.operations import context
 from tests.bot.migrated import copy_instead_of_migrating
 from tests.bot.unpaced import UnpacedBudget
+from tests.clock import CLOCK
 from tests.kit.screen import Screen, open_screen
 from tests.kit.service import Account, open_account
 from tests.kit.shell import Shell
@@ -41,6 +42,12 @@ def patience(request: pytest.FixtureRequest) -> Iterator[None]:
     set_bound(FAILING_SECONDS if fails else BOUND_SECONDS)
     yield
     set_bound(BOUND_SECONDS)
+
+
+@pytest.fixture
+def real_time() -> None:
+    """The real time, for a test that starts a process."""
+    CLOCK.release()
 
 
 @pytest.fixture

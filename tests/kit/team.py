@@ -10,8 +10,10 @@ import asyncio
 import contextlib
 import io
 import json
+import os
 import re
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -39,6 +41,14 @@ ALERTS, SALES, PRIVATE = seed.ALERTS, seed.SALES, seed.PRIVATE
 HASTE = LeaseTimings(period=0.05, burst=1, lease=1.5, read_pause=0.2, doubt=1.2)
 """The worker's waits, shortened so that no test waits for them."""
 ANSWER_SECONDS = 30.0
+_PROGRAM = """
+import sys
+from bot.server import run
+from bot.store import LeaseTimings
+from shared.settings import load
+sys.exit(run(load(), pace={pace!r}, load=load))
+"""
+"""What a process of the bot runs: `outreach bot`, without the worker's waits."""
 
 
 class _Jobs(JobScheduler):
@@ -79,6 +89,11 @@ class Message:
     def shown(self) -> str:
         """All texts of the blocks, a line each, or the plain text where there are none."""
         return "\n".join(_texts(self.data.get("blocks") or [])) or str(self.data["text"])
+
+    def part(self, words: str) -> str:
+        """The texts of the block that shows these words."""
+        blocks = ["\n".join(_texts(one)) for one in self.data.get("blocks") or []]
+        return next(text for text in blocks if words in text)
 
     @property
     def mrkdwn(self) -> str:
@@ -147,7 +162,7 @@ class Team:
         self.slack = slack
         self.account = account
         self.environ = environ
-        self._http = http
+        self.http = http
         self._running: Bot | None = None
         self._exits = contextlib.AsyncExitStack()
 
@@ -169,6 +184,33 @@ class Team:
         """Stop the bot; what it has stored stays."""
         self._running = None
         await self._exits.aclose()
+
+    @contextlib.asynccontextmanager
+    async def process(self) -> AsyncIterator[asyncio.subprocess.Process]:
+        """The bot as a process of its own in place of the one in here; killed at the end if it still lives.
+
+        It has the real time, so a test needs the fixture `real_time`.
+        """
+        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd()), **self.environ}
+        log = Path(self.environ["XDG_STATE_HOME"]) / "process.log"
+        with log.open("wb") as file:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", _PROGRAM.format(pace=HASTE), env=environ, stderr=file
+            )
+        try:
+            await until(self.is_up, "the bot's process")
+            yield process
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+
+    async def is_up(self) -> bool:
+        """True where the bot answers."""
+        try:
+            return (await self.get("/healthz"))[0] == 200
+        except aiohttp.ClientConnectionError:
+            return False
 
     async def restart(self) -> None:
         await self.stop()
@@ -195,11 +237,11 @@ class Team:
         """Post a delivery, signed unless `headers` say otherwise; the status of the answer."""
         signed = {"X-Service-Signature": signature(body)} if headers is None else headers
         url = f"{self.url}/webhooks/outreach{path}"
-        async with self._http.post(url, data=io.BytesIO(body), headers=signed) as answer:
+        async with self.http.post(url, data=io.BytesIO(body), headers=signed) as answer:
             return answer.status
 
     async def get(self, path: str) -> tuple[int, str]:
-        async with self._http.get(f"{self.url}{path}", allow_redirects=False) as answer:
+        async with self.http.get(f"{self.url}{path}", allow_redirects=False) as answer:
             return answer.status, await answer.text()
 
     @property
@@ -228,15 +270,20 @@ class Team:
             told = await self.until(new)
         return told[-1]  # what an earlier click led to may come late, and stands before it
 
-    async def click(self, message: Message, label: str, *, user: str = "ann", **more: Any) -> list[Message]:
-        """Click a button of a message by its label, or choose an entry of a menu; returns what followed."""
+    async def click(
+        self, message: Message, label: str, *, user: str = "ann", near: str = "", **more: Any
+    ) -> list[Message]:
+        """Click a button of a message by its label, or choose an entry of a menu; returns what followed.
+
+        In a message of several replies it is the button below the words `near`.
+        """
         place = {"channel": message.channel, "ts": message.ts, "user": user, "wait": 5.0}
-        done = await self.act("click", **{**place, **_target(message, label), **more})
+        done = await self.act("click", **{**place, **_target(message, label, near=near), **more})
         return [Message(one) for one in done["answers"]]
 
     async def traffic(self, name: str = "") -> list[dict[str, Any]]:
         """The last requests between Slack and the bot, those whose name begins with this."""
-        async with self._http.get(f"{self.slack.origin}/control/traffic") as answer:
+        async with self.http.get(f"{self.slack.origin}/control/traffic") as answer:
             known = (await answer.json())["exchanges"]
         return [one for one in known if one["name"].startswith(name)]
 
@@ -249,16 +296,21 @@ class Team:
 
     async def act(self, name: str, /, **body: Any) -> dict[str, Any]:
         """Do anything that the stand-in's control document lets a person do."""
-        async with self._http.post(f"{self.slack.origin}/control/{name}", json=body) as answer:
+        async with self.http.post(f"{self.slack.origin}/control/{name}", json=body) as answer:
             done: dict[str, Any] = await answer.json()
             assert done.pop("ok"), done
             return done
+
+    async def posted(self) -> dict[str, int]:
+        """How often each alert was posted, by its id."""
+        async with self.http.get(f"{self.slack.origin}/control/summary") as answer:
+            return dict((await answer.json())["alerts"])
 
     async def messages(self, channel: str = ALERTS, *, user: str = "ann") -> list[Message]:
         """All messages of a channel in their present state, the oldest first; `dm` is the user's own."""
         url = f"{self.slack.origin}/control/messages"
         params = {"channel": channel} | ({"user": user} if channel == "dm" else {})
-        async with self._http.get(url, params=params) as answer:
+        async with self.http.get(url, params=params) as answer:
             return [Message(one) for one in (await answer.json())["messages"]]
 
     async def mentioned(self) -> list[Message]:
@@ -309,7 +361,7 @@ class Team:
         await self.act("home/open", user=user, wait=5)
 
         async def whole() -> Message | None:
-            async with self._http.get(f"{self.slack.origin}/control/state") as answer:
+            async with self.http.get(f"{self.slack.origin}/control/state") as answer:
                 views = (await answer.json())["homes"]
             found = next((view for view in views.values() if view), None)
             shown = Message({"text": "", "ts": "", "channel": "home", **(found or {})})
@@ -350,12 +402,18 @@ class Team:
         return await until(condition, what)
 
 
-def _target(message: Message, label: str) -> dict[str, Any]:
-    """How the stand-in's control names what has this label."""
-    for element in _elements(message.data.get("blocks") or []):
+def _target(message: Message, label: str, *, near: str = "") -> dict[str, Any]:
+    """How the stand-in's control names what has this label, below these words."""
+    blocks = list(message.data.get("blocks") or [])
+    if near:
+        first = next(place for place, one in enumerate(blocks) if near in "".join(_texts(one)))
+        blocks = blocks[first:]
+    for element in _elements(blocks):
         for option in element.get("options", ()):
             if option["text"]["text"] == label:
                 return {"action_id": element["action_id"], "value": option["value"]}
+        if near and label in _labels(element):
+            return {"action_id": element["action_id"]}
     return {"text": label}
 
 

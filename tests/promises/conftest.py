@@ -1,5 +1,5 @@
 """What every promise can ask for; `tests/kit` says how to write one."""
 
-from tests.kit.fixtures import account, no_idle_waiting, patience, screen, shell, team
+from tests.kit.fixtures import account, no_idle_waiting, patience, real_time, screen, shell, team
 
-__all__ = ["account", "no_idle_waiting", "patience", "screen", "shell", "team"]
+__all__ = ["account", "no_idle_waiting", "patience", "real_time", "screen", "shell", "team"]

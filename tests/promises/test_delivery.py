@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -54,6 +55,100 @@ async def test_an_accepted_delivery_is_posted_after_the_bot_was_stopped(team: Te
     assert len([one for one in await team.messages() if one.alert_id]) == 1
 
 
+@pytest.mark.parametrize("kind", ["delay", "accept_then_cut"])
+async def test_a_kill_with_posts_in_flight_loses_and_repeats_nothing(
+    real_time: None, team: Team, kind: str
+) -> None:
+    names = ["Ada", "Grace", "Lena"]
+    await team.stop()
+    async with team.process() as process:
+        await team.act("faults", method="chat.postMessage", kind=kind, delay=0.4, times=2)
+        assert [await team.deliver(interested(name)) for name in names] == [200, 200, 200]
+
+        async def in_flight() -> bool:
+            async with team.http.get(f"{team.slack.origin}/control/state") as answer:
+                faults = (await answer.json())["faults"]
+            return not faults or faults[0]["times"] < 2
+
+        await team.until(in_flight, "the first post is under way")
+        process.kill()
+        await process.wait()
+    await team.start()
+    for name in names:
+        await team.card(name)
+    await team.settled()
+    assert sorted((await team.posted()).values()) == [1, 1, 1]
+
+
+async def test_a_post_without_an_answer_is_looked_up_and_not_repeated(team: Team) -> None:
+    """Slack has the message, and the connection broke before it said so."""
+    await team.act("faults", method="chat.postMessage", kind="accept_then_cut")
+    await team.deliver(interested("Ada"))
+    await team.deliver(interested("Grace"))
+    await team.card("Grace")
+    await team.settled()
+    assert sorted((await team.posted()).values()) == [1, 1]
+
+
+async def test_a_post_that_never_arrived_is_repeated(team: Team) -> None:
+    await team.act("faults", method="chat.postMessage", kind="cut")
+    await team.deliver(interested("Ada"))
+    await team.card("Ada")
+    await team.settled()
+    assert sorted((await team.posted()).values()) == [1]
+
+
+async def test_one_message_whose_fate_is_unknown_delays_no_other(team: Team) -> None:
+    """The look-up fails for good, and what comes after is posted all the same."""
+    await team.act("faults", method="chat.postMessage", kind="cut")
+    await team.act("faults", method="conversations.history", kind="status", status=500, times=None)
+    await team.deliver(interested("Ada"))
+    await team.deliver(interested("Grace"))
+    await team.card("Grace")
+
+
+@pytest.mark.parametrize("kind", ["rate_limited", "garbage", "status"])
+async def test_a_slack_in_trouble_loses_and_repeats_nothing(team: Team, kind: str) -> None:
+    await team.act("faults", method="chat.postMessage", kind=kind, retry_after=1, times=2)
+    for name in ("Ada", "Grace"):
+        assert await team.deliver(interested(name)) == 200
+    for name in ("Ada", "Grace"):
+        await team.card(name)
+    await team.settled()
+    assert sorted((await team.posted()).values()) == [1, 1]
+
+
+async def test_a_refused_edit_is_posted_anew(team: Team) -> None:
+    """Slack lets nobody edit a message that is too old; the claim is then told in its thread."""
+    await team.deliver(interested("Ada"))
+    card = await team.card("Ada")
+    await team.act("faults", method="chat.update", kind="error", error="edit_window_closed", times=None)
+    await team.click(card, "Claim")
+    assert "@ann" in (await team.in_thread(card, "@ann")).shown
+
+
+@pytest.mark.xfail(strict=True, reason="status and readyz count such a post, without Slack's word")
+async def test_what_slack_refuses_for_good_is_reported_with_its_own_word(team: Team) -> None:
+    await team.act("faults", method="chat.postMessage", kind="error", error="ekm_access_denied", times=None)
+    await team.deliver(interested("Ada"))
+
+    async def named(path: str) -> bool:
+        return "ekm_access_denied" in (await team.get(path))[1]
+
+    await team.until(lambda: named("/readyz"), "readyz")
+    assert "ekm_access_denied" in (await team.ask("status")).shown
+    await team.act("faults", clear=True)
+    await team.pass_time(minutes=11)
+    await team.card("Ada")
+
+
+async def test_an_answer_that_slack_does_not_draw_is_sent_as_plain_text(team: Team) -> None:
+    await team.act("settings", refused_blocks=["data_table", "table", "rich_text", "actions", "context"])
+    await team.deliver(interested("Ada"))
+    assert "Yes, call me." in (await team.card("Ada")).data["text"]
+    assert "reachable" in (await team.ask("status")).shown
+
+
 @pytest.mark.parametrize(
     "headers",
     [{}, {"X-Service-Signature": ""}, {"X-Service-Signature": "0" * 64}],
@@ -79,6 +174,32 @@ async def test_a_signed_body_that_is_no_event_is_answered_200_and_shown_in_statu
         return "couldn't be read" in answer.shown or "unreadable" in answer.shown.lower()
 
     assert await team.until(shown)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b'{"event": "lead.flew_away"}', b"null", b"\xff\xfe"])
+async def test_a_delivery_of_no_known_shape_is_answered_200(team: Team, body: bytes) -> None:
+    assert await team.deliver(body) == 200
+    await team.deliver(interested("Ada"))
+    await team.card("Ada")
+
+
+async def test_intake_goes_on_while_slack_is_down_from_the_start(team: Team) -> None:
+    await team.act("faults", method="*", kind="status", status=503, times=None)
+    await team.restart()
+    assert await team.deliver(interested("Ada")) == 200
+    status, body = await team.get("/readyz")
+    assert status == 200
+    assert '"slack": "ok"' not in body
+    await team.act("faults", clear=True)
+    await team.pass_time(minutes=11)
+    await team.card("Ada")
+
+
+async def test_healthz_and_readyz_answer(team: Team) -> None:
+    assert (await team.get("/healthz"))[0] == 200
+    status, body = await team.get("/readyz")
+    assert status == 200
+    assert json.loads(body)["ready"] is True
 
 
 async def test_a_bounce_is_counted_and_not_posted(team: Team) -> None:
@@ -122,6 +243,31 @@ async def test_a_repeat_changes_nothing_that_people_see(team: Team) -> None:
     for _ in range(20):
         assert (await team.card("Ada")).shown == before
         await team.ask("whoami")
+
+
+async def test_a_reply_and_its_interest_are_one_card(team: Team) -> None:
+    """The service tells of an interested reply twice, as a reply and as an interested one."""
+    await team.ask("subscribe lead.replied here")
+    await team.deliver(interested("Ada", event="lead.replied"))
+    first = await team.card("Ada")
+    await team.deliver(interested("Ada"))
+    card = await team.changed(first, "interested")
+    assert card.ts == first.ts
+    assert len([one for one in await team.mentioned() if "Ada at Acme" in one.shown]) == 1
+
+
+async def test_a_paused_domain_is_told_again_once_its_incident_has_ended(team: Team) -> None:
+    body = paused_domain("useacme.example")
+    await team.deliver(body)
+    first = await team.card("useacme.example is paused")
+    await team.pass_time(hours=30)
+    await team.deliver(body)
+
+    async def told() -> bool:
+        known = await team.messages()
+        return any("useacme.example" in one.shown and one.ts != first.ts for one in known)
+
+    assert await team.until(told, "the second pause")
 
 
 async def test_every_alert_carries_metadata_with_its_id(team: Team) -> None:
