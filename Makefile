@@ -36,10 +36,12 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Python 3.11 puts setuptools, 10 MB, into each environment; nothing here needs it.
 $(RUN): requirements.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "outreach-ops needs Python 3.11 or newer: install it, or name it with 'make PYTHON=/path/to/python3'." >&2; exit 2; }
 	@echo "Setting up .venv (once, about a minute) ..." >&2
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip --disable-pip-version-check uninstall -qq --yes setuptools
 	@$(PIP) --require-hashes -r requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@$(COMPILE)

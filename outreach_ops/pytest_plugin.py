@@ -1,1 +1,0 @@
-"""Nothing: environments that were installed earlier still name this module as a plug-in of pytest."""
