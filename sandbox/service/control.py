@@ -323,20 +323,21 @@ def _delivery(one: Delivery) -> Answer:
 @API.add("GET", "/control/deliveries/{id}/attempts")
 async def list_attempts(service: Service, id: str) -> Answer:  # noqa: A002 -- reads as the others do
     """Every attempt of a delivery."""
-    number = ids.decode("dl", id)
-    delivery = None if number is None else service.deliveries.all.get(number)
-    if delivery is None:
-        raise NotFound("This delivery doesn't exist.")
-    return {"data": delivery.attempts}
+    return {"data": _delivery_of(service, id).attempts}
 
 
 @API.add("POST", "/control/deliveries/{id}/replay")
 async def replay(service: Service, id: str) -> Answer:  # noqa: A002 -- reads as the others do
     """Send a delivery again, byte for byte, whatever became of it."""
-    number = ids.decode("dl", id)
-    if number is None or not service.deliveries.replay(number):
-        raise NotFound("This delivery doesn't exist.")
+    service.deliveries.replay(_delivery_of(service, id))
     return {"id": id, "state": "pending"}
+
+
+def _delivery_of(service: Service, identifier: str) -> Delivery:
+    number = ids.decode("dl", identifier)
+    if number not in service.deliveries.all:
+        raise NotFound("This delivery doesn't exist.")
+    return service.deliveries.all[number]
 
 
 @API.add("GET", "/control/dns")

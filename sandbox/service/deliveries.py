@@ -8,9 +8,8 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
@@ -44,7 +43,7 @@ class Delivery:
     kind: str
     body: bytes
     first_at: float
-    next_at: float
+    next_at: float = 0.0
     state: str = "pending"
     first_sent: float | None = None
     """By the real clock, in Unix seconds."""
@@ -54,7 +53,7 @@ class Delivery:
 
 @dataclass(slots=True, kw_only=True)
 class Subscription:
-    """Where the events of a workspace are sent; `due` is a heap of its deliveries by when they are next due."""
+    """Where the events of a workspace are sent."""
 
     number: int
     workspace: int
@@ -62,16 +61,12 @@ class Subscription:
     secret: str = field(repr=False)
     events: Sequence[str]
     created_at: float
-    due: list[tuple[float, int]] = field(default_factory=list)
-
-    def is_due(self, now: float) -> bool:
-        return bool(self.due) and self.due[0][0] <= now
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(SENT_AT_ONCE))
+    """Each subscriber has turns of its own, so that a slow one doesn't delay others."""
 
 
 class Deliveries:
     """Sends what is due by the service's clock, signs it, and writes each attempt down.
-
-    Each subscriber has a worker of its own, so that a slow one doesn't delay others.
 
     Args:
         now: the service's time.
@@ -83,9 +78,10 @@ class Deliveries:
         self._now = now
         self._seed = seed
         self._timeout = aiohttp.ClientTimeout(total=timeout)
-        self._workers: dict[int, asyncio.Task[None]] = {}
         self._woken = asyncio.Event()
-        self._sending = 0
+        self._sending: set[asyncio.Task[None]] = set()
+        self._due: list[tuple[float, int]] = []
+        """A heap of the deliveries that wait, by when they are next due."""
         self._last = 0
         self.subscriptions: dict[int, Subscription] = {}
         self.all: dict[int, Delivery] = {}
@@ -112,26 +108,24 @@ class Deliveries:
         body = payloads.body(event, seed=self._seed) if listening else b""
         for subscription in listening:
             self._last += 1
-            self.all[self._last] = Delivery(
+            made = Delivery(
                 number=self._last,
                 subscription=subscription.number,
                 kind=event.kind,
                 body=body,
                 first_at=event.at,
-                next_at=event.at,
             )
-            heappush(subscription.due, (event.at, self._last))
+            self.all[made.number] = made
+            self._send_at(event.at, made)
+
+    def _send_at(self, at: float, delivery: Delivery) -> None:
+        delivery.state, delivery.next_at = "pending", at
+        heappush(self._due, (at, delivery.number))
         self._woken.set()
 
-    def replay(self, number: int) -> bool:
-        """Make a delivery due again, whatever became of it; False when there is none."""
-        delivery = self.all.get(number)
-        if delivery is None:
-            return False
-        delivery.state, delivery.next_at = "pending", self._now()
-        heappush(self.subscriptions[delivery.subscription].due, (delivery.next_at, number))
-        self._woken.set()
-        return True
+    def replay(self, delivery: Delivery) -> None:
+        """Make a delivery due again, whatever became of it."""
+        self._send_at(self._now(), delivery)
 
     def forget(self) -> None:
         """Forget settled deliveries that are older than `KEPT_DAYS`, except the newest."""
@@ -148,8 +142,9 @@ class Deliveries:
 
     def clear(self) -> None:
         """Forget every subscription and delivery, also what is being sent."""
-        for worker in self._workers.values():
-            worker.cancel()
+        for task in self._sending:
+            task.cancel()
+        self._due.clear()
         self.subscriptions, self.all = {}, {}
 
     async def run(self) -> None:
@@ -161,15 +156,26 @@ class Deliveries:
         ) as session:
             try:
                 while True:
-                    self._start_workers(session)
+                    for delivery in self._take_due():
+                        task = asyncio.create_task(self._attempt(session, delivery), name="delivery")
+                        self._sending.add(task)
+                        task.add_done_callback(self._sending.discard)
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._woken.wait(), _POLL_SECONDS)
                     self._woken.clear()
             finally:
-                workers = list(self._workers.values())
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
+                left = list(self._sending)
+                self.clear()
+                await asyncio.gather(*left, return_exceptions=True)
+
+    def _take_due(self) -> Iterator[Delivery]:
+        now = self._now()
+        while self._due and self._due[0][0] <= now:
+            at, number = heappop(self._due)
+            delivery = self.all.get(number)
+            # Replayed since: it is on the heap once more.
+            if delivery is not None and delivery.state == "pending" and delivery.next_at == at:
+                yield delivery
 
     async def settle(self, *, seconds: float) -> int:
         """Wait until all that is due has been sent, retries included, or so many real seconds have passed.
@@ -180,45 +186,16 @@ class Deliveries:
         while True:
             self._woken.set()
             now = self._now()
-            left = self._sending + sum(
-                sum(at <= now for at, _ in one.due) for one in self.subscriptions.values()
-            )
+            left = len(self._sending) + sum(at <= now for at, _ in self._due)
             if not left or time.monotonic() >= ends:
                 return left
             await asyncio.sleep(_SETTLE_SECONDS)
 
-    def _start_workers(self, session: aiohttp.ClientSession) -> None:
-        now = self._now()
-        for number, subscription in self.subscriptions.items():
-            if number not in self._workers and subscription.is_due(now):
-                worker = asyncio.create_task(self._work(session, subscription), name=f"deliveries-{number}")
-                self._workers[number] = worker
-                worker.add_done_callback(partial(self._worker_done, number))
-
-    def _worker_done(self, number: int, _: asyncio.Task[None]) -> None:
-        del self._workers[number]
-        self._woken.set()
-
-    async def _work(self, session: aiohttp.ClientSession, subscription: Subscription) -> None:
-        while subscription.is_due(self._now()):
-            batch = list[Delivery]()
-            while len(batch) < SENT_AT_ONCE and subscription.is_due(self._now()):
-                at, number = heappop(subscription.due)
-                delivery = self.all.get(number)
-                # Replayed since: it is on the heap once more.
-                if delivery is not None and delivery.state == "pending" and delivery.next_at == at:
-                    batch.append(delivery)
-            self._sending += len(batch)
-            try:
-                await asyncio.gather(*(self._attempt(session, subscription, one) for one in batch))
-            finally:
-                self._sending -= len(batch)
-
-    async def _attempt(
-        self, session: aiohttp.ClientSession, subscription: Subscription, delivery: Delivery
-    ) -> None:
-        at, real, started, due_at = self._now(), time.time(), time.perf_counter(), delivery.next_at
-        status, error = await send(session, subscription, delivery.body)
+    async def _attempt(self, session: aiohttp.ClientSession, delivery: Delivery) -> None:
+        due_at, subscription = delivery.next_at, self.subscriptions[delivery.subscription]
+        async with subscription.turns:
+            at, real, started = self._now(), time.time(), time.perf_counter()
+            status, error = await send(session, subscription, delivery.body)
         number = len(delivery.attempts) + 1
         delivery.first_sent = delivery.first_sent or real
         delivery.attempts.append(
@@ -238,8 +215,7 @@ class Deliveries:
         elif again is None:
             delivery.state = "failed"
         else:
-            delivery.next_at = again
-            heappush(subscription.due, (again, delivery.number))
+            self._send_at(again, delivery)
 
 
 async def send(
