@@ -1,4 +1,4 @@
-"""The control API: time, events, faults, rate limiter, keys, deliveries and DNS. Outside of `/v1`, without a key."""
+"""Settings for tests and demos, outside of `/v1` and without a key: the sandbox answers them only on this machine."""
 
 from __future__ import annotations
 
@@ -117,8 +117,7 @@ _ERRORS = {
 }
 API = Api(
     title="Sandbox control",
-    description="Settings for tests and demos. They are outside of `/v1` and ask for no key: the sandbox answers them "
-    "only on this machine.",
+    description=__doc__ or "",
     errors=_ERRORS,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_type_hints
 from urllib.parse import parse_qsl
@@ -142,9 +142,9 @@ class Api:
         routes = [Route(prefix + path, _Path(methods)) for path, methods in by_path.items()]
         return Router([*routes, *more], redirect_slashes=False, default=nothing_here)
 
-    def document(self, more: Iterable[type[BaseModel]] = ()) -> Document:
-        """The OpenAPI document without the server's address; `more` models are described as well."""
-        models = {Error, *more}
+    def document(self) -> Document:
+        """The OpenAPI document without the server's address."""
+        models: set[type[BaseModel]] = {Error}
         for one in self.endpoints:
             models |= {model for model in (one.query, one.body, one.answer) if model is not None}
         listed = [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)]
@@ -164,10 +164,10 @@ class Api:
 
     def _operation(self, endpoint: Endpoint, schemas: Document) -> Document:
         text = inspect.getdoc(endpoint.handler) or ""
-        responses = {str(endpoint.status): {"description": "Done.", "content": content_of(endpoint.answer)}}
+        responses = {str(endpoint.status): {"description": "Done.", "content": _content_of(endpoint.answer)}}
         for status, description in endpoint.errors.items():
             headers = _HEADERS.get(status, {})
-            error = {"description": description, "content": content_of(Error), "headers": headers}
+            error = {"description": description, "content": _content_of(Error), "headers": headers}
             responses[str(status)] = error
         operation: Document = {
             "operationId": endpoint.name,
@@ -179,12 +179,12 @@ class Api:
             "security": [{scheme: []} for scheme in self.security.get("securitySchemes", ())],
         }
         if endpoint.body is not None:
-            body = content_of(endpoint.body)
+            body = _content_of(endpoint.body)
             operation["requestBody"] = {"required": endpoint.needs_body, "content": body}
         return operation
 
 
-def content_of(model: type[BaseModel] | None) -> Document:
+def _content_of(model: type[BaseModel] | None) -> Document:
     """How a body of this model is described; of None it is any object."""
     schema = {"$ref": f"{_SCHEMAS}{model.__name__}"} if model else {"type": "object"}
     return {"application/json": {"schema": schema}}

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
-_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
-_LETTERS = frozenset(_ALPHABET)
-_AS_BASE_32 = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
-_LENGTH = 8
-_SPACE = 1 << (5 * _LENGTH)
+PATTERN = "[0-9a-f]{10}"
+_SPACE = 16**10
 _FACTOR = 0x9E3779B97F4A7C15 % _SPACE | 1
 _INVERSE = pow(_FACTOR, -1, _SPACE)
 
 
 @lru_cache(maxsize=32_768)
 def encode(prefix: str, number: int) -> str:
-    """`ld` and a number -> `ld_6mz2h0qx`."""
-    mixed = (number + _offset(prefix)) * _FACTOR % _SPACE
-    pairs = _PAIRS
-    return f"{prefix}_{pairs[mixed >> 30]}{pairs[mixed >> 20 & 1023]}{pairs[mixed >> 10 & 1023]}{pairs[mixed & 1023]}"
+    """`ld` and a number -> `ld_6e2af09b71`."""
+    return f"{prefix}_{(number + _offset(prefix)) * _FACTOR % _SPACE:010x}"
 
 
 def decode(prefix: str, text: str) -> int | None:
     """The number behind an identifier; None for what can be no identifier of that kind."""
     head, _, tail = text.partition("_")
-    if head != prefix or len(tail) != _LENGTH or not _LETTERS.issuperset(tail):
+    if head != prefix or not re.fullmatch(PATTERN, tail):
         return None
-    mixed = int(tail.translate(_AS_BASE_32), 32)
-    return (mixed * _INVERSE - _offset(prefix)) % _SPACE
+    return (int(tail, 16) * _INVERSE - _offset(prefix)) % _SPACE
 
 
 def _offset(prefix: str) -> int:

@@ -26,7 +26,7 @@ class Feed:
 
     def __init__(self) -> None:
         self._log: deque[FeedEvent] = deque(maxlen=KEPT_EVENTS)
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._change = asyncio.Event()
         self.number = 0
         self.closed = False
 
@@ -41,20 +41,15 @@ class Feed:
         self._wake()
 
     def _wake(self) -> None:
-        for future in self._waiting:
-            if not future.done():
-                future.set_result(None)
+        self._change.set()
+        self._change = asyncio.Event()
 
     async def _changed(self, seconds: float) -> bool:
         """Wait for the next change; false if none came within so many seconds."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(future)
         try:
-            await asyncio.wait_for(future, seconds)
+            await asyncio.wait_for(self._change.wait(), seconds)
         except TimeoutError:
             return False
-        finally:
-            self._waiting.discard(future)
         return True
 
     async def until(self, condition: Callable[[], bool], *, timeout: float) -> bool:  # noqa: ASYNC109

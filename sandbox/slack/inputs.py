@@ -8,20 +8,29 @@ from typing import Any
 from sandbox.slack.errors import InvalidActionError
 from sandbox.slack.model import Json
 
-_TEXTS = ("plain_text_input", "email_text_input", "url_text_input", "number_input")
-_CHOICES = {
-    "datepicker": "date",
-    "timepicker": "time",
-    "datetimepicker": "date_time",
-    "users_select": "user",
-    "channels_select": "channel",
-    "conversations_select": "conversation",
-    "multi_users_select": "users",
-    "multi_channels_select": "channels",
-    "multi_conversations_select": "conversations",
+_MEMBERS = {
+    "plain_text_input": "value",
+    "email_text_input": "value",
+    "url_text_input": "value",
+    "number_input": "value",
+    "datepicker": "selected_date",
+    "timepicker": "selected_time",
+    "datetimepicker": "selected_date_time",
+    "users_select": "selected_user",
+    "channels_select": "selected_channel",
+    "conversations_select": "selected_conversation",
+    "multi_users_select": "selected_users",
+    "multi_channels_select": "selected_channels",
+    "multi_conversations_select": "selected_conversations",
+    "static_select": "selected_option",
+    "external_select": "selected_option",
+    "radio_buttons": "selected_option",
+    "overflow": "selected_option",
+    "multi_static_select": "selected_options",
+    "multi_external_select": "selected_options",
+    "checkboxes": "selected_options",
 }
-_OPTION = {"static_select", "external_select", "radio_buttons", "overflow"}
-_OPTIONS = {"multi_static_select", "multi_external_select", "checkboxes"}
+"""Under which name Slack sends what is chosen; a button has nothing to choose."""
 UNSET: Any = object()
 """Nothing was chosen, so the element keeps its initial value."""
 
@@ -72,28 +81,20 @@ def value_of(element: Json, chosen: Any = UNSET, *, offered: list[Json] | None =
 
     `offered` are the options that the app gave for an external select.
     """
-    kind = element["type"]
-    known = offered or []
-    if kind in _TEXTS:
-        value = element.get("initial_value") if chosen is UNSET else chosen
-        return {"type": kind, "value": None if value == "" else value}
-    if kind in _CHOICES:
-        name = _CHOICES[kind]
-        value = element.get(f"initial_{name}") if chosen is UNSET else chosen
-        if kind.startswith("multi_"):
-            value = value or []
-        return {"type": kind, f"selected_{name}": None if value == "" else value}
-    if kind in _OPTION:
-        initial = element.get("initial_option")
-        option = initial if chosen is UNSET else _option(element, chosen, known)
-        return {"type": kind, "selected_option": option}
-    if kind in _OPTIONS:
-        if chosen is UNSET:
-            return {"type": kind, "selected_options": element.get("initial_options") or []}
+    member = _MEMBERS.get(element["type"])
+    if member is None:
+        return {"type": element["type"]}
+    if chosen is UNSET:
+        value = element.get(f"initial_{member.removeprefix('selected_')}")
+    elif member == "selected_option":
+        value = _option(element, chosen, offered or [])
+    elif member == "selected_options":
         picked = chosen if isinstance(chosen, list) else [chosen]
-        found = [_option(element, one, known) for one in picked]
-        return {"type": kind, "selected_options": [one for one in found if one is not None]}
-    return {"type": kind}
+        found = [_option(element, one, offered or []) for one in picked]
+        value = [one for one in found if one is not None]
+    else:
+        value = None if chosen == "" else chosen
+    return {"type": element["type"], member: value or [] if member.endswith("s") else value}
 
 
 def state(blocks: list[Json], given: Json, *, offered: list[Json] | None = None) -> Json:
@@ -147,7 +148,7 @@ def missing(blocks: list[Json], filled: Json) -> dict[str, str]:
 def _complaint(block: Json, element: Json, value: Any) -> str:
     if value in (None, "", []):
         return "" if block.get("optional") else "Please complete this required field."
-    if isinstance(value, str) and element["type"] in _TEXTS:
+    if isinstance(value, str) and _MEMBERS[element["type"]] == "value":
         least, most = element.get("min_length", 0), element.get("max_length", 3000)
         if len(value) < least:
             return f"Please enter at least {least} characters."

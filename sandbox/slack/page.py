@@ -32,12 +32,6 @@ class Page:
     async def index(self, _request: Request) -> Response:
         return FileResponse(FOLDER / "index.html")
 
-    async def asset(self, request: Request) -> Response:
-        """Return a file of the page's folder, and no other."""
-        known = {path.name: path for path in FOLDER.iterdir()}
-        found = known.get(request.path_params["name"])
-        return FileResponse(found) if found else Response("no such file", status_code=404)
-
     async def state(self, request: Request) -> Response:
         """Return what the page draws, as one person sees it."""
         try:

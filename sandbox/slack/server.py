@@ -10,7 +10,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.asgi_server import LocalOnly, bind, serving
@@ -18,7 +19,7 @@ from sandbox.clock import Clock
 from sandbox.slack import seed
 from sandbox.slack.control import Control
 from sandbox.slack.delivery import Delivery
-from sandbox.slack.page import Page
+from sandbox.slack.page import FOLDER, Page
 from sandbox.slack.settings import Credentials, Settings
 from sandbox.slack.web_api.endpoint import Endpoint
 from sandbox.slack.workspace import Workspace
@@ -111,7 +112,7 @@ class SlackStandIn:
             Route("/archives/{rest:path}", page.index),
             Route("/page/state", page.state),
             Route("/page/feed", page.feed),
-            Route("/assets/{name}", page.asset),
+            Mount("/assets", StaticFiles(directory=FOLDER)),
         ]
         return Starlette(routes=routes, exception_handlers={HTTPException: _refused})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from sandbox.clock import Clock
@@ -36,18 +36,6 @@ class Exchange:
         return dict(vars(self))
 
 
-@dataclass(slots=True)
-class Counts:
-    """The counts of all exchanges since the last reset; `acks` are milliseconds."""
-
-    calls: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
-    rate_limited: int = 0
-    acks: deque[float] = field(default_factory=lambda: deque(maxlen=20_000))
-    unacknowledged: Counter[str] = field(default_factory=Counter)
-    redelivered: int = 0
-
-
 class Traffic:
     """The last exchanges, and the counts of all of them."""
 
@@ -58,7 +46,12 @@ class Traffic:
 
     def clear(self) -> None:
         self.exchanges: deque[Exchange] = deque(maxlen=KEPT_EXCHANGES)
-        self.counts = Counts()
+        self._calls = Counter[str]()
+        self._refused = Counter[str]()
+        self._unacknowledged = Counter[str]()
+        self._ack_ms: deque[float] = deque(maxlen=20_000)
+        self._rate_limited = 0
+        self._redelivered = 0
 
     def record(self, direction: Any, name: str, *, ms: float, **details: Any) -> None:
         """Keep and count an exchange; `details` are the other fields of `Exchange`."""
@@ -75,34 +68,32 @@ class Traffic:
         self._feed.publish("traffic", exchange.to_json())
 
     def _count(self, exchange: Exchange) -> None:
-        counts = self.counts
         if exchange.direction == "to_bot":
-            counts.redelivered += exchange.attempt > 0
+            self._redelivered += exchange.attempt > 0
             if exchange.ok:
-                counts.acks.append(exchange.ms)
+                self._ack_ms.append(exchange.ms)
             else:
-                counts.unacknowledged[exchange.error or "unknown"] += 1
+                self._unacknowledged[str(exchange.error)] += 1
             return
-        counts.calls[exchange.name] += 1
-        counts.rate_limited += exchange.status == 429
+        self._calls[exchange.name] += 1
+        self._rate_limited += exchange.status == 429
         if not exchange.ok:
-            counts.refused[exchange.error or str(exchange.status)] += 1
+            self._refused[exchange.error or str(exchange.status)] += 1
 
     def summary(self) -> dict[str, Any]:
-        counts = self.counts
-        ranked = sorted(counts.acks)
+        ranked = sorted(self._ack_ms)
         return {
-            "calls": dict(counts.calls),
-            "refused": dict(counts.refused),
-            "rate_limited": counts.rate_limited,
+            "calls": dict(self._calls),
+            "refused": dict(self._refused),
+            "rate_limited": self._rate_limited,
             "acks": {
                 "count": len(ranked),
                 "p50_ms": _percentile(ranked, 0.5),
                 "p99_ms": _percentile(ranked, 0.99),
-                "max_ms": ranked[-1] if ranked else None,
+                "max_ms": _percentile(ranked, 1.0),
             },
-            "unacknowledged": dict(counts.unacknowledged),
-            "redelivered": counts.redelivered,
+            "unacknowledged": dict(self._unacknowledged),
+            "redelivered": self._redelivered,
         }
 
 

@@ -1,4 +1,16 @@
-"""The eight endpoints of `/v1`, and their OpenAPI document."""
+"""The outreach service's REST API, as a sandbox.
+
+What the public document leaves unshown is answered in one plain form, described here.
+
+**Authentication.** Every request carries `Authorization: Bearer <API_KEY>`; a key belongs to one workspace. The sandbox
+prints the keys of its workspaces as it starts (`api_keys`), and `POST /control/keys` issues more. A missing or revoked
+key is answered with 401.
+
+**Limits.** 10 requests per second per key; beyond that 429 with `Retry-After`, the number of seconds to wait.
+
+**Webhooks.** `POST /webhooks` subscribes an address. Each delivery is signed: `X-Service-Signature` is the hex
+HMAC-SHA256 of the raw body, keyed with the subscription's secret.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +26,13 @@ from sandbox.service.account import Sequence
 from sandbox.service.api import schemas
 from sandbox.service.api.guard import Caller
 from sandbox.service.deliverability import Counts
-from sandbox.service.endpoints import Answer, Api, Document, content_of, nothing_here
+from sandbox.service.endpoints import Answer, Api, nothing_here
 from sandbox.service.errors import BadRequest, Json, NotFound
 from sandbox.service.moments import date_of, day_number
 from sandbox.service.people import Person
 
 _DEFAULT_DAYS = 30
 _SHOWN_COUNTS = ("sends", "replies", "positive_replies", "meetings")
-_DESCRIPTION = """The outreach service's REST API, as a sandbox. What the public document leaves unshown is answered in
-one plain form, described here.
-
-**Authentication.** Every request carries `Authorization: Bearer <API_KEY>`; a key belongs to one workspace. A missing or
-revoked key is answered with 401.
-
-**Limits.** 10 requests per second per key; beyond that 429 with `Retry-After`, the number of seconds to wait.
-
-**Webhooks.** `POST /webhooks` subscribes an address. Each delivery is signed: `X-Service-Signature` is the hex HMAC-SHA256
-of the raw body, keyed with the subscription's secret."""
-_KEY = """An API key of one workspace, sent as `Authorization: Bearer <API_KEY>` with every request. The sandbox prints the
-keys of its workspaces as it starts (`api_keys`), and `POST /control/keys` issues more."""
 _ERRORS = {
     400: "A field is missing or invalid. `error.field` names it.",
     401: "The API key is missing or revoked.",
@@ -43,8 +43,8 @@ MISSING = {404: "The resource does not exist in this workspace."}
 
 API = Api(
     title="Outreach Service REST API (sandbox)",
-    description=_DESCRIPTION,
-    security={"securitySchemes": {"bearerAuth": {"type": "http", "scheme": "bearer", "description": _KEY}}},
+    description=__doc__ or "",
+    security={"securitySchemes": {"bearerAuth": {"type": "http", "scheme": "bearer"}}},
     errors=_ERRORS,
 )
 
@@ -221,35 +221,8 @@ def documentation() -> Router:
 async def _openapi(request: Request) -> Response:
     """The document, with the address at which this service was asked for it."""
     servers = [{"url": f"{request.base_url}v1", "description": "This sandbox"}]
-    return Json(_document() | {"servers": servers})
+    return Json(API.document() | {"servers": servers})
 
 
 async def _to_the_document(_: Request) -> Response:
     return RedirectResponse("/openapi.json")
-
-
-def _document() -> Document:
-    document = API.document(schemas.EVENTS.values())
-    document["webhooks"] = {kind: {"post": _delivery(kind)} for kind in schemas.EVENTS}
-    return document
-
-
-def _delivery(kind: str) -> Document:
-    """The delivery of an event, for the `webhooks` section."""
-    model = schemas.EVENTS[kind]
-    signature = {
-        "name": "X-Service-Signature",
-        "in": "header",
-        "required": True,
-        "schema": {"type": "string"},
-        "description": "Hex HMAC-SHA256 of the raw body, keyed with the subscription's secret.",
-    }
-    retried = "Anything but a 2xx within 10 seconds is retried, 5 times over 24 hours."
-    return {
-        "operationId": f"on_{kind.replace('.', '_')}",
-        "tags": ["deliveries"],
-        "summary": (model.__doc__ or "").partition(".")[0],
-        "parameters": [signature],
-        "requestBody": {"required": True, "content": content_of(model)},
-        "responses": {"200": {"description": retried}},
-    }

@@ -19,8 +19,6 @@ SequenceStatus = TypeAliasType("SequenceStatus", Literal["active", "paused"])
 InboxStatus = TypeAliasType("InboxStatus", Literal["active", "warming", "resting"])
 Grouping = TypeAliasType("Grouping", Literal["sequence", "variant", "step", "inbox"])
 SkipReason = TypeAliasType("SkipReason", Literal["duplicate", "blocklisted"])
-BounceType = TypeAliasType("BounceType", Literal["hard", "soft"])
-PauseReason = TypeAliasType("PauseReason", Literal["bounce_rate", "complaint_rate"])
 EventKind = TypeAliasType(
     "EventKind",
     Literal[
@@ -69,7 +67,7 @@ IsoDate = Annotated[dt.date, BeforeValidator(_iso)]
 LEAD, SEQUENCE, INBOX, CURSOR = (
     ids.encode(prefix, number) for prefix, number in (("ld", 4_000), ("sq", 1), ("ib", 1), ("cu", 4_000))
 )
-Cursor = Annotated[str, StringConstraints(pattern=r"^cu_[0-9a-hjkmnp-tv-z]{8}$"), Field(examples=[CURSOR])]
+Cursor = Annotated[str, StringConstraints(pattern=rf"^cu_{ids.PATTERN}$"), Field(examples=[CURSOR])]
 SequenceId = Annotated[str, StringConstraints(max_length=64), Field(examples=[SEQUENCE])]
 LeadPathId = Annotated[str, Field(min_length=1, max_length=200, examples=[LEAD])]
 SequencePathId = Annotated[str, Field(min_length=1, max_length=200, examples=[SEQUENCE])]
@@ -79,7 +77,6 @@ Company = Annotated[Text, Field(examples=["Engines"])]
 SequenceName = Annotated[str, Field(examples=["SaaS founders – Europe"])]
 InboxAddress = Annotated[str, Field(examples=["mia@getacme.example"])]
 LeadId = Annotated[str, Field(examples=[LEAD])]
-ReplyText = Annotated[str, Field(examples=["Maybe in spring."])]
 Count = Annotated[int, Field(examples=[4])]
 
 
@@ -228,84 +225,3 @@ class Subscribed(BaseModel):
 
     id: str = Field(examples=[ids.encode("wh", 1)])
     secret: str = Field(examples=["whsec_3q2-7w"])
-
-
-class EventLead(BaseModel):
-    """The lead that an event is about."""
-
-    email: Address
-    first_name: FirstName
-    company: Company
-
-
-class LeadEvent(BaseModel):
-    """What the events about a lead have in common."""
-
-    lead: EventLead
-    sequence: SequenceName = Field(description="The sequence's name.")
-    step: Count
-    inbox: InboxAddress = Field(description="The sending inbox's address.")
-
-
-class LeadReplied(LeadEvent):
-    """A lead sent any reply."""
-
-    event: Literal["lead.replied"]
-    reply: ReplyText
-
-
-class ReplyInterested(LeadEvent):
-    """A reply was tagged Interested."""
-
-    event: Literal["reply.interested"]
-    reply: ReplyText
-
-
-class ReplyOutOfOffice(LeadEvent):
-    """An out-of-office reply arrived."""
-
-    event: Literal["reply.ooo"]
-    reply: ReplyText
-    return_date: dt.date = Field(examples=["2026-03-09"])
-
-
-class LeadBounced(LeadEvent):
-    """A hard or soft bounce occurred."""
-
-    event: Literal["lead.bounced"]
-    bounce_type: BounceType
-    reason: str = Field(examples=["550 5.1.1 The email account that you tried to reach does not exist."])
-
-
-class LeadUnsubscribed(LeadEvent):
-    """A lead opted out; by a complaint, it has written no reply."""
-
-    event: Literal["lead.unsubscribed"]
-    reply: ReplyText | None = None
-
-
-class SequenceCompleted(LeadEvent):
-    """A lead finished all steps of a sequence."""
-
-    event: Literal["sequence.completed"]
-
-
-class DomainPaused(BaseModel):
-    """Auto-pause was triggered on a domain."""
-
-    event: Literal["domain.paused"]
-    domain: str = Field(examples=["getacme.example"])
-    reason: PauseReason
-    rate: Annotated[float, Field(description="The share of sends that caused the pause.", examples=[0.0712])]
-    inboxes: Annotated[list[InboxAddress], Field(description="The addresses of the resting inboxes.")]
-
-
-EVENTS: dict[str, type[BaseModel]] = {
-    "lead.replied": LeadReplied,
-    "reply.interested": ReplyInterested,
-    "reply.ooo": ReplyOutOfOffice,
-    "lead.bounced": LeadBounced,
-    "lead.unsubscribed": LeadUnsubscribed,
-    "sequence.completed": SequenceCompleted,
-    "domain.paused": DomainPaused,
-}

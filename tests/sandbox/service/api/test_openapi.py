@@ -8,7 +8,6 @@ from pathlib import Path
 import httpx
 
 from sandbox.service import Service
-from tests.sandbox.service.subscriber import KINDS
 
 
 async def test_the_document_promises_no_status_that_is_never_answered(service: Service) -> None:
@@ -41,12 +40,11 @@ async def test_the_document_has_what_generators_ask_for(service: Service) -> Non
     assert set(spec["paths"]) == {
         *("/leads", "/leads/{id}", "/sequences", "/sequences/{id}", "/inboxes", "/stats", "/webhooks")
     }
-    assert set(spec["webhooks"]) == set(KINDS)
     assert {"LeadStatus", "SequenceStatus", "InboxStatus", "Grouping", "EventKind"} <= set(
         spec["components"]["schemas"]
     )
     [scheme] = spec["components"]["securitySchemes"].values()
-    assert (scheme["scheme"], "api_keys" in scheme["description"]) == ("bearer", True)
+    assert (scheme["scheme"], "api_keys" in spec["info"]["description"]) == ("bearer", True)
     operations = [one for methods in spec["paths"].values() for one in methods.values()]
     assert {one["operationId"] for one in operations} == {
         *("list_leads", "add_leads", "remove_lead", "list_sequences", "change_sequence"),

@@ -412,7 +412,7 @@ async def test_a_request_can_be_from_another_slack_team(
     await person.do("message", text=f"<@{seed.BOT.id}> hello", team="T0OTHER")
     traffic = slack.workspace.traffic
     sent = [one.request for one in traffic.exchanges if one.direction == "to_bot"]
-    assert await slack.feed.until(lambda: len(traffic.counts.unacknowledged) > 0, timeout=20)
+    assert await slack.feed.until(lambda: bool(traffic.summary()["unacknowledged"]), timeout=20)
     command, click = sent[:2]
     assert (command["team_id"], command["user_id"]) == ("T0OTHER", seed.ANN.id)
     assert (click["team"]["id"], click["user"]["team_id"]) == ("T0OTHER", "T0OTHER")
