@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-PATTERN = "[0-9a-f]{10}"
-_SPACE = 16**10
+PATTERN = "[0-9a-hjkmnp-tv-z]{8}"
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+"""Without the letters that are read as others."""
+_AS_BASE_32 = str.maketrans(_ALPHABET, "0123456789abcdefghijklmnopqrstuv")
+_SPACE = 32**8
 _FACTOR = 0x9E3779B97F4A7C15 % _SPACE | 1
 _INVERSE = pow(_FACTOR, -1, _SPACE)
 
 
 @lru_cache(maxsize=32_768)
 def encode(prefix: str, number: int) -> str:
-    """`ld` and a number -> `ld_6e2af09b71`."""
-    return f"{prefix}_{(number + _offset(prefix)) * _FACTOR % _SPACE:010x}"
+    """`ld` and a number -> `ld_6mz2h0qx`."""
+    mixed = (number + _offset(prefix)) * _FACTOR % _SPACE
+    letters = (_ALPHABET[mixed >> shift & 31] for shift in range(35, -1, -5))
+    return f"{prefix}_{''.join(letters)}"
 
 
 def decode(prefix: str, text: str) -> int | None:
@@ -22,7 +27,7 @@ def decode(prefix: str, text: str) -> int | None:
     head, _, tail = text.partition("_")
     if head != prefix or not re.fullmatch(PATTERN, tail):
         return None
-    return (int(tail, 16) * _INVERSE - _offset(prefix)) % _SPACE
+    return (int(tail.translate(_AS_BASE_32), 32) * _INVERSE - _offset(prefix)) % _SPACE
 
 
 def _offset(prefix: str) -> int:

@@ -1,7 +1,6 @@
 """Block Kit's rules as Slack enforces them, and what a notification reads of blocks.
 
-`blockkit.toml` has the rules. A rule takes a value and its JSON pointer, and yields what is wrong with
-it in the form in which Slack reports it.
+`blockkit.toml` has the rules. What is wrong is told in the form in which Slack reports it.
 """
 
 from __future__ import annotations
@@ -9,270 +8,218 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections import ChainMap, Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-Rule = Callable[[Any, str], Iterator[str]]
+Check = Callable[[str, Any, str], Iterator[str]]
+"""Takes the words of a rule after its kind, a value and its JSON pointer."""
+
+
+class Shape(NamedTuple):
+    """The fields of an object with their rules; of `counted` 1 to `most` are there."""
+
+    fields: dict[str, str]
+    counted: Sequence[str]
+    most: int
+
+
+def _read_shapes() -> dict[str, dict[str, Shape]]:
+    tables: dict[str, dict[str, Shape]] = {}
+    file = tomllib.loads(resources.files(__package__).joinpath("blockkit.toml").read_text("utf-8"))
+    for table, entries in file.items():
+        common = entries.pop("common", {})
+        tables[table] = {}
+        for name, entry in entries.items():
+            one, some = entry.pop("exactly_one", ()), entry.pop("at_least_one", ())
+            tables[table][name] = Shape(common | entry, one or some, most=1 if one else len(some))
+    return tables
+
+
+SHAPES = _read_shapes()
+"""The objects of each table, by name."""
 
 
 def problem(what: str, pointer: str) -> str:
     return f"{what} [json-pointer:{pointer}]"
 
 
-# What rules are made of
+def check(rule: str, value: Any, at: str) -> Iterator[str]:
+    """Find what a value has that is against a rule; `blockkit.toml` explains their words."""
+    kind, _, words = rule.partition(" ")
+    return _CHECKS[kind](words, value, at)
 
 
-def string(least: int, most: int) -> Rule:
-    def check(value: Any, at: str) -> Iterator[str]:
-        if not isinstance(value, str):
-            yield problem("must be a string", at)
-        elif len(value) > most:
-            yield problem(f"must be less than {most + 1} characters", at)
-        elif len(value) < least:
-            yield problem(f"must be more than {least - 1} characters", at)
-
-    return check
-
-
-def number(least: float, most: float) -> Rule:
-    def check(value: Any, at: str) -> Iterator[str]:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            yield problem("must be a number", at)
-        elif not least <= value <= most:
-            yield problem(f"must be between {least:g} and {most:g}", at)
-
-    return check
-
-
-def boolean(value: Any, at: str) -> Iterator[str]:
-    if not isinstance(value, bool):
-        yield problem("must be a boolean", at)
-
-
-def anything(_value: Any, _at: str) -> Iterator[str]:
-    yield from ()
-
-
-def choice(*allowed: str) -> Rule:
-    def check(value: Any, at: str) -> Iterator[str]:
-        if value not in allowed:
-            yield problem(f"must be one of {', '.join(allowed)}", at)
-
-    return check
-
-
-def array(of: Rule, least: int, most: int) -> Rule:
-    def check(value: Any, at: str) -> Iterator[str]:
-        if not isinstance(value, list):
-            yield problem("must be an array", at)
-            return
-        if len(value) > most:
-            yield problem(f"no more than {most} items allowed", at)
-        if len(value) < least:
-            yield problem(f"must have at least {least} items", at)
-        for index, item in enumerate(value):
-            yield from of(item, f"{at}/{index}")
-
-    return check
-
-
-def distinct(of: Rule, name: str) -> Rule:
-    """A list that obeys `of` and whose items have different values of the field `name`."""
-
-    def check(value: Any, at: str) -> Iterator[str]:
-        yield from of(value, at)
-        seen: set[str] = set()
-        for item in value if isinstance(value, list) else []:
-            own = item.get(name) if isinstance(item, dict) else None
-            if isinstance(own, str) and own in seen:
-                yield problem(f"{name} is not unique: {own}", at)
-            elif isinstance(own, str):
-                seen.add(own)
-
-    return check
-
-
-def shape(fields: Mapping[str, Rule], required: Collection[str]) -> Rule:
-    """An object with these fields and no others; its `type` is checked by whoever chose the shape."""
-
-    def check(value: Any, at: str) -> Iterator[str]:
-        if not isinstance(value, dict):
-            yield problem("must be an object", at)
-            return
-        for name in required:
-            if value.get(name) is None:
-                yield problem(f"missing required field: {name}", at)
-        for name, field in value.items():
-            if name not in fields:
-                yield problem(f"additional property: {name}", at)
-            elif field is not None:
-                yield from fields[name](field, f"{at}/{name}")
-
-    return check
-
-
-def by_type(shapes: Mapping[str, Rule]) -> Rule:
-    """An object whose `type` picks its shape."""
-
-    def check(value: Any, at: str) -> Iterator[str]:
-        kind = value.get("type") if isinstance(value, dict) else None
-        if not isinstance(kind, str) or kind not in shapes:
-            yield problem(f"unsupported type: {kind}", f"{at}/type")
-        else:
-            yield from shapes[kind](value, at)
-
-    return check
-
-
-def counted(rule: Rule, names: Sequence[str], *, most: int) -> Rule:
-    """An object that obeys `rule` and has 1 to `most` of the fields `names`."""
-    amount = "exactly" if most == 1 else "at least"
-
-    def check(value: Any, at: str) -> Iterator[str]:
-        yield from rule(value, at)
-        if isinstance(value, dict) and not 1 <= sum(bool(value.get(name)) for name in names) <= most:
-            yield problem(f"must provide {amount} one of {', '.join(names)}", at)
-
-    return check
-
-
-def text(most: int, **flags: str) -> Rule:
-    """A text object; `flags` has its kinds, each with a boolean field that it may have."""
-    size = string(1, most)
-    shapes = {kind: {"type": anything, "text": size, flag: boolean} for kind, flag in flags.items()}
-    return by_type({kind: shape(fields, ["text"]) for kind, fields in shapes.items()})
-
-
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:\S+")
-
-
-def url(value: Any, at: str) -> Iterator[str]:
-    yield from string(1, 3000)(value, at)
-    if isinstance(value, str) and not _URL.fullmatch(value):
-        yield problem("must be a valid URL", at)
-
-
-def no_file(_value: Any, at: str) -> Iterator[str]:
-    """Nothing is uploaded to this Slack, so that no file can be shown."""
-    yield problem("invalid slack file", at)
-
-
-def above_zero(value: Any, at: str) -> Iterator[str]:
-    yield from number(-1e15, 1e15)(value, at)
-    if isinstance(value, int | float) and value <= 0:
-        yield problem("must be greater than 0", at)
-
-
-def data_rows(value: Any, at: str) -> Iterator[str]:
-    """A header and 1 to 100 rows of 1 to 20 cells, all of one length; no rich text in the header."""
-    found = list(rule_of("list 2..101 list 1..20 any cells rich_cells")(value, at))
-    yield from found
-    if found:
+def check_shape(shape: Shape, value: Any, at: str) -> Iterator[str]:
+    """Find what an object has that it must not have, and what it lacks; who chose the shape checked its `type`."""
+    if not isinstance(value, dict):
+        yield problem("must be an object", at)
         return
-    yield from rule_of("list 1..20 any cells")(value[0], f"{at}/0")
-    for place, row in enumerate(value):
-        if len(row) != len(value[0]):
-            yield problem(f"must have {len(value[0])} cells, as the first row has", f"{at}/{place}")
+    for name, rule in shape.fields.items():
+        if rule.startswith("required ") and value.get(name) is None:
+            yield problem(f"missing required field: {name}", at)
+    for name, field in value.items():
+        if name not in shape.fields and name != "type":
+            yield problem(f"additional property: {name}", at)
+        elif field is not None and name != "type":
+            yield from check(shape.fields[name].removeprefix("required "), field, f"{at}/{name}")
+    there = sum(bool(value.get(name)) for name in shape.counted)
+    if shape.counted and not 1 <= there <= shape.most:
+        amount = "exactly" if shape.most == 1 else "at least"
+        yield problem(f"must provide {amount} one of {', '.join(shape.counted)}", at)
 
 
-def plot(value: Any, at: str) -> Iterator[str]:
-    """Series over the categories of an axis: every series has its own name, and a point for each category."""
-    found = list(rule_of("part plot")(value, at))
-    yield from found
-    if found:
-        return
-    names: set[str] = set()
-    for place, series in enumerate(value["series"]):
-        if series["name"] in names:
-            yield problem(f"series name is not unique: {series['name']}", f"{at}/series/{place}/name")
-        names.add(series["name"])
-        if [point["label"] for point in series["data"]] != value["axis_config"]["categories"]:
-            yield problem("labels must match axis_config.categories", f"{at}/series/{place}/data")
-
-
-# The rules of blockkit.toml
-
-
-RULES: defaultdict[str, dict[str, Rule]] = defaultdict(dict)
-"""The shape of each entry, by table."""
-
-
-def _any(words: str) -> Rule:
-    return by_type(ChainMap(*(RULES[table] for table in words.split())))
-
-
-def _part(name: str) -> Rule:
-    # Looked up late: a part may be described after those that consist of it.
-    def check(value: Any, at: str) -> Iterator[str]:
-        return RULES["part"][name](value, at)
-
-    return check
-
-
-def _list(words: str) -> Rule:
-    size, _, item = words.partition(" ")
-    return array(rule_of(item), *_bounds(size))
-
-
-def _distinct(words: str) -> Rule:
-    name, _, rule = words.partition(" ")
-    return distinct(rule_of(rule), name)
-
-
-_MAKERS: dict[str, Callable[[str], Rule]] = {
-    "any": _any,
-    "part": _part,
-    "list": _list,
-    "distinct": _distinct,
-    "string": lambda words: string(*_bounds(words)),
-    "number": lambda words: number(*_bounds(words)),
-    "choice": lambda words: choice(*words.split()),
-    "plain": lambda most: text(int(most), plain_text="emoji"),
-    "text": lambda most: text(int(most), plain_text="emoji", mrkdwn="verbatim"),
-}
-_NAMED: dict[str, Rule] = {
-    rule.__name__: rule for rule in (boolean, anything, url, no_file, above_zero, data_rows)
-}
-
-
-def rule_of(words: str) -> Rule:
-    """The rule that the words of a field stand for; `blockkit.toml` explains them."""
-    kind, _, rest = words.partition(" ")
-    return _NAMED[kind] if kind in _NAMED else _MAKERS[kind](rest)
-
-
+@cache
 def _bounds(words: str) -> tuple[Any, Any]:
     least, most = map(json.loads, words.split(".."))
     return least, most
 
 
-def _shape_of(entry: dict[str, Any]) -> Rule:
-    fields, required = {"type": anything}, list[str]()
-    counts = [(entry.pop(name, ()), most) for name, most in (("exactly_one", 1), ("at_least_one", 99))]
-    for name, words in entry.items():
-        fields[name] = rule_of(words.removeprefix("required "))
-        if words.startswith("required "):
-            required.append(name)
-    made = shape(fields, required)
-    for names, most in counts:
-        made = counted(made, names, most=most) if names else made
-    return made
+def _string(words: str, value: Any, at: str) -> Iterator[str]:
+    least, most = _bounds(words)
+    if not isinstance(value, str):
+        yield problem("must be a string", at)
+    elif len(value) > most:
+        yield problem(f"must be less than {most + 1} characters", at)
+    elif len(value) < least:
+        yield problem(f"must be more than {least - 1} characters", at)
 
 
-def _read_rules() -> None:
-    file = tomllib.loads(resources.files(__package__).joinpath("blockkit.toml").read_text("utf-8"))
-    for table, entries in file.items():
-        common = entries.pop("common", {})
-        for name, entry in entries.items():
-            RULES[table][name] = _shape_of(common | entry)
-    # Three kinds of charts have the same fields.
-    RULES["charts"] |= dict.fromkeys(("bar", "area", "line"), plot)
+def _number(words: str, value: Any, at: str) -> Iterator[str]:
+    least, most = _bounds(words)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        yield problem("must be a number", at)
+    elif not least <= value <= most:
+        yield problem(f"must be between {least:g} and {most:g}", at)
 
 
-_read_rules()
-_IN_VIEWS, _IN_MESSAGES = rule_of("any blocks"), rule_of("any blocks message_blocks")
+def _boolean(_words: str, value: Any, at: str) -> Iterator[str]:
+    if not isinstance(value, bool):
+        yield problem("must be a boolean", at)
+
+
+def _anything(_words: str, _value: Any, _at: str) -> Iterator[str]:
+    yield from ()
+
+
+def _choice(words: str, value: Any, at: str) -> Iterator[str]:
+    if value not in words.split():
+        yield problem(f"must be one of {', '.join(words.split())}", at)
+
+
+def _list(words: str, value: Any, at: str) -> Iterator[str]:
+    size, _, rule = words.partition(" ")
+    least, most = _bounds(size)
+    if not isinstance(value, list):
+        yield problem("must be an array", at)
+        return
+    if len(value) > most:
+        yield problem(f"no more than {most} items allowed", at)
+    if len(value) < least:
+        yield problem(f"must have at least {least} items", at)
+    for index, item in enumerate(value):
+        yield from check(rule, item, f"{at}/{index}")
+
+
+def _distinct(words: str, value: Any, at: str) -> Iterator[str]:
+    name, _, rule = words.partition(" ")
+    yield from check(rule, value, at)
+    seen: set[str] = set()
+    for item in value if isinstance(value, list) else []:
+        own = item.get(name) if isinstance(item, dict) else None
+        if isinstance(own, str) and own in seen:
+            yield problem(f"{name} is not unique: {own}", at)
+        elif isinstance(own, str):
+            seen.add(own)
+
+
+def _any(words: str, value: Any, at: str) -> Iterator[str]:
+    kind = value.get("type") if isinstance(value, dict) else None
+    shapes = ChainMap(*(SHAPES[table] for table in words.split()))
+    if isinstance(kind, str) and kind in shapes:
+        yield from check_shape(shapes[kind], value, at)
+    else:
+        yield problem(f"unsupported type: {kind}", f"{at}/type")
+
+
+def _part(name: str, value: Any, at: str) -> Iterator[str]:
+    return check_shape(SHAPES["part"][name], value, at)
+
+
+def _text(most: str, value: Any, at: str, *, tables: str = "plain mrkdwn") -> Iterator[str]:
+    yield from _any(tables, value, at)
+    if isinstance(value, dict) and isinstance(value.get("text"), str):
+        yield from _string(f"1..{most}", value["text"], f"{at}/text")
+
+
+def _plain(most: str, value: Any, at: str) -> Iterator[str]:
+    return _text(most, value, at, tables="plain")
+
+
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:\S+")
+
+
+def _url(_words: str, value: Any, at: str) -> Iterator[str]:
+    yield from _string("1..3000", value, at)
+    if isinstance(value, str) and not _URL.fullmatch(value):
+        yield problem("must be a valid URL", at)
+
+
+def _no_file(_words: str, _value: Any, at: str) -> Iterator[str]:
+    """Nothing is uploaded to this Slack, so that no file can be shown."""
+    yield problem("invalid slack file", at)
+
+
+def _above_zero(_words: str, value: Any, at: str) -> Iterator[str]:
+    yield from _number("-1e15..1e15", value, at)
+    if isinstance(value, int | float) and value <= 0:
+        yield problem("must be greater than 0", at)
+
+
+def _same_length(rule: str, value: Any, at: str) -> Iterator[str]:
+    """A list of rows, all of one length; there is no rich text in the header."""
+    found = list(check(rule, value, at))
+    yield from found
+    if found:
+        return
+    yield from check("list 1..20 any cells", value[0], f"{at}/0")
+    for place, row in enumerate(value):
+        if len(row) != len(value[0]):
+            yield problem(f"must have {len(value[0])} cells, as the first row has", f"{at}/{place}")
+
+
+def _plotted(_words: str, value: Any, at: str) -> Iterator[str]:
+    """Series whose names differ; each has a point for each category of the axis."""
+    found = list(_any("charts", value, at))
+    yield from found
+    if found or "series" not in value:
+        return
+    yield from _distinct("name anything", value["series"], f"{at}/series")
+    for place, series in enumerate(value["series"]):
+        if [point["label"] for point in series["data"]] != value["axis_config"]["categories"]:
+            yield problem("labels must match axis_config.categories", f"{at}/series/{place}/data")
+
+
+_CHECKS: dict[str, Check] = {
+    "string": _string,
+    "number": _number,
+    "boolean": _boolean,
+    "anything": _anything,
+    "choice": _choice,
+    "list": _list,
+    "distinct": _distinct,
+    "any": _any,
+    "part": _part,
+    "text": _text,
+    "plain": _plain,
+    "url": _url,
+    "no_file": _no_file,
+    "above_zero": _above_zero,
+    "same_length": _same_length,
+    "plotted": _plotted,
+}
 
 
 # Blocks, and the surfaces that they stand on
@@ -296,9 +243,8 @@ def problems(
 
     `refused`: types of blocks that this workspace does not know, as those of a feature that is still rolled out.
     """
-    allowed = _IN_MESSAGES if surface == "message" else _IN_VIEWS
-    rule = distinct(array(allowed, 0, MAX_BLOCKS[surface]), "block_id")
-    found = list(rule(blocks, at))
+    allowed = "blocks message_blocks" if surface == "message" else "blocks"
+    found = list(check(f"distinct block_id list 0..{MAX_BLOCKS[surface]} any {allowed}", blocks, at))
     # What holds over all blocks can be asked where each is right by itself.
     return found or list(_problems_together(blocks, at, refused))
 

@@ -6,7 +6,7 @@ import secrets
 from typing import Any
 
 from sandbox.slack import seed
-from sandbox.slack.blockkit import RULES, Surface, problem, problems
+from sandbox.slack.blockkit import SHAPES, Surface, check_shape, problem, problems
 from sandbox.slack.content import Check
 from sandbox.slack.errors import SlackError, refuse_if
 from sandbox.slack.model import Json
@@ -22,7 +22,7 @@ def view_problems(view: Json, *, kind: str, at: str = "/view", check: Check = pr
         return [problem(f"must be {kind}", f"{at}/type")]
     surface: Surface = "modal" if kind == "modal" else "home"
     blocks = view.get("blocks")
-    found = list(RULES["views"][kind](view, at))
+    found = list(check_shape(SHAPES["views"][kind], view, at))
     found += check(blocks, surface=surface, at=f"{at}/blocks")
     if kind == "modal" and not view.get("submit") and _has_inputs(blocks):
         found.append(problem("missing required field: submit", f"{at}/submit"))

@@ -31,7 +31,7 @@ def error_of(response: httpx.Response) -> tuple[int, str, str | None]:
 
 
 async def test_a_body_that_is_no_json_object_is_400_and_named(api: httpx.AsyncClient) -> None:
-    routes = (("POST", "/leads"), ("POST", "/webhooks"), ("PATCH", "/sequences/sq_0000000000"))
+    routes = (("POST", "/leads"), ("POST", "/webhooks"), ("PATCH", "/sequences/sq_00000000"))
     for body, (method, path) in product(WRONG_BODIES, routes):
         headers = {"Content-Type": "application/json"}
         status, code, field = error_of(await api.request(method, path, content=body, headers=headers))
@@ -42,7 +42,7 @@ async def test_a_body_that_is_no_json_object_is_400_and_named(api: httpx.AsyncCl
 async def test_a_body_without_the_json_content_type_gets_an_explanation(api: httpx.AsyncClient) -> None:
     for content_type in ("text/plain", "application/x-www-form-urlencoded"):
         headers = {"Content-Type": content_type}
-        answer = await api.patch("/sequences/sq_0000000000", content=b'{"status": "paused"}', headers=headers)
+        answer = await api.patch("/sequences/sq_00000000", content=b'{"status": "paused"}', headers=headers)
         assert error_of(answer) == (400, "bad_request", "body")
         assert "Content-Type: application/json" in answer.json()["error"]["message"]
 
@@ -115,7 +115,7 @@ async def test_ids_that_cannot_be_are_404(api: httpx.AsyncClient) -> None:
 
 async def test_unknown_paths_and_methods_have_the_same_error_body(api: httpx.AsyncClient) -> None:
     assert error_of(await api.get("/nothing"))[:2] == (404, "not_found")
-    for path in ("/", "", "/leads/", "/sequences/sq_0000000000/"):
+    for path in ("/", "", "/leads/", "/sequences/sq_00000000/"):
         assert error_of(await api.get(path))[:2] == (404, "not_found")
     assert error_of(await api.delete("/leads/"))[:2] == (404, "not_found")
     wrong = await api.put("/leads", json={})

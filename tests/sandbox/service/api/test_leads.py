@@ -78,7 +78,7 @@ class TestListingLeads:
         for field, value in (
             ("status", "hot"),
             ("cursor", "cu_zzz"),
-            ("cursor", "ld_0000000000"),
+            ("cursor", "ld_00000000"),
             ("cursor", ""),
         ):
             response = await api.get("/leads", params={field: value})

@@ -15,9 +15,9 @@ from tests.sandbox.service.conftest import client_of
 ENDPOINTS = [
     ("GET", "/leads"),
     ("POST", "/leads"),
-    ("DELETE", "/leads/ld_0000000000"),
+    ("DELETE", "/leads/ld_00000000"),
     ("GET", "/sequences"),
-    ("PATCH", "/sequences/sq_0000000000"),
+    ("PATCH", "/sequences/sq_00000000"),
     ("GET", "/inboxes"),
     ("GET", "/stats"),
     ("POST", "/webhooks"),

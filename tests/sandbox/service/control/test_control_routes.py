@@ -166,7 +166,7 @@ async def test_wishes_that_cannot_be_granted_say_why(control: httpx.AsyncClient)
     wrong = [
         ({"kind": "reply.interested", "workspace": "initech"}, 400),
         ({"kind": "domain.paused", "domain": "nobody.example"}, 400),
-        ({"kind": "reply.interested", "lead": "ld_0000000000"}, 404),
+        ({"kind": "reply.interested", "lead": "ld_00000000"}, 404),
         ({"kind": "reply.interested", "sequence": "7"}, 400),
         ({"kind": "reply.unknown"}, 400),
     ]

@@ -170,7 +170,7 @@ async def test_a_delivery_can_be_replayed(
         second.body,
         second.headers["X-Service-Signature"],
     )
-    assert (await control.post("/deliveries/dl_0000000000/replay")).status_code == 404
+    assert (await control.post("/deliveries/dl_00000000/replay")).status_code == 404
 
 
 async def test_the_secret_is_shown_once(
