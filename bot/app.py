@@ -51,6 +51,7 @@ from bot.store import LeaseTimings, Store, open_store
 from bot.store.db.lock import sole_owner
 from bot.store.instance import BEAT_SECONDS
 from bot.store.webhooks import SecretCipher, WebhookSubscriptions
+from bot.worker import Worker
 from shared.api.errors import OutreachError
 from shared.api.transport import Transport
 from shared.records.records import RecordsUnavailable
@@ -92,7 +93,7 @@ async def open_bot(
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(open_store(settings.database, timings=pace))
         if stack.enter_context(sole_owner(settings.database)):
-            for leased in (store.leases, store.timers, store.incidents):
+            for leased in (store.leases, store.jobs, store.incidents):
                 await leased.take_over()
         supervisor = Supervisor(expected=(OutreachError, RecordsUnavailable, SlackError))
         contexts = await stack.enter_async_context(
@@ -210,6 +211,12 @@ async def open_bot(
             "lookups": finder.run,
             "delivery": worker.run,
             "card_refresh": refresher.run,
+            "jobs": Worker(
+                store,
+                register.kinds(store, contexts, planned=signals.changed),
+                workspaces=contexts.clients,
+                wakeup=signals.jobs,
+            ).run,
         }
         for name, run in tasks.items():
             await stack.enter_async_context(supervisor.running(name, run))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -13,7 +12,8 @@ from bot.alerts import rendering
 from bot.commands.context import CommandContexts
 from bot.jobs.scheduler import BOT
 from bot.store import Store
-from bot.store.alerts.sequence_changes import DueTimer, TimerReplaced
+from bot.store.alerts.sequence_changes import TimerReplaced, timer_of
+from bot.store.jobs import Again, End, Job
 from bot.store.queue.outbox import PlannedPost
 from shared.api.errors import NotFound, OutreachError
 from shared.api.models import Sequence as Campaign
@@ -29,6 +29,7 @@ from shared.records.records import RecordsUnavailable
 from shared.text.formats import show_number
 
 RESUMED_AT_ONCE = 5
+RETRY_SECONDS = 30.0
 SHOWN = 15
 
 log = structlog.get_logger("resumption")
@@ -38,49 +39,43 @@ log = structlog.get_logger("resumption")
 class Tally:
     """The sequences whose pauses ended together, by result."""
 
-    done: list[DueTimer] = field(default_factory=list)
-    resumed: list[DueTimer] = field(default_factory=list)
-    active: list[DueTimer] = field(default_factory=list)
+    done: list[Job] = field(default_factory=list)
+    resumed: list[Job] = field(default_factory=list)
+    active: list[Job] = field(default_factory=list)
     """Those that were active before the pause ended: resumed elsewhere, or by a bot that then died."""
-    gone: list[DueTimer] = field(default_factory=list)
+    gone: list[Job] = field(default_factory=list)
 
-    def only(self, timers: Sequence[DueTimer]) -> Tally:
-        """Of these timers."""
-        ids = {timer.id for timer in timers}
+    def only(self, ended: Sequence[Job]) -> Tally:
+        """The same, of these pauses."""
 
-        def of(some: list[DueTimer]) -> list[DueTimer]:
-            return [timer for timer in some if timer.id in ids]
+        def of(some: list[Job]) -> list[Job]:
+            return [job for job in some if job in ended]
 
         return Tally(done=of(self.done), resumed=of(self.resumed), active=of(self.active), gone=of(self.gone))
 
 
+def told_together(job: Job) -> Hashable:
+    """The pauses whose ends one message tells of."""
+    return job.workspace, job.payload.get("channel", "")
+
+
 class AutoResume:
-    """Carries out timers of the kind `resume`; doing it twice does no harm, and is announced once."""
+    """Handles jobs of the kind `resume`; doing it twice does no harm, and is announced once."""
 
     def __init__(self, store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> None:
         self._store, self._contexts, self._planned = store, contexts, planned
 
-    async def __call__(self, timers: Sequence[DueTimer]) -> Sequence[DueTimer]:
-        """Resume and announce; returns completed timers. Raises `RecordsUnavailable`."""
-        together: defaultdict[tuple[str, str], list[DueTimer]] = defaultdict(list)
-        for timer in timers:
-            together[timer.workspace, timer.timer.payload.get("channel", "")].append(timer)
-        done: list[DueTimer] = []
-        for (workspace, channel), some in together.items():
-            try:
-                context = self._contexts.at(self._contexts.settings.workspace(workspace), BOT)
-                tally = await self._resume(some, context)
-                if tally.done:
-                    await self._announce(tally, context, channel or context.workspace.alert_channel or "")
-            except RecordsUnavailable:
-                raise
-            except Exception:  # a failure in one channel must not stop the others
-                log.exception("sequence not resumed", workspace=workspace, count=len(some))
-            else:
-                done += tally.done
-        return done
+    async def __call__(self, ended: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Resume and announce what one message tells of; what could not be resumed is tried again."""
+        workspace = self._contexts.settings.workspace(ended[0].workspace)
+        context = self._contexts.at(workspace, BOT)
+        tally = await self._resume(ended, context)
+        if tally.done:
+            channel = ended[0].payload.get("channel") or workspace.alert_channel or ""
+            await self._announce(tally, context, channel)
+        return {job: Again(after=RETRY_SECONDS) for job in ended if job not in tally.done}
 
-    async def _resume(self, timers: Sequence[DueTimer], context: CommandContext) -> Tally:
+    async def _resume(self, timers: Sequence[Job], context: CommandContext) -> Tally:
         tally, turns = Tally(), asyncio.Semaphore(RESUMED_AT_ONCE)
         # Before the list: what is changed after this isn't trusted to be as the list says.
         revisions = await self._store.changes.revisions(context.workspace.name)
@@ -90,21 +85,20 @@ class AutoResume:
             log.warning("no sequence resumed", count=len(timers), error=type(error).__name__)
             return tally
 
-        async def resume(timer: DueTimer) -> None:
+        async def resume(timer: Job) -> None:
             async with turns:
                 try:
-                    sequence = known[timer.timer.key]
-                    was_active = await self._resume_one(timer, sequence, context, revisions)
-                except (NotFound, KeyError):
+                    was_active = await self._resume_one(timer, known.get(timer.key), context, revisions)
+                except NotFound:  # a list without it may be wrong: only this is an answer about it
                     tally.gone.append(timer)
                 except TimerReplaced:
                     # A person or a guardrail has decided otherwise, or another process resumes it.
                     return
                 except (OutreachError, RecordsUnavailable) as error:
-                    log.warning("sequence not resumed", sequence=timer.timer.key, error=type(error).__name__)
+                    log.warning("sequence not resumed", sequence=timer.key, error=type(error).__name__)
                     return
                 except Exception:  # one that fails must not stop the others
-                    log.exception("sequence not resumed", sequence=timer.timer.key)
+                    log.exception("sequence not resumed", sequence=timer.key)
                     return
                 else:
                     (tally.active if was_active else tally.resumed).append(timer)
@@ -114,15 +108,15 @@ class AutoResume:
         return tally
 
     async def _resume_one(
-        self, timer: DueTimer, sequence: Campaign, context: CommandContext, revisions: Mapping[str, int]
+        self, timer: Job, listed: Campaign | None, context: CommandContext, revisions: Mapping[str, int]
     ) -> bool:
         """Resume a sequence whose timer is still ours; returns whether somebody else had resumed it."""
         changes = self._store.changes
-        change = await changes.begin(context.workspace.name, sequence.id, status="active", firing=timer)
+        change = await changes.begin(context.workspace.name, timer.key, status="active", firing=timer)
         if change is None:
             raise Busy
         async with Held(change, changes) as held:
-            was_active = change.undisturbed(revisions) and sequence.status == "active"
+            was_active = change.undisturbed(revisions) and listed is not None and listed.status == "active"
             if not was_active:
                 await held.send(context.client.resume_sequence)
             await held.end(keep_timer=True, changed=not was_active)  # it is deleted with its announcement
@@ -133,10 +127,10 @@ class AutoResume:
     async def _announce(self, tally: Tally, context: CommandContext, channel: str) -> None:
         """Delete the timers and tell of them, together: of one that was replaced meanwhile, nothing is said."""
 
-        def tell(ours: Sequence[DueTimer]) -> tuple[AuditEntry, PlannedPost | None]:
+        def tell(ours: Sequence[Job]) -> tuple[AuditEntry, PlannedPost | None]:
             told = tally.only(ours)
             card = resumed_card(told)
-            keys = ", ".join(timer.timer.key for timer in ours)
+            keys = ", ".join(timer.key for timer in ours)
             entry = AuditEntry(
                 at=context.now(),
                 actor=BOT,
@@ -144,12 +138,12 @@ class AutoResume:
                 command="resume: the pause has run out",
                 result=f"{card.title} ({keys})",
                 effect="resumed",
-                sequences=tuple(timer.timer.key for timer in told.resumed),
+                sequences=tuple(timer.key for timer in told.resumed),
             )
             if not channel:
                 return entry, None
             first = min(ours, key=lambda timer: timer.id)
-            dedupe = f"note:resume:{first.id}:{first.timer.due_at.timestamp()}"
+            dedupe = f"note:resume:{first.id}:{timer_of(first).due_at.timestamp()}"
             note = PlannedPost(
                 dedupe=dedupe, channel=channel, kind="note", note=rendering.write_note(card), condensed=True
             )
@@ -181,7 +175,7 @@ def resumed_card(tally: Tally) -> Card:
             text=(gone,),
         )
     if len(names) == 1:
-        again = Button(label="Pause again", action=Pause(target=(tally.resumed[0].timer.key,)))
+        again = Button(label="Pause again", action=Pause(target=(tally.resumed[0].key,)))
         texts = tuple(filter(None, (f"{why} {_pause_note(tally.resumed[0])}".strip(), active, gone)))
         return Card(title=f"{names[0]} is active again", tone=Tone.GOOD, text=texts, buttons=(again,))
     return Card(
@@ -191,12 +185,12 @@ def resumed_card(tally: Tally) -> Card:
     )
 
 
-def _names(timers: Sequence[DueTimer]) -> list[str]:
-    return [clip(timer.timer.payload.get("name") or timer.timer.key, length=40) for timer in timers]
+def _names(timers: Sequence[Job]) -> list[str]:
+    return [clip(timer.payload.get("name") or timer.key, length=40) for timer in timers]
 
 
-def _pause_note(timer: DueTimer) -> str:
-    by, reason = actor_of(timer.timer), timer.timer.payload.get("reason", "")
+def _pause_note(timer: Job) -> str:
+    by, reason = actor_of(timer_of(timer)), timer.payload.get("reason", "")
     paused_by = f"Paused by {who_did(by)}" if by.name else ""
     return f"{paused_by}: {clip(reason)}." if paused_by and reason else f"{paused_by}." if paused_by else ""
 

@@ -2,57 +2,60 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 import structlog
 
 from bot.commands.context import CommandContexts
 from bot.store import Store
-from bot.store.alerts.sequence_changes import Doubtful
+from bot.store.alerts import sequence_changes
+from bot.store.jobs import Again, Done, End, Job
 from shared.api.errors import OutreachError
 from shared.operations.pauses import Held
-
-EVERY = 5.0
-"""Seconds between two looks, which cost a request only while a request is unanswered."""
+from shared.records.sequence_changes import Status
 
 log = structlog.get_logger("late requests")
 
 
 class LateRequests:
-    """Looks at sequences with an unanswered request that contradicts their confirmed status, until it can't come any more."""
+    """Handles jobs of the kind `late`: looks at a sequence with an unanswered request until that can't come any more."""
 
     def __init__(self, store: Store, contexts: CommandContexts) -> None:
         self._store, self._contexts = store, contexts
 
-    async def sweep(self) -> None:
-        """Send the confirmed status again where it isn't so. Raises `RecordsUnavailable`."""
-        together: defaultdict[str, list[Doubtful]] = defaultdict(list)
-        for one in await self._store.changes.doubtful(self._contexts.clients):
-            together[one.workspace].append(one)
-        for workspace, some in together.items():
-            try:
-                listed = await self._contexts.clients[workspace].list_sequences()
-            except OutreachError as error:
-                log.warning("late requests not looked for", workspace=workspace, error=type(error).__name__)
-                continue
-            statuses = {sequence.id: sequence.status for sequence in listed}
-            for one in some:
-                if statuses.get(one.sequence) not in {None, one.confirmed}:
-                    await self._revert(one)
+    async def __call__(self, late: Sequence[Job], _deadline: float) -> Mapping[Job, End]:
+        """Send the confirmed status again where the service shows another; all are of one workspace."""
+        workspace = late[0].workspace
+        doubts = await self._store.changes.doubts(workspace, [job.key for job in late])
+        confirmed = {doubt.sequence: doubt.confirmed for doubt in doubts if doubt.confirmed}
+        # It costs a request only while one that may come contradicts what was confirmed.
+        statuses = await self._statuses(workspace) if confirmed else {}
+        for sequence, status in confirmed.items():
+            if statuses.get(sequence) not in {None, status}:
+                await self._revert(workspace, sequence, status)
+        open_ = {doubt.sequence for doubt in doubts}
+        again = Again(after=sequence_changes.LATE_EVERY, attempts=0)
+        return {job: again if job.key in open_ else Done() for job in late}
 
-    async def _revert(self, one: Doubtful) -> None:
-        change = await self._store.changes.begin(
-            one.workspace, one.sequence, status=one.confirmed, if_confirmed=True
-        )
+    async def _statuses(self, workspace: str) -> Mapping[str, str | None]:
+        try:
+            listed = await self._contexts.clients[workspace].list_sequences()
+        except OutreachError as error:
+            log.warning("late requests not looked for", workspace=workspace, error=type(error).__name__)
+            return {}
+        return {sequence.id: sequence.status for sequence in listed}
+
+    async def _revert(self, workspace: str, sequence: str, status: Status) -> None:
+        change = await self._store.changes.begin(workspace, sequence, status=status, if_confirmed=True)
         if change is None:  # somebody changes it, or has changed it since
             return
-        client = self._contexts.clients[one.workspace]
-        request = client.pause_sequence if one.confirmed == "paused" else client.resume_sequence
+        client = self._contexts.clients[workspace]
+        request = client.pause_sequence if status == "paused" else client.resume_sequence
         try:
             async with Held(change, self._store.changes) as held:
                 await held.send(request)
                 await held.end(keep_timer=True)
         except OutreachError as error:
-            log.warning("late request not reverted", sequence=one.sequence, error=type(error).__name__)
+            log.warning("late request not reverted", sequence=sequence, error=type(error).__name__)
         else:
-            log.warning("late request reverted", sequence=one.sequence, status=one.confirmed)
+            log.warning("late request reverted", sequence=sequence, status=status)

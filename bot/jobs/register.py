@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -17,13 +17,12 @@ from bot.jobs import (
     guardrail_samples,
     guardrails,
     history_sampler,
-    late_requests,
     reconcile,
     reminders,
     turns,
     unacknowledged,
 )
-from bot.jobs.auto_resume import AutoResume
+from bot.jobs.auto_resume import AutoResume, told_together
 from bot.jobs.digests import Digests
 from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.guardrail_samples import GuardrailSampler
@@ -32,22 +31,36 @@ from bot.jobs.history_sampler import HistorySampler
 from bot.jobs.late_requests import LateRequests
 from bot.jobs.reconcile import Reconciler
 from bot.jobs.reminders import Reminders
-from bot.jobs.scheduler import TIMER_SECONDS, JobScheduler, Timers
+from bot.jobs.scheduler import JobScheduler
 from bot.jobs.turns import PassingTurns
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.runtime.wakeup import DeliverySignals
 from bot.slack import rota_people
 from bot.slack.rota_people import RotaPeople
 from bot.store import Store
+from bot.store.jobs import LATE, RESUME
+from bot.worker import Kind
 from shared.domain.wall_clock import DAY
 from shared.history import History, HistoryUnavailable
 from shared.settings import Settings
 
+RESUMED_TOGETHER = 300
+"""Pauses whose ends one message may tell of."""
+LOOKED_AT_TOGETHER = 100
 REVIVE_SECONDS = 60.0
 PRUNE_SECONDS = 3600.0
 MOST_PORTIONS = 1000
 
 log = structlog.get_logger("jobs")
+
+
+def kinds(store: Store, contexts: CommandContexts, *, planned: Callable[[], None]) -> Sequence[Kind]:
+    """What is done when it is due, with its handler."""
+    resuming = AutoResume(store, contexts, planned=planned)
+    return (
+        Kind(name=RESUME, handle=resuming, group=told_together, batch=RESUMED_TOGETHER, renewed=True),
+        Kind(name=LATE, handle=LateRequests(store, contexts), batch=LOOKED_AT_TOGETHER, renewed=True),
+    )
 
 
 def add_jobs(
@@ -62,12 +75,6 @@ def add_jobs(
 ) -> None:
     """Schedule every job."""
     settings, planned = contexts.settings, signals.changed
-    timers = Timers(
-        store, {"resume": AutoResume(store, contexts, planned=planned)}, workspaces=contexts.clients
-    )
-    scheduler.every(TIMER_SECONDS, timers.fire, name="timers")
-    late = LateRequests(store, contexts)
-    scheduler.every(late_requests.EVERY, late.sweep, name="late requests")
     reminding = Reminders(
         store, settings.alert_policy, settings.routes, planned=planned, link=settings.links.lead
     )
@@ -116,7 +123,7 @@ async def _prune(store: Store, settings: Settings) -> None:
     kept = settings.retention
     await store.guardrails.prune()
     await store.domains.prune(changes_after=kept.records_days * DAY)
-    if count := await store.timers.forget_orphans(settings.workspaces):
+    if count := await store.jobs.forget_orphans(settings.workspaces):
         log.warning("deleted timed pauses of workspaces that are no longer in the settings", count=count)
     for _portion in range(MOST_PORTIONS):
         if not (

@@ -1,11 +1,10 @@
-"""Runs jobs at intervals with APScheduler; the store's rows determine what is due, and which process does it."""
+"""Runs what ticks with APScheduler: polls and sweeps. What must survive a restart is a job of the store."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 import structlog
@@ -14,19 +13,12 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 
 from bot.runtime.supervisor import Supervisor
-from bot.store import Store
-from bot.store.alerts.sequence_changes import DueTimer
 from shared.records.audit import Actor
-from shared.records.records import RecordsUnavailable
 
 BOT = Actor(name="outreach", face="bot")
-TIMER_SECONDS = 1.0
-RETRY_SECONDS = 30.0
 
 log = structlog.get_logger("schedule")
 Job = Callable[[], Awaitable[object]]
-TimerHandler = Callable[[Sequence[DueTimer]], Awaitable[Sequence[DueTimer]]]
-"""Carries out timers that are due together; returns those that need not be tried again. Raises `RecordsUnavailable`."""
 
 
 class Interval(IntervalTrigger):  # type: ignore[misc] # APScheduler has no types
@@ -84,48 +76,3 @@ class JobScheduler:
         running = [task for task in self._running if task]
         self._scheduler.shutdown(wait=False)
         await asyncio.gather(*running, return_exceptions=True)
-
-
-class Timers:
-    """Carries out the store's timers, each once over all processes and restarts.
-
-    `kinds` holds one entry for each kind of timer. Timers of other kinds, set by a newer version, and of workspaces
-    that are not in the settings are left as they are and shown in `status`. A timer may be carried out twice when
-    its process dies before that is written down.
-    """
-
-    def __init__(
-        self, store: Store, kinds: Mapping[str, TimerHandler], *, workspaces: Collection[str]
-    ) -> None:
-        self._store, self._kinds, self._workspaces = store, kinds, workspaces
-        self.unknown_kinds: Sequence[str] = ()
-        """Kinds that are due and unknown."""
-
-    async def fire(self) -> None:
-        """What is due now."""
-        kinds = await self._store.timers.due_kinds()
-        if not self._kinds.keys().isdisjoint(kinds):
-            due: defaultdict[str, list[DueTimer]] = defaultdict(list)
-            for timer in await self._store.timers.claim(self._kinds, self._workspaces):
-                due[timer.timer.kind].append(timer)
-            for kind, timers in due.items():
-                await self._handle(kind, timers)
-        unknown_kinds = [kind for kind in kinds if kind not in self._kinds]
-        if unknown_kinds and unknown_kinds != self.unknown_kinds:
-            log.warning("timers of unknown kinds are due", kinds=unknown_kinds)
-        self.unknown_kinds = unknown_kinds
-
-    async def _handle(self, kind: str, timers: Sequence[DueTimer]) -> None:
-        done: Sequence[DueTimer] = ()
-        try:
-            done = await self._kinds[kind](timers)
-        except RecordsUnavailable as error:
-            log.warning("timers postponed", kind=kind, count=len(timers), error=str(error))
-        except Exception:  # timers of other kinds must not wait for it
-            log.exception("timers failed", kind=kind, count=len(timers))
-        ended = {timer.id for timer in done}
-        for timer in timers:
-            if timer.id in ended:
-                await self._store.timers.done(timer)
-            else:
-                await self._store.timers.postpone(timer, seconds=RETRY_SECONDS)

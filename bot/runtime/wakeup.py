@@ -27,10 +27,10 @@ class Wakeup:
 
 
 class DeliverySignals:
-    """Tells the delivery worker, the repainter and the finder that something may be due; made before everything else."""
+    """Tells those who do what is due that something may be; made before everything else."""
 
     def __init__(self) -> None:
-        self.posts, self.repaints, self.lookups = Wakeup(), Wakeup(), Wakeup()
+        self.posts, self.repaints, self.lookups, self.jobs = Wakeup(), Wakeup(), Wakeup(), Wakeup()
         self.unrouted = True
         """Deliveries may wait for routing."""
 

@@ -16,6 +16,7 @@ from bot.store.alerts.subjects import Subjects
 from bot.store.alerts.turns import Turns
 from bot.store.db.engine import Database
 from bot.store.instance import Instance
+from bot.store.jobs import Jobs
 from bot.store.queue.dead_letters import DeadLetters
 from bot.store.queue.intake import Arrivals, FoundLeads
 from bot.store.queue.leases import ChannelLeases, LeaseTimings, Outcomes
@@ -51,6 +52,7 @@ class Store:
         self.guardrails = Guardrails(database)
         self.incidents = Incidents(database)
         self.instance = Instance(database)
+        self.jobs = Jobs(database)
         self.leases = ChannelLeases(database, timings)
         self.lookups = Lookups(database, timings)
         self.outbox = Outbox(database)

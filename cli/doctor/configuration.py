@@ -12,7 +12,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from bot.store.db import migrate
 from bot.store.db.migrate import UnusableSchema
-from bot.store.db.schema import timers
+from bot.store.db.schema import jobs
+from bot.store.records.counts import TIMERS_BY_WORKSPACE
 from cli.doctor.finding import Finding, bad, doubtful, good
 from shared.records.records import AlertsSummary
 from shared.settings import Need, Settings, SettingsError, load
@@ -84,9 +85,6 @@ def _try_out(settings: Settings) -> Mapping[str, int]:
             transaction.rollback()
         with engine.connect() as connection:
             migrate.read_state(connection).check()
-            if not sa.inspect(connection).has_table(timers.name):
+            if not sa.inspect(connection).has_table(jobs.name):
                 return {}
-            query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(
-                timers.c.workspace
-            )
-            return {row.workspace: row.waiting for row in connection.execute(query)}
+            return {row.workspace: row.waiting for row in connection.execute(TIMERS_BY_WORKSPACE)}

@@ -78,10 +78,6 @@ class SequenceChanges(Protocol):
         ...
 
 
-TIMER_KINDS = frozenset({"resume"})
-"""What this version does by timer; what is of another kind was set by a newer one, and waits for it."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timer:
     """A task for later, run once by any bot process; `key` is unique within a kind."""

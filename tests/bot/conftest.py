@@ -7,9 +7,9 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
+from bot import worker
 from bot.http import webhook
 from bot.interactions import responders
-from bot.jobs import register
 from bot.store import Store, open_store
 from sandbox.service.api import guard
 from shared.operations import context
@@ -36,7 +36,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     tests of its own in tests/shared. No answer is announced as slow, and no delivery refused, because the machine is slow."""
     monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(guard, "RATE", 10_000)
-    monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from bot import worker
 from bot.http import webhook
 from bot.interactions import responders
-from bot.jobs import register
 from shared.api import pipeline
 from shared.operations import context
 from tests.bot.migrated import copy_instead_of_migrating
@@ -28,7 +28,7 @@ def no_idle_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rate, timers and patience have promises of their own; nothing else waits for them."""
     monkeypatch.setattr(context, "SharedBudget", UnpacedBudget)
     monkeypatch.setattr(pipeline, "FIRST_DELAY_SECONDS", 0.01)
-    monkeypatch.setattr(register, "TIMER_SECONDS", 0.2)
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.2)
     monkeypatch.setattr(responders, "PROGRESS_AFTER", 60.0)
     monkeypatch.setattr(webhook, "STORED_WITHIN", BOUND_SECONDS)
     lift_rate_limit(monkeypatch)

@@ -9,10 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.slack.messages import MessageSender
+from bot.store import jobs
 from bot.store.alerts import sequence_changes, turns
-from bot.store.alerts.sequence_changes import DueTimer
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import timers as timer_rows
 from bot.store.queue import leases, outbox, routing
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.intake import Arrival
@@ -44,14 +43,9 @@ def _without_unique_key() -> None:
 
 def _without_timer_token() -> None:
     """A timer is carried out although it was set anew, or is carried out by another process."""
-
-    def mine(firing: DueTimer) -> sa.ColumnElement[bool]:
-        return timer_rows.c.id == firing.id
-
-    def is_ours(tx: Transaction, firing: DueTimer) -> bool:
-        return True
-
-    sequence_changes._lease_of, sequence_changes.is_ours = mine, is_ours
+    jobs.hold = lambda *_: True
+    jobs._OURS = jobs._c.id == sa.bindparam("job")
+    jobs._DONE = sa.delete(jobs.jobs).where(jobs._OURS)
 
 
 def _without_sequence_lock() -> None:

@@ -328,7 +328,10 @@ class World:
         turned = "SELECT id, channel FROM posts WHERE turned AND repaint_at IS NOT NULL"
         left += [f"card {row}" for row in self.rows(turned)]
         left += [f"delivery {row}" for row in self.rows("SELECT id FROM deliveries WHERE pending")]
-        return left + [f"timer {row}" for row in self.rows("SELECT id, key, due_at, attempts FROM timers")]
+        return left + [
+            f"timer {row}"
+            for row in self.rows("SELECT id, key, due_at, attempts FROM jobs WHERE kind = 'resume'")
+        ]
 
     def guardrail_pauses(self) -> dict[str, int]:
         """How often a guardrail has paused each sequence, by the audit."""

@@ -1,6 +1,4 @@
-"""Timers, run once by any process: rows that are leased when due and deleted when done.
-
-The locks of the sequences: one change at a time over all processes, each written down with its timer.
+"""The locks of the sequences: one change at a time over all processes, each written down with the end of its pause.
 
 A change is bounded: its lock lasts `LOCK_SECONDS`, and only a living process renews it. A request that was never
 answered, because it timed out or its process died, may still be carried out later, after another change was confirmed.
@@ -9,17 +7,17 @@ For `LATE_SECONDS` such a sequence is `doubtful`: whoever looks sends the confir
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import sqlalchemy as sa
 
+from bot.store import jobs
 from bot.store.alerts.changes import audit_row, overtake
-from bot.store.db.columns import NOW
-from bot.store.db.engine import Repository, Transaction, probes, reads, writes
-from bot.store.db.schema import audit, sequence_changes, timers
+from bot.store.db.engine import Repository, Transaction, reads, writes
+from bot.store.db.schema import audit, sequence_changes
+from bot.store.jobs import LATE, RESUME, Job
 from bot.store.queue import outbox
 from bot.store.queue.outbox import PlannedPost
 from shared.domain.wall_clock import moment
@@ -33,104 +31,22 @@ from shared.records.sequence_changes import (
     Timer,
 )
 
-RESUME = "resume"
-"""The kind of timer that ends a pause; its key is the sequence's id."""
-LEASE = 60.0
-"""Seconds that a firing may take; afterwards another process tries."""
-TIMERS_AT_ONCE = 300
-"""Timers that are leased together, so that what ends together is announced together."""
-
 MOMENT = 0.001
 """Two times that are closer are the same one: a date is rounded on its way."""
-ORPHANED = 30 * 86_400.0
-"""Seconds that a due timer of a workspace that left the settings is kept, should the workspace come back."""
+LATE_EVERY = 5.0
+"""Seconds between two looks at a sequence that an unanswered request may still change."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DueTimer:
-    """A timer whose time has come, leased to us by `token`."""
-
-    id: int
-    token: int
-    workspace: str
-    attempts: int
-    timer: Timer
-
-
-Announcement = Callable[[Sequence[DueTimer]], tuple[AuditEntry, PlannedPost | None]]
-"""What is written down and posted of timers that ended together."""
-
-
-_FREE = sa.or_(
-    timers.c.lease_until.is_(None), timers.c.lease_until <= NOW, timers.c.lease_until > NOW + LEASE
-)
-_DUE = (
-    sa.select(timers.c.id)
-    .where(timers.c.due_at <= NOW, _FREE, timers.c.kind.in_(sa.bindparam("kinds", expanding=True)))
-    .where(sa.func.lower(timers.c.workspace).in_(sa.bindparam("workspaces", expanding=True)))
-    .order_by(timers.c.due_at)
-    .limit(sa.bindparam("limit"))
-    .with_for_update(skip_locked=True)
-)
-_CLAIM = (
-    sa.update(timers)
-    .where(timers.c.id.in_(_DUE))
-    .values(lease_until=NOW + LEASE, token=timers.c.token + 1, attempts=timers.c.attempts + 1)
-    .returning(timers)
-)
-_DUE_KINDS = sa.select(timers.c.kind).where(timers.c.due_at <= NOW).distinct().order_by(timers.c.kind)
-_NAMED = sa.select(timers).where(
-    *(timers.c[name] == sa.bindparam(name) for name in ("workspace", "kind", "key"))
-)
+Announcement = Callable[[Sequence[Job]], tuple[AuditEntry, PlannedPost | None]]
+"""What is written down and posted of pauses that ended together."""
 
 
 class Timers(Repository):
-    """Something to do at a given time."""
+    """The ends of timed pauses: jobs of the kind `resume`, whose key is the sequence's id."""
 
     @writes
-    def claim(
-        self,
-        tx: Transaction,
-        kinds: Collection[str],
-        workspaces: Collection[str],
-        *,
-        limit: int = TIMERS_AT_ONCE,
-    ) -> Sequence[DueTimer]:
-        """Lease what is due of these kinds in these workspaces; the case of their names is ignored."""
-        names = [name.lower() for name in workspaces]
-        values = {"now": tx.now, "kinds": [*kinds], "workspaces": names, "limit": limit}
-        return [_firing(row) for row in tx.execute(_CLAIM, values)]
-
-    @probes
-    def due_kinds(self, tx: Transaction) -> Sequence[str]:
-        """The kinds of which something is due."""
-        return tx.scalars(_DUE_KINDS, {"now": tx.now}).all()
-
-    @writes
-    def take_over(self, tx: Transaction) -> None:
-        """Free what a dead process had leased; only for the one process that is alive."""
-        tx.execute(sa.update(timers).values(lease_until=None))
-
-    @writes
-    def forget_orphans(self, tx: Transaction, workspaces: Collection[str]) -> int:
-        """Delete what has been due for `ORPHANED` in no workspace of the settings; returns how many."""
-        known = [name.lower() for name in workspaces]
-        orphaned = sa.func.lower(timers.c.workspace).not_in(known) & (timers.c.due_at < tx.now - ORPHANED)
-        return tx.execute(sa.delete(timers).where(orphaned)).rowcount
-
-    @writes
-    def done(self, tx: Transaction, firing: DueTimer) -> bool:
-        """Delete a timer that was carried out; False if it was reset in the meantime, or leased by another process."""
-        return tx.execute(sa.delete(timers).where(_lease_of(firing))).rowcount > 0
-
-    @writes
-    def finish(self, tx: Transaction, firings: Sequence[DueTimer], tell: Announcement) -> bool:
+    def finish(self, tx: Transaction, ended: Sequence[Job], tell: Announcement) -> bool:
         """Delete those that are still ours, with their entry in the audit and their message; False: none was."""
-        ours = [
-            firing
-            for firing in firings
-            if tx.execute(sa.delete(timers).where(_lease_of(firing))).rowcount > 0
-        ]
+        ours = [job for job in ended if jobs.done(tx, job)]
         if not ours:
             return False
         entry, post = tell(ours)
@@ -142,84 +58,51 @@ class Timers(Repository):
 
     @writes
     def release(self, tx: Transaction, workspace: str, keys: Collection[str], *, due_at: float) -> None:
-        """Delete the timers of a pause that was ended by somebody else; one that was set anew, or is about to be, stays."""
-        locked = sa.select(sequence_changes.c.sequence).where(
-            sequence_changes.c.workspace == workspace,
-            sequence_changes.c.sequence.in_(keys),
-            sequence_changes.c.locked_until.is_not(None),
+        """Delete the ends of a pause that somebody else ended; one that was set anew, or is about to be, stays."""
+        locked = set(
+            tx.scalars(
+                sa.select(c.sequence).where(
+                    c.workspace == workspace, c.sequence.in_(keys), c.locked_until.is_not(None)
+                )
+            )
         )
-        of_the_pause = (
-            (timers.c.workspace == workspace)
-            & (timers.c.kind == RESUME)
-            & timers.c.key.in_(keys)
-            & (sa.func.abs(timers.c.due_at - due_at) < MOMENT)
-        )
-        tx.execute(sa.delete(timers).where(of_the_pause, timers.c.key.not_in(locked)))
-
-    @writes
-    def postpone(self, tx: Transaction, firing: DueTimer, *, seconds: float) -> None:
-        later = {"due_at": tx.now + seconds, "lease_until": None}
-        tx.execute(sa.update(timers).where(_lease_of(firing)).values(later))
+        for key in sorted(keys):
+            timer = None if key in locked else find(tx, workspace, RESUME, key)
+            if timer and abs(timer.due_at.timestamp() - due_at) < MOMENT:
+                jobs.drop(tx, RESUME, workspace, key)
 
 
 def put(tx: Transaction, workspace: str, timer: Timer) -> None:
-    """Set a timer; one of the same kind and key is replaced, and a firing of it under way finishes nothing."""
-    values = {"payload": json.dumps(dict(timer.payload)), "due_at": timer.due_at.timestamp()}
-    # SQLite reuses ids of deleted rows. A token that starts at the current time can't equal one of a deleted timer.
-    new = tx.insert(timers).values(
-        workspace=workspace, kind=timer.kind, key=timer.key, token=int(tx.now * 1000), **values
-    )
-    again = {**values, "lease_until": None, "token": timers.c.token + 1, "attempts": 0}
-    tx.execute(new.on_conflict_do_update(index_elements=["workspace", "kind", "key"], set_=again))
+    """Set a timer; one of the same kind and key is replaced, and whoever carries that out finishes nothing.
 
-
-def drop(tx: Transaction, workspace: str, kind: str, key: str) -> bool:
-    """Forget a timer; whether there was one."""
-    return tx.execute(sa.delete(timers).where(_named(workspace, kind, key))).rowcount > 0
+    Its end is in its payload too: a try that fails puts the job off, and the pause ended when it ended.
+    """
+    ends_at = timer.due_at.timestamp()
+    payload = {**timer.payload, ENDS_AT: ends_at}
+    jobs.put(tx, timer.kind, timer.key, workspace=workspace, at=ends_at, payload=payload, how="replace")
 
 
 def find(tx: Transaction, workspace: str, kind: str, key: str) -> Timer | None:
-    row = tx.execute(_NAMED, {"workspace": workspace, "kind": kind, "key": key}).one_or_none()
+    row = jobs.find(tx, kind, workspace, key)
     return None if row is None else read_timer(row)
 
 
-def is_ours(tx: Transaction, firing: DueTimer) -> bool:
-    """Whether a timer that was claimed was neither replaced nor cancelled nor claimed anew."""
-    return tx.scalar(sa.select(timers.c.id).where(_lease_of(firing))) is not None
+def read_timer(row: sa.Row[Any]) -> Timer:
+    return _timer(row.kind, row.key, jobs.read_payload(row.payload), due_at=row.due_at)
 
 
-def _lease_of(firing: DueTimer) -> sa.ColumnElement[bool]:
-    return (timers.c.id == firing.id) & (timers.c.token == firing.token)
+def timer_of(job: Job) -> Timer:
+    """The timer that a job is the end of."""
+    return _timer(job.kind, job.key, job.payload, due_at=0.0)
 
 
-def _named(workspace: str, kind: str, key: str) -> sa.ColumnElement[bool]:
-    return (timers.c.workspace == workspace) & (timers.c.kind == kind) & (timers.c.key == key)
+def _timer(kind: str, key: str, payload: Mapping[str, Any], *, due_at: float) -> Timer:
+    said = {name: text for name, text in payload.items() if isinstance(text, str)}
+    return Timer(kind=kind, key=key, due_at=moment(payload.get(ENDS_AT, due_at)), payload=said)
 
 
-def _firing(row: sa.Row[tuple[object, ...]]) -> DueTimer:
-    return DueTimer(
-        id=row.id, token=row.token, workspace=row.workspace, attempts=row.attempts, timer=read_timer(row)
-    )
-
-
-def read_timer(row: sa.Row[tuple[object, ...]]) -> Timer:
-    return Timer(
-        kind=row.kind,
-        key=row.key,
-        due_at=moment(row.due_at),
-        payload=_payload(row.payload),
-    )
-
-
-def _payload(text: str) -> dict[str, str]:
-    """What cannot be read is only missing from the announcement, and stops no other timer."""
-    try:
-        payload = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return payload if isinstance(payload, dict) else {}
-
-
+ENDS_AT = "ends_at"
+"""The field of a timer's payload with its end in Unix seconds."""
 LATE_SECONDS = 120.0
 """How long a service may take to carry out a request that it did not answer."""
 
@@ -229,11 +112,8 @@ _LOCKED = (
     .where(c.workspace == sa.bindparam("workspace"), c.sequence == sa.bindparam("sequence"))
     .with_for_update()
 )
-_DOUBTFUL = sa.select(sequence_changes).where(
-    c.workspace.in_(sa.bindparam("workspaces", expanding=True)),
-    c.locked_until.is_(None),
-    ((c.confirmed == "paused") & (c.resume_late_until > NOW))
-    | ((c.confirmed == "active") & (c.pause_late_until > NOW)),
+_NAMED = sa.select(sequence_changes).where(
+    c.workspace == sa.bindparam("workspace"), c.sequence.in_(sa.bindparam("sequences", expanding=True))
 )
 _LATE = {"paused": c.pause_late_until, "active": c.resume_late_until}
 
@@ -243,12 +123,12 @@ class TimerReplaced(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubtful:
-    """A sequence that an unanswered request may still turn into the opposite of its confirmed status."""
+class Doubt:
+    """A sequence that an unanswered request may still change."""
 
-    workspace: str
     sequence: str
-    confirmed: Status
+    confirmed: Status | None
+    """What it must be; None: nothing is certain, somebody changes it, or nothing that may come contradicts it."""
 
 
 class SequenceChanges(Repository):
@@ -266,10 +146,10 @@ class SequenceChanges(Repository):
         sequence: str,
         *,
         status: Status,
-        firing: DueTimer | None = None,
+        firing: Job | None = None,
         if_confirmed: bool = False,
     ) -> SequenceChange | None:
-        """As in the protocol; raises `TimerReplaced` where the timer that is `firing` is no longer ours.
+        """As in the protocol; raises `TimerReplaced` where the end of a pause, `firing`, is no longer ours.
 
         `if_confirmed`: None also where another status was confirmed last.
         """
@@ -277,7 +157,7 @@ class SequenceChanges(Repository):
         tx.execute(tx.insert_once(sequence_changes), names)
         row = tx.execute(_LOCKED, names).one()
         # Looked up under the row's lock: from here on nobody else can replace it.
-        if firing and not is_ours(tx, firing):
+        if firing and not jobs.hold(tx, firing):
             raise TimerReplaced
         if row.locked_until is not None and tx.now < row.locked_until <= tx.now + LOCK_SECONDS:
             return None
@@ -291,6 +171,7 @@ class SequenceChanges(Repository):
         died = row.locked_until is not None
         if died:
             values |= _doubt(tx, row.asked)
+            _look_later(tx, workspace, sequence)
         tx.execute(sa.update(sequence_changes).where(_which(workspace, sequence)).values(values))
         return SequenceChange(
             workspace=workspace,
@@ -310,6 +191,8 @@ class SequenceChanges(Repository):
     @writes
     def end(self, tx: Transaction, change: SequenceChange, result: ChangeResult) -> bool:
         values: dict[Any, Any] = {"locked_until": None}
+        if result.late or result.outcome == "uncertain":
+            _look_later(tx, change.workspace, change.sequence)
         if result.outcome == "uncertain":
             values |= _doubt(tx, change.status)
         elif result.outcome == "confirmed":
@@ -321,21 +204,31 @@ class SequenceChanges(Repository):
             late = {_LATE[change.status]: tx.now + LATE_SECONDS, "revision": c.revision + 1}
             which = _which(change.workspace, change.sequence)
             tx.execute(sa.update(sequence_changes).where(which).values(late))
+            _look_later(tx, change.workspace, change.sequence)
             return False
         if not result.keep_timer:
             if result.timer is None:
-                drop(tx, change.workspace, RESUME, change.sequence)
+                jobs.drop(tx, RESUME, change.workspace, change.sequence)
             else:
                 put(tx, change.workspace, result.timer)
         return True
 
     @reads
-    def doubtful(self, tx: Transaction, workspaces: Collection[str]) -> Sequence[Doubtful]:
-        """The sequences of these workspaces to look at, while nobody changes them."""
-        return [
-            Doubtful(workspace=row.workspace, sequence=row.sequence, confirmed=cast("Status", row.confirmed))
-            for row in tx.execute(_DOUBTFUL, {"workspaces": [*workspaces], "now": tx.now})
-        ]
+    def doubts(self, tx: Transaction, workspace: str, sequences: Collection[str]) -> Sequence[Doubt]:
+        """Those of these sequences that a late request may still change."""
+        rows = tx.execute(_NAMED, {"workspace": workspace, "sequences": [*sequences]})
+        return [_doubt_of(row, now=tx.now) for row in rows if _is_doubtful(row, now=tx.now)]
+
+
+def _doubt_of(row: sa.Row[Any], *, now: float) -> Doubt:
+    opposite = {"paused": row.resume_late_until, "active": row.pause_late_until}.get(row.confirmed)
+    contradicted = row.locked_until is None and opposite is not None and opposite > now
+    return Doubt(sequence=row.sequence, confirmed=cast("Status", row.confirmed) if contradicted else None)
+
+
+def _look_later(tx: Transaction, workspace: str, sequence: str) -> None:
+    """Have it looked at whether a request is carried out late, until none can be any more."""
+    jobs.put(tx, LATE, sequence, workspace=workspace, at=tx.now + LATE_EVERY, how="keep")
 
 
 def revisions_of(tx: Transaction, workspace: str, names: Collection[str]) -> dict[str, int]:

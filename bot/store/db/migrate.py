@@ -26,9 +26,9 @@ from shared.storage import database
 from shared.text.formats import show_number
 from shared.text.sanitize import visible
 
-BASELINE = "0311"
+BASELINE = "0320"
 """The schema of the first migration; older ones are four digits below it."""
-HEAD = "0311"
+HEAD = "0320"
 MIGRATION_SECONDS = 3600.0
 SCRIPTS = Path(__file__).parent.parent / "migrations"
 _LOCK = 0x6F757472  # any number that no other program locks in this database
@@ -129,10 +129,12 @@ def read_state(connection: sa.Connection) -> SchemaState:
 def _pending_pauses(connection: sa.Connection) -> str:
     """A sentence that lists every timed pause of an older database with its end, and what to do about them.
 
-    The table `timers` was the same in all older schemas. A listed end may have passed: the sequence is still paused.
+    The table was `timers` in all schemas before 0320, and is `jobs` since. A listed end may have passed: the
+    sequence is still paused.
     """
+    table = "jobs" if sa.inspect(connection).has_table("jobs") else "timers"
     query = sa.text(
-        "SELECT workspace, key, payload, due_at FROM timers WHERE kind = 'resume' ORDER BY due_at, id"
+        f"SELECT workspace, key, payload, due_at FROM {table} WHERE kind = 'resume' ORDER BY due_at, id"  # noqa: S608
     )
     try:
         rows = connection.execute(query).all()
@@ -144,7 +146,8 @@ def _pending_pauses(connection: sa.Connection) -> str:
     if not rows:
         return "No timed pause is pending in it."
     pauses = "; ".join(
-        f"{_sequence_name(row.payload, row.key)} in workspace {visible(row.workspace)} until {_shown_end(row.due_at)}"
+        f"{_sequence_name(row.payload, row.key)} in workspace {visible(row.workspace)} "
+        f"until {_shown_end(_end_of(row.payload, row.due_at))}"
         for row in rows
     )
     return (
@@ -160,6 +163,14 @@ def _sequence_name(payload: str, sequence: str) -> str:
     except (ValueError, LookupError, TypeError):
         name = ""
     return f"{visible(name)} ({visible(sequence)})" if isinstance(name, str) and name else visible(sequence)
+
+
+def _end_of(payload: str, due_at: float) -> float:
+    """When the pause ends; `due_at` is that of the next try where one failed."""
+    try:
+        return float(json.loads(payload)["ends_at"])
+    except (ValueError, LookupError, TypeError):
+        return due_at
 
 
 def _shown_end(due_at: float) -> str:

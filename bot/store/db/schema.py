@@ -322,21 +322,24 @@ questions = sa.Table(  # confirmations and Undos that can still be answered
 )
 sa.Index("ix_questions_ends_at", questions.c.ends_at)
 
-timers = sa.Table(
-    "timers",
+jobs = sa.Table(  # what is due: see `bot.store.jobs`
+    "jobs",
     metadata,
     serial(),
-    text("workspace"),
     text("kind"),
+    text("workspace"),
     text("key"),
-    text("payload"),
-    timestamp("due_at", nullable=False),
-    timestamp("lease_until"),
-    count("token"),
+    sa.Column("rank", sa.SmallInteger, nullable=False, server_default="1"),  # 0: a person waits for it
+    timestamp("due_at"),  # leased: the end of the lease; NULL: it sleeps
+    count("token"),  # random for each claim; 0: free
     count("attempts"),
-    sa.UniqueConstraint("workspace", "kind", "key"),
+    count("revision"),  # how often it was put
+    sa.Column("payload", sa.Text, nullable=False, server_default="{}"),
+    text("error"),
+    sa.UniqueConstraint("kind", "workspace", "key"),
+    postgresql_with={"autovacuum_vacuum_scale_factor": "0.01"},  # its rows change all the time
 )
-sa.Index("ix_timers_due_at", timers.c.due_at)
+sa.Index("ix_jobs_due", jobs.c.kind, jobs.c.rank, jobs.c.due_at, jobs.c.id)
 
 sequence_changes = (
     sa.Table(  # one row for each sequence that was ever changed, locked while somebody changes it

@@ -9,12 +9,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from bot.store.db.engine import Transaction
-from bot.store.db.schema import alerts, deliveries, posts, timers
+from bot.store.db.schema import alerts, deliveries, jobs, posts
+from bot.store.jobs import RESUME, unknown_kinds
 from bot.store.queue.leases import broken_channels
 from bot.store.queue.post_kinds import names
 from bot.store.queue.posts import UNSENT, State
 from shared.api.event_kinds import INTERESTED
-from shared.records.sequence_changes import TIMER_KINDS
 
 UNDER_WAY = (State.READY, State.SENDING, State.UNCERTAIN)
 
@@ -94,15 +94,23 @@ def broken(tx: Transaction, workspace: str) -> dict[str, str]:
     return {channel: error for channel, error in broken_channels(tx).items() if channel in waiting}
 
 
+TIMERS_BY_WORKSPACE = (
+    sa.select(jobs.c.workspace, sa.func.count().label("waiting"))
+    .where(jobs.c.kind == RESUME)
+    .group_by(jobs.c.workspace)
+    .order_by(jobs.c.workspace)
+)
+
+
 def timers_by_workspace(tx: Transaction) -> dict[str, int]:
-    query = sa.select(timers.c.workspace, sa.func.count().label("waiting")).group_by(timers.c.workspace)
-    return {row.workspace: row.waiting for row in tx.execute(query.order_by(timers.c.workspace))}
+    return {row.workspace: row.waiting for row in tx.execute(TIMERS_BY_WORKSPACE)}
 
 
-def unknown_timers(workspace: str, now: float) -> sa.Select[Any]:
-    due = (timers.c.workspace == workspace) & (timers.c.due_at <= now)
-    query = sa.select(timers.c.kind).where(due, timers.c.kind.not_in(TIMER_KINDS))
-    return query.distinct().order_by(timers.c.kind)
+def unknown_timers(tx: Transaction, workspace: str) -> tuple[str, ...]:
+    """The kinds of jobs that are due in a workspace and that this version doesn't know."""
+    due = (jobs.c.workspace == workspace) & (jobs.c.due_at <= tx.now)
+    query = sa.select(jobs.c.kind).where(due, jobs.c.kind.in_(unknown_kinds(tx)))
+    return tuple(tx.scalars(query.distinct().order_by(jobs.c.kind)))
 
 
 def unclaimed(workspace: str) -> sa.Select[int, float | None]:

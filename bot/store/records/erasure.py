@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -15,11 +16,12 @@ from bot.store.db.schema import (
     alerts,
     audit,
     deliveries,
+    jobs,
     known_leads,
     posts,
     questions,
-    timers,
 )
+from bot.store.jobs import read_payload
 from bot.store.queue.intake import address, lead_key
 from bot.store.queue.routing import ERASED
 
@@ -50,14 +52,14 @@ class Traces:
     deliveries: tuple[int, ...] = ()
     posts: tuple[int, ...] = ()
     questions: tuple[str, ...] = ()
-    timers: tuple[int, ...] = ()
+    jobs: tuple[int, ...] = ()
     audit: tuple[int, ...] = ()
     known: int = 0
     """In how many workspaces the person is remembered as interested."""
     messages: tuple[PostedMessage, ...] = ()
 
     def __bool__(self) -> bool:
-        found = (self.alerts, self.deliveries, self.posts, self.questions, self.timers, self.audit)
+        found = (self.alerts, self.deliveries, self.posts, self.questions, self.jobs, self.audit)
         return any(found) or self.known > 0
 
 
@@ -81,7 +83,7 @@ class Erasure(Repository):
             deliveries=tuple(sorted({*(row.delivery_id for row in own), *bodies})),
             posts=tuple(sorted(noted)),
             questions=tuple(sorted(mine.ids(tx, questions.c.id, questions.c.line, questions.c.names))),
-            timers=tuple(sorted(mine.ids(tx, timers.c.id, timers.c.payload, timers.c.key))),
+            jobs=tuple(sorted(mine.ids(tx, jobs.c.id, jobs.c.payload, jobs.c.key, jobs.c.error))),
             audit=tuple(sorted(mine.ids(tx, audit.c.id, audit.c.command, audit.c.result))),
             known=tx.scalar(known) or 0,
             messages=_messages(tx, noted),
@@ -97,8 +99,8 @@ class Erasure(Repository):
             await self._erase_bodies(some)
         for names in portions(traces.questions):
             await self._delete(questions.c.id, names)
-        for some in portions(traces.timers):
-            await self._erase_reasons(some)
+        for some in portions(traces.jobs):
+            await self._erase_payloads(some)
         for some in portions(traces.audit):
             await self._erase_lines(some)
         await self._delete(known_leads.c.lead, [lead_key(traces.email)])
@@ -135,9 +137,14 @@ class Erasure(Repository):
         tx.execute(erased.values(body=None, pending=False, problem=ERASED))
 
     @writes
-    def _erase_reasons(self, tx: Transaction, ids: Sequence[int]) -> None:
-        """Keep the timer: a pause must end, whatever its reason said."""
-        tx.execute(sa.update(timers).where(timers.c.id.in_(ids)).values(payload="{}"))
+    def _erase_payloads(self, tx: Transaction, ids: Sequence[int]) -> None:
+        """Keep the jobs and their times: a pause must end, whatever its reason said."""
+        rows = tx.execute(sa.select(jobs.c.id, jobs.c.payload).where(jobs.c.id.in_(ids))).all()
+        for row in rows:
+            payload = read_payload(row.payload)
+            kept = {name: value for name, value in payload.items() if not isinstance(value, str)}
+            erased = sa.update(jobs).where(jobs.c.id == row.id)
+            tx.execute(erased.values(payload=json.dumps(kept), error=""))
 
     @writes
     def _erase_lines(self, tx: Transaction, ids: Sequence[int]) -> None:

@@ -24,7 +24,7 @@ from bot.store.alerts.sequence_changes import SequenceChanges, read_timer
 from bot.store.alerts.subjects import heard_since
 from bot.store.alerts.turns import Turns
 from bot.store.db.engine import Repository, Transaction, probes, reads, reports, writes
-from bot.store.db.schema import alerts, audit, deliveries, digests, sightings, subscriptions, timers
+from bot.store.db.schema import alerts, audit, deliveries, digests, jobs, sightings, subscriptions
 from bot.store.instance import last_seen
 from bot.store.queue.alert_row import ALERT_ROWS, OWN, AlertRow, read_alerts
 from bot.store.queue.intake import address
@@ -205,7 +205,7 @@ class CommandRecords(Repository):
             last_delivery_at=moment(tx.scalar(last)),
             deliveries={row.kind: int(row.seen) for row in recent if row.kind},
             broken_channels=counts.broken(tx, workspace),
-            unknown_timers=tuple(tx.scalars(counts.unknown_timers(workspace, tx.now))),
+            unknown_timers=counts.unknown_timers(tx, workspace),
             timers=counts.timers_by_workspace(tx),
         )
 
@@ -526,8 +526,8 @@ class CommandRecords(Repository):
 
     @reads
     def timers(self, tx: Transaction, workspace: str, kind: str) -> Sequence[Timer]:
-        query = sa.select(timers).where(timers.c.workspace == workspace, timers.c.kind == kind)
-        return [read_timer(row) for row in tx.execute(query.order_by(timers.c.due_at))]
+        query = sa.select(jobs).where(jobs.c.kind == kind, jobs.c.workspace == workspace)
+        return sorted(map(read_timer, tx.execute(query)), key=lambda timer: timer.due_at)
 
 
 def recurrence_of(at: str) -> Recurrence:

@@ -25,7 +25,7 @@ from bot.jobs.auto_resume import Tally as Resumed
 from bot.jobs.auto_resume import resumed_card
 from bot.slack import permissions
 from bot.slack.permissions import Person
-from bot.store.alerts.sequence_changes import DueTimer
+from bot.store.jobs import Job
 from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
 from sandbox.slack import blockkit
@@ -36,7 +36,6 @@ from shared.commands.arguments import Resume
 from shared.domain.card import Button, Card, Fact, Tone
 from shared.domain.health import DEFAULT
 from shared.operations import error_card
-from shared.records.sequence_changes import Timer
 from tests.bot.harness import interested
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -104,11 +103,15 @@ def reminder(what: str, **changes: Any) -> Message:
     return rendering.message([post], several=False)
 
 
-TIMER = Timer(
-    kind="resume", key="sq_1", due_at=NOON, payload={"name": "Q3 founders", "by": "ben", "reason": "a storm"}
+ENDED = Job(
+    id=1,
+    kind="resume",
+    key="sq_1",
+    token=1,
+    workspace="default",
+    payload={"name": "Q3 founders", "by": "ben", "reason": "a storm", "ends_at": NOON.timestamp()},
 )
-FIRING = DueTimer(id=1, token=1, workspace="default", attempts=1, timer=TIMER)
-RESUMED = Resumed(done=[FIRING], resumed=[FIRING])
+RESUMED = Resumed(done=[ENDED], resumed=[ENDED])
 WHOLE: Mapping[str, Callable[[], Card]] = {
     "interested, new": reply,
     "interested, reminded": lambda: reply(nudges=1),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from bot.store.db.schema import timers
+from bot.store.db.schema import jobs
 from sandbox.slack import seed
 from shared.records.sequence_changes import Timer
 from tests.bot.fake_service import Remote
@@ -34,7 +34,7 @@ async def end_pauses(bot: BotHarness) -> None:
     """Have every timed pause run out now; one of a second would on a busy machine run out too early."""
     assert bot.running is not None
     database = bot.running.store.database
-    ended = sa.update(timers).values(due_at=database.clock())
+    ended = sa.update(jobs).values(due_at=database.clock())
     await database.write(lambda tx: tx.execute(ended))
 
 
@@ -129,9 +129,7 @@ async def test_a_timed_pause_of_a_removed_workspace_delays_no_other_and_is_shown
     for number in range(3):
         orphan = Timer(kind="resume", key=f"sq_{number}", due_at=long_ago)
         await bot.running.store.records.set_timer("globex", orphan)
-    unreadable = (
-        sa.update(timers).where(timers.c.key == "sq_0").values(payload="{no json", workspace="default")
-    )
+    unreadable = sa.update(jobs).where(jobs.c.key == "sq_0").values(payload="{no json", workspace="default")
     await bot.running.store.database.write(lambda tx: tx.execute(unreadable))
     await bot.say("pause Q3 founders for 1h", user=seed.BEN.id)
     await bot.public_message("Q3 founders is paused until")

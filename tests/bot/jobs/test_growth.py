@@ -17,21 +17,21 @@ import bot.jobs
 from bot.alerts.turns import Unknown
 from bot.commands.context import CommandContexts
 from bot.jobs import register
-from bot.jobs.auto_resume import AutoResume
 from bot.jobs.digests import Digests
 from bot.jobs.domain_checks import DomainChecks
 from bot.jobs.guardrail_acts import GuardrailActs
 from bot.jobs.guardrail_samples import GuardrailSampler
 from bot.jobs.guardrails import GuardrailWatch
 from bot.jobs.history_sampler import HistorySampler
-from bot.jobs.late_requests import LateRequests
 from bot.jobs.register import Yesterday
 from bot.jobs.reminders import Reminders
-from bot.jobs.scheduler import Timers
 from bot.jobs.turns import PassingTurns
 from bot.jobs.unacknowledged import UnacknowledgedDomains
+from bot.runtime.wakeup import Wakeup
 from bot.store.alerts.incidents import Claim
 from bot.store.db.schema import alerts
+from bot.store.jobs import LATE, RESUME
+from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.api.models import Inbox
@@ -120,9 +120,13 @@ def stores(
         yield opened
 
 
-def _timers(at: Workplace) -> Timers:
-    handler = AutoResume(at.skewed.store, at.contexts, planned=at.plan)
-    return Timers(at.skewed.store, {"resume": handler}, workspaces=at.contexts.clients)
+async def _fire(at: Workplace, kind: str) -> None:
+    """Do all that is due of a kind."""
+    kinds = register.kinds(at.skewed.store, at.contexts, planned=at.plan)
+    mine = [one for one in kinds if one.name == kind]
+    worker = Worker(at.skewed.store, mine, workspaces=at.contexts.clients, wakeup=Wakeup())
+    await worker.round()
+    await worker.settle()
 
 
 def _watch(at: Workplace) -> GuardrailWatch:
@@ -174,7 +178,7 @@ async def _watch_domains(at: Workplace) -> None:
 
 
 CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
-    "AutoResume.__call__": lambda at: _timers(at).fire(),
+    "AutoResume.__call__": lambda at: _fire(at, RESUME),
     "Digests.send_due": lambda at: Digests(at.skewed.store, at.contexts, planned=at.plan).send_due(),
     "DomainChecks.watch": _watch_domains,
     "DomainChecks.check": lambda at: _domain_checks(at).check(),
@@ -187,12 +191,11 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "GuardrailWatch.check": lambda at: _watch(at).check(),
     "GuardrailWatch.release_timers": lambda at: _watch(at).release_timers(),
     "HistorySampler.sample": lambda at: HistorySampler(at.contexts, at.histories).sample(),
-    "LateRequests.sweep": lambda at: LateRequests(at.skewed.store, at.contexts).sweep(),
+    "LateRequests.__call__": lambda at: _fire(at, LATE),
     "PassingTurns.sweep": _pass_turns_on,
     "Reminders.sweep": lambda at: Reminders(
         at.skewed.store, at.contexts.settings.alert_policy, at.contexts.settings.routes, planned=at.plan
     ).sweep(),
-    "Timers.fire": lambda at: _timers(at).fire(),
     "UnacknowledgedDomains.sweep": lambda at: UnacknowledgedDomains(
         at.skewed.store, at.contexts.settings.alert_policy, at.contexts.settings.routes, planned=at.plan
     ).sweep(),

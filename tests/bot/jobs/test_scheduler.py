@@ -49,8 +49,8 @@ async def test_timers_of_a_workspace_that_left_the_settings_are_deleted_after_30
     for workspace in ("gone", "Kept"):
         await store.records.set_timer(workspace, timer)
     clock.now += timedelta(days=29).total_seconds()
-    assert await store.timers.forget_orphans(["kept"]) == 0
+    assert await store.jobs.forget_orphans(["kept"]) == 0
     clock.now += timedelta(days=2).total_seconds()
-    assert await store.timers.forget_orphans(["kept"]) == 1
+    assert await store.jobs.forget_orphans(["kept"]) == 1
     assert await store.records.timers("gone", "resume") == []
     assert await store.records.timers("Kept", "resume") == [timer]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from bot.store.db.schema import timers
+from bot.store.db.schema import jobs
 from sandbox.service import Service
 from shared.api.client import OutreachClient
 from shared.records.records import RecordsUnavailable
@@ -30,13 +30,13 @@ async def test_a_sequence_that_was_resumed_elsewhere_is_not_announced_as_resumed
                 await bot.say(f"pause {sequence.id} for 1h")
             await other.resume_sequence(theirs.id)
             database = running.store.database
-            end = sa.update(timers).values(due_at=database.clock())
+            end = sa.update(jobs).values(due_at=database.clock())
             await database.write(lambda tx: tx.execute(end))
             told = await bot.public_message(f"{mine.name} is active again")
             assert f"Already active before: {theirs.name}." in str(told)
             await bot.say(f"pause {theirs.id} for 1h")
             await other.resume_sequence(theirs.id)
-            end = sa.update(timers).values(due_at=database.clock())
+            end = sa.update(jobs).values(due_at=database.clock())
             await database.write(lambda tx: tx.execute(end))
             told = await bot.public_message(f"{theirs.name} was already active")
             assert "Nothing was changed." in str(told)
@@ -69,7 +69,7 @@ async def test_a_sequence_that_the_bot_resumed_before_it_could_say_so_is_announc
 
             async def told() -> list[str]:
                 """What is announced, where no timer waits for its next try."""
-                due = sa.update(timers).values(due_at=database.clock(), lease_until=None)
+                due = sa.update(jobs).where(jobs.c.token == 0).values(due_at=database.clock())
                 await database.write(lambda tx: tx.execute(due))
                 messages = await bot.messages()
                 return [

@@ -18,7 +18,8 @@ import httpx
 import sqlalchemy as sa
 from sqlalchemy.engine.default import DefaultDialect
 
-from bot.jobs import late_requests, register, scheduler
+from bot import worker
+from bot.jobs import auto_resume
 from bot.server import run
 from bot.store.alerts import sequence_changes
 from shared.api import pace
@@ -86,10 +87,9 @@ def _run_bot(environ: Mapping[str, str], kill: Kill | None, notes: Path) -> None
 def _hurry() -> None:
     """What would wait for a dead process for 15 s or a minute waits for 2 or 3 s."""
     for module, name, seconds in (
-        (register, "TIMER_SECONDS", 0.2),
-        (scheduler, "RETRY_SECONDS", 2.0),
-        (late_requests, "EVERY", 0.5),
-        (sequence_changes, "LEASE", 3.0),
+        (worker, "POLL_SECONDS", 0.2),
+        (auto_resume, "RETRY_SECONDS", 2.0),
+        (sequence_changes, "LATE_EVERY", 0.5),
         (sequence_changes, "LOCK_SECONDS", 2.0),
         (pauses, "LOCK_SECONDS", 2.0),
     ):

@@ -14,9 +14,10 @@ from typing import Any
 import aiohttp
 import sqlalchemy as sa
 
-from bot.store.alerts.sequence_changes import LEASE
-from bot.store.db.schema import deliveries, posts, timers
+from bot.store.db.schema import deliveries, jobs, posts
+from bot.store.jobs import RESUME
 from bot.store.queue.posts import State
+from bot.worker import LEASE_SECONDS
 from sandbox.slack import seed
 from shared.storage.database import parse_url, temporary_engine
 from tests.bot.fake_service import Remote, open_remote
@@ -106,7 +107,8 @@ class Scene:
 
     def _let_time_pass(self) -> None:
         with temporary_engine(self.url) as engine, engine.begin() as connection:
-            connection.execute(sa.update(timers).values(due_at=timers.c.due_at - 2 * 3600))
+            ended = sa.update(jobs).where(jobs.c.kind == RESUME)
+            connection.execute(ended.values(due_at=jobs.c.due_at - 2 * 3600))
 
     async def _claim(self) -> None:
         async def claimed() -> bool:
@@ -144,7 +146,7 @@ class Scene:
 
     @property
     def patience(self) -> float:
-        return PATIENCE + (0.0 if self.url.get_backend_name() == "sqlite" else LEASE)
+        return PATIENCE + (0.0 if self.url.get_backend_name() == "sqlite" else LEASE_SECONDS)
 
     @property
     def url(self) -> sa.URL:
@@ -200,7 +202,7 @@ class Scene:
         unfinished = {
             "deliveries": (deliveries, deliveries.c.pending),
             "posts": (posts, posts.c.state != State.SENT),
-            "timers": (timers, sa.true()),
+            "timed pauses": (jobs, jobs.c.kind == RESUME),
         }
         # Reading alone, it locks out no writer.
         with (

@@ -27,7 +27,7 @@ Problems = list[str]
 @pytest.mark.e2e
 async def test_no_kill_at_some_commits_and_requests_loses_or_doubles_anything(tmp_path: Path) -> None:
     kills = [
-        *(Kill(moment, 1, table) for moment in COMMITS for table in ("deliveries", "UPDATE posts", "timers")),
+        *(Kill(moment, 1, table) for moment in COMMITS for table in ("deliveries", "UPDATE posts", "jobs")),
         *(Kill(moment, 2, words) for moment in REQUESTS for words in ("chat.postMessage", "PATCH")),
     ]
     places = asyncio.Semaphore(AT_ONCE)

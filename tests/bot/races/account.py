@@ -8,16 +8,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import httpx
 import sqlalchemy as sa
 
 from bot.commands.context import CommandContexts
-from bot.jobs.auto_resume import AutoResume
-from bot.jobs.scheduler import Timers
+from bot.jobs import register
+from bot.runtime.wakeup import Wakeup
 from bot.store import Store, open_store
+from bot.store.db.schema import jobs
+from bot.store.jobs import LATE
+from bot.worker import Worker
 from shared import settings as shared_settings
 from shared.api.client import OutreachClient
 from shared.commands import parse
@@ -62,6 +64,8 @@ class Remote:
 
     statuses: dict[str, str] = field(default_factory=dict)
     applied: list[tuple[str, str]] = field(default_factory=list)
+    lists: bool = True
+    """Whether its lists have what there is; otherwise they are empty."""
     before: Callable[[Request], Awaitable[None]] = pass_on
     after: Callable[[Request], Awaitable[None]] = pass_on
 
@@ -86,6 +90,7 @@ class Door(httpx.AsyncBaseTransport):
             rows = [{"id": one, "name": f"Name of {one}", "status": status} for one, status in
                     self.remote.statuses.items()]  # fmt: skip
             await self.remote.after(Request(by=self.by, method="GET"))
+            rows = rows if self.remote.lists else []
             return httpx.Response(200, json={"data": rows})
         status = json.loads(request.content)["status"]
         asked = Request(by=self.by, method="PATCH", sequence=name, status=status)
@@ -104,7 +109,7 @@ class Process:
 
     store: Store
     contexts: CommandContexts
-    timers: Timers
+    worker: Worker
     clock: ManualClock
 
     def context(self, person: str = "ann") -> CommandContext:
@@ -114,6 +119,17 @@ class Process:
     async def say(self, line: str, *, person: str = "ann") -> Card:
         """What a person's line comes to."""
         return (await run(parse(line), self.context(person))).card
+
+    async def fire(self) -> None:
+        """Do what is due, to its end."""
+        await self.worker.round()
+        await self.worker.settle()
+
+    async def look_late(self) -> None:
+        """Look now for what was carried out late."""
+        due = sa.update(jobs).where(jobs.c.kind == LATE).values(due_at=self.clock.now)
+        await self.store.database.write(lambda tx: tx.execute(due))
+        await self.fire()
 
     async def timer(self, name: str) -> Timer | None:
         """The timer of a sequence."""
@@ -151,6 +167,6 @@ async def open_process(
         store = await stack.enter_async_context(open_store(url, clock=clock))
         settings = shared_settings.load(environ=environ)
         contexts = CommandContexts(settings=settings, store=store, clients={"default": client})
-        resuming: Any = AutoResume(store, contexts, planned=lambda: None)
-        timers = Timers(store, {"resume": resuming}, workspaces=["default"])
-        yield Process(store=store, contexts=contexts, timers=timers, clock=clock)
+        kinds = register.kinds(store, contexts, planned=lambda: None)
+        worker = Worker(store, kinds, workspaces=["default"], wakeup=Wakeup())
+        yield Process(store=store, contexts=contexts, worker=worker, clock=clock)

@@ -14,7 +14,6 @@ import sqlalchemy as sa
 
 from bot.alerts import rendering
 from bot.commands.bulk_pause import BulkPause
-from bot.jobs.late_requests import LateRequests
 from bot.store.alerts.sequence_changes import LATE_SECONDS, SequenceChanges
 from shared.api.errors import OutreachError, Uncertain
 from shared.commands import parse
@@ -57,12 +56,12 @@ async def test_pause_all_holds_while_a_hundred_and_twenty_timers_are_due(
         await asyncio.sleep(0.01 if request.method == "PATCH" else 0)
 
     remote.before = slowly
-    resuming = asyncio.create_task(ours.timers.fire())
+    resuming = asyncio.create_task(ours.fire())
     await until(lambda: len(remote.applied) >= 20)
     card = (await run(parse("pause all"), replace(theirs.context(), confirmed=True))).card
     assert "paused" in card.title
     await resuming
-    await ours.timers.fire()
+    await ours.fire()
     assert set(remote.statuses.values()) == {"paused"}, card
     assert await ours.store.records.timers("default", "resume") == []
 
@@ -96,7 +95,7 @@ async def test_a_pause_that_is_confirmed_while_its_resumption_is_slow_holds(
             await answered.wait()
 
     remote.before = hold
-    resuming = asyncio.create_task(ours.timers.fire())
+    resuming = asyncio.create_task(ours.fire())
     await asked.wait()
     pausing = asyncio.create_task(theirs.say(f"pause {ONE}"))
     await asyncio.sleep(0.1)
@@ -146,10 +145,10 @@ async def test_pause_all_makes_shorter_pauses_last_as_long_and_says_so(
     (entry,) = await ours.store.records.audit("default")
     assert {"sq_0001", "sq_0002"} <= set(entry.sequences)
     clock.now += 3600
-    await ours.timers.fire()
+    await ours.fire()
     assert set(remote.statuses.values()) == {"paused"}
     clock.now += 3601
-    await ours.timers.fire()
+    await ours.fire()
     resumed = {"sq_0001", "sq_0002"} if timed else set()
     assert {name for name, status in remote.statuses.items() if status == "active"} == resumed
     longer = await ours.timer("sq_0003")
@@ -240,7 +239,7 @@ async def unanswered_resumption(process: Process, remote: Remote) -> None:
 
     remote.statuses, remote.before = {ONE: "paused"}, cut
     await process.plan([ONE], seconds=-1)
-    await process.timers.fire()
+    await process.fire()
     remote.before = pass_on
     assert remote.statuses == {ONE: "paused"}
     assert await process.timer(ONE) is not None
@@ -253,11 +252,11 @@ async def test_a_resumption_that_comes_late_does_not_end_a_confirmed_pause(
     assert "paused" in (await theirs.say(f"pause {ONE}")).title
     assert await ours.timer(ONE) is None
     remote.statuses[ONE] = "active"  # the service has come to it
-    await LateRequests(theirs.store, theirs.contexts).sweep()
+    await theirs.look_late()
     assert remote.statuses == {ONE: "paused"}
     clock.now += LATE_SECONDS
     remote.statuses[ONE] = "active"  # by hand, in the service's own interface
-    await LateRequests(theirs.store, theirs.contexts).sweep()
+    await theirs.look_late()
     assert remote.statuses == {ONE: "active"}
 
 
@@ -267,7 +266,7 @@ async def test_a_person_who_resumes_after_an_unanswered_request_is_not_overruled
     await unanswered_resumption(ours, remote)
     await theirs.say(f"pause {ONE}")
     await theirs.say(f"resume {ONE}")
-    await LateRequests(ours.store, ours.contexts).sweep()
+    await ours.look_late()
     assert remote.statuses == {ONE: "active"}
 
 
@@ -280,8 +279,21 @@ async def test_a_resumption_whose_process_died_does_not_end_a_confirmed_pause(
     await theirs.say(f"pause {ONE}")
     assert remote.applied == [(ONE, "paused")], "the list is no proof while a request may be under way"
     remote.statuses[ONE] = "active"
-    await LateRequests(theirs.store, theirs.contexts).sweep()
+    await theirs.look_late()
     assert remote.statuses == {ONE: "paused"}
+
+
+async def test_an_empty_list_at_the_end_of_a_pause_is_not_believed(
+    ours: Process, remote: Remote, clock: ManualClock
+) -> None:
+    remote.statuses, remote.lists = {ONE: "paused"}, False
+    await ours.plan([ONE, "sq_0002"], seconds=-1)
+    await ours.fire()
+    assert remote.statuses == {ONE: "active"}
+    (post,) = await post_all(ours.store, clock)
+    card = rendering.read_note(post.note)
+    assert card.title == f"Name of {ONE} is active again"
+    assert any("Deleted before the pause ended: Name of sq_0002" in text for text in card.text)
 
 
 async def test_an_undo_leaves_a_pause_that_begins_while_it_runs(
@@ -325,9 +337,9 @@ async def test_a_timer_that_is_replaced_after_it_was_claimed_resumes_nothing(
             await theirs.say(line)
 
     remote.before = first_the_pause
-    await ours.timers.fire()
+    await ours.fire()
     clock.now += 60
-    await ours.timers.fire()
+    await ours.fire()
     assert remote.statuses == {ONE: "paused"}
     assert (ONE, "active") not in remote.applied
     assert await post_all(ours.store, clock) == [], "nothing was resumed, and nothing is said"
@@ -346,7 +358,7 @@ async def test_a_sequence_that_is_paused_before_its_resumption_is_told_is_not_to
             paused.append((await theirs.say(f"pause {ONE}")).title)
 
     remote.before = after_the_first
-    await ours.timers.fire()
+    await ours.fire()
     assert paused == [f"Name of {ONE} is paused"]
     assert remote.statuses == {ONE: "paused", "sq_0002": "active"}
     (post,) = await post_all(ours.store, clock)
@@ -375,10 +387,10 @@ async def test_a_failed_pause_before_a_resumption_is_told_is_never_without_an_en
             raise httpx.ReadError("cut")
 
     remote.before, remote.after = before, after
-    await ours.timers.fire()
+    await ours.fire()
     assert failed
     remote.before = remote.after = pass_on
-    await ours.timers.fire()
+    await ours.fire()
     timer = await ours.timer(ONE)
     if refused:
         assert (remote.statuses[ONE], timer) == ("active", None)

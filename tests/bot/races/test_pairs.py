@@ -92,7 +92,7 @@ async def _undo(race: Race, process: Process) -> None:
 
 
 async def _auto_resume(_race: Race, process: Process) -> None:
-    await process.timers.fire()
+    await process.fire()
 
 
 async def _guardrail(_race: Race, process: Process) -> None:
@@ -159,7 +159,7 @@ async def prepare(race: Race, start: str, *, undo: bool) -> State:
     race.name, race.failed = f"sq_{int(race.ours.clock.now)}", set()
     race.remote.statuses = {race.name: "active"}
     await race.ours.store.database.write(lambda tx: tx.execute(sa.text("DELETE FROM guardrail_incidents")))
-    await race.ours.store.database.write(lambda tx: tx.execute(sa.text("DELETE FROM timers")))
+    await race.ours.store.database.write(lambda tx: tx.execute(sa.text("DELETE FROM jobs")))
     if start == "active" and not undo:
         return "active", ""
     await race.ours.say(f"pause {race.name}" if start == "active" else f"pause {race.name} for 1h")
@@ -201,7 +201,7 @@ async def settle(race: Race) -> None:
         race.ours.clock.now += 70
         acts = GuardrailActs(race.ours.store, race.ours.contexts, planned=lambda: None)
         await acts.resume_interrupted(is_off=lambda _one: False)
-        await race.theirs.timers.fire()
+        await race.theirs.fire()
 
 
 async def state_of(race: Race, *, began: float) -> State:

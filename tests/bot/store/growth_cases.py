@@ -12,7 +12,7 @@ from bot.store import Store
 from bot.store.alerts.changes import Question
 from bot.store.alerts.claims import Trace
 from bot.store.alerts.incidents import Claim
-from bot.store.alerts.sequence_changes import DueTimer
+from bot.store.jobs import KINDS, RESUME, Again, Job
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelLease, Sent
 from bot.store.queue.lookups import Look
@@ -127,14 +127,9 @@ async def _incident(one: Skewed) -> Incident:
     return begun.incident
 
 
-def _firing(number: int, key: str) -> DueTimer:
-    timer = Timer(kind="resume", key=key, due_at=moment(0.0))
-    return DueTimer(id=number, token=1, workspace=WORKSPACE, attempts=0, timer=timer)
-
-
-async def _timer(one: Skewed) -> DueTimer:
-    (timer,) = await one.store.timers.claim({"resume"}, [one.workspace], limit=1)
-    return timer
+async def _job(one: Skewed) -> Job:
+    (job,) = await one.store.jobs.claim(RESUME, lease=10.0, limit=1, workspaces=[one.workspace])
+    return job
 
 
 async def _lease(one: Skewed) -> ChannelLease:
@@ -224,17 +219,23 @@ ALERTS: Mapping[str, Case] = {
         given=_change,
         act=lambda one, change: one.store.changes.end(change, ChangeResult(outcome="confirmed", keep_timer=True)),
     ),
-    "SequenceChanges.doubtful": lists(LISTED, lambda one: one.store.changes.doubtful([one.workspace])),
-    "Timers.claim": lists(DUE, lambda one: one.store.timers.claim({"resume"}, [one.workspace])),
-    "Timers.due_kinds": lists(DUE, lambda one: one.store.timers.due_kinds()),
-    "Timers.take_over": lists("it frees them all", lambda one: one.store.timers.take_over()),
-    "Timers.forget_orphans": lists(DUE, lambda one: one.store.timers.forget_orphans(["other"])),
-    "Timers.done": Case(given=_timer, act=lambda one, timer: one.store.timers.done(timer)),
+    "SequenceChanges.doubts": flat(lambda one: one.store.changes.doubts(one.workspace, ["sq1", "sq2"])),
+    "Jobs.claim": flat(
+        lambda one: one.store.jobs.claim(RESUME, lease=10.0, limit=16, workspaces=[one.workspace])
+    ),
+    "Jobs.waits": flat(lambda one: one.store.jobs.waits(KINDS, [one.workspace])),
+    "Jobs.unknown_kinds": flat(lambda one: one.store.jobs.unknown_kinds()),
+    "Jobs.renew": Case(given=_job, act=lambda one, job: one.store.jobs.renew([job], lease=10.0)),
+    "Jobs.end": Case(
+        given=_job, act=lambda one, job: one.store.jobs.end({job: Again(after=9.0)})
+    ),
+    "Jobs.sweep": flat(lambda one: one.store.jobs.sweep(dict.fromkeys(KINDS, 10.0))),
+    "Jobs.take_over": lists("it frees them all", lambda one: one.store.jobs.take_over()),
+    "Jobs.forget_orphans": lists(DUE, lambda one: one.store.jobs.forget_orphans(["other"])),
     "Timers.finish": Case(
-        given=_timer, act=lambda one, timer: one.store.timers.finish([timer], lambda _: (_entry(one), NOTE))
+        given=_job, act=lambda one, job: one.store.timers.finish([job], lambda _: (_entry(one), NOTE))
     ),
     "Timers.release": flat(lambda one: one.store.timers.release(one.workspace, ["sq1"], due_at=one.now)),
-    "Timers.postpone": Case(given=_timer, act=lambda one, timer: one.store.timers.postpone(timer, seconds=60.0)),
     "Subjects.workspaces": lists("it looks at paused domains", lambda one: one.store.subjects.workspaces()),
     "Subjects.sequences": flat(lambda one: one.store.subjects.sequences(one.workspace)),
     "Subjects.turn": flat(lambda one: one.store.subjects.turn(one.workspace, "S1", shown="", state="{}")),
@@ -394,10 +395,13 @@ RECORDS: Mapping[str, Case] = {
                 deliveries=tuple(range(1, 1 + one.count)),
                 posts=tuple(range(2, 2 + one.count)),
                 questions=("q1",),
-                timers=(1,),
+                jobs=(1,),
                 audit=(1,),
             )
         ),
+    ),
+    "Erasure.redraw": lists(
+        "it draws them all", lambda one: one.store.erasure.redraw(range(1, 1 + one.count))
     ),
     "CommandRecords.bot_is_running": lists("it looks at each bot of the last day", lambda one: one.store.records.bot_is_running()),
     "CommandRecords.summary": lists("it counts what is open", lambda one: one.store.records.summary(one.workspace)),

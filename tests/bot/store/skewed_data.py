@@ -27,6 +27,7 @@ from bot.store.db.schema import (
     channel_leases,
     deliveries,
     digests,
+    jobs,
     known_leads,
     lookups,
     posts,
@@ -35,7 +36,6 @@ from bot.store.db.schema import (
     sequence_changes,
     sightings,
     subscriptions,
-    timers,
 )
 from bot.store.db.slack_schema import (
     slack_events,
@@ -106,7 +106,7 @@ def fill(connection: sa.Connection, count: int, *, now: float) -> None:
         for table in (
             deliveries,
             posts,
-            timers,
+            jobs,
             audit,
             incidents,
             arrivals,
@@ -240,8 +240,8 @@ def _records(numbers: Sequence[int], *, now: float) -> dict[sa.Table, list[Row]]
         questions: [
             {**here, "id": f"q{n}", "person": "", "line": "resume sq1", "names": undo, "ends_at": now + HOUR} for n in numbers
         ],
-        timers: [
-            {**here, "kind": "resume", "key": f"sq{n}", "due_at": now - 1.0, "payload": "{}", "token": 1} for n in numbers
+        jobs: [
+            {**here, "kind": kind, "key": f"sq{n}", "due_at": now - 1.0} for kind in ("late", "resume") for n in numbers
         ],
         sequence_changes: [
             {**here, "sequence": f"sq{n}", "confirmed": "paused", "resume_late_until": now + MINUTE} for n in numbers

@@ -14,6 +14,7 @@ from bot.store import Store, open_store
 from bot.store.alerts.changes import Question
 from bot.store.db.columns import metadata
 from bot.store.db.schema import posts
+from bot.store.jobs import Done
 from bot.store.queue.intake import Arrival
 from bot.store.queue.outbox import PlannedPost
 from bot.store.records.erasure import MANY_ALERTS, REDACTED
@@ -31,7 +32,7 @@ PERSONAL = {
     "posts": "alerts with their delivery; notes, which quote leads, after `texts_days`",
     "known_leads": "a hash; `records_days` after the service last listed the lead",
     "questions": "after `texts_days`",
-    "timers": "when they are due",
+    "jobs": "when they are due",
     "audit": "after `records_days`",
 }
 """The tables with texts of leads, or that name them, and what removes those."""
@@ -183,8 +184,8 @@ async def test_nothing_of_a_person_is_left_after_the_retention(store: Store, clo
     await store.deliveries.route(routes().decide)
     await post_all(store, clock)
     clock.now += 91 * DAY
-    for due in await store.timers.claim(["resume"], ["default"]):
-        await store.timers.done(due)
+    due = await store.jobs.claim("resume", lease=10.0, limit=9, workspaces=["default"])
+    await store.jobs.end(dict.fromkeys(due, Done()))
     while (await store.retention.prune(bodies_after=30 * DAY, hashes_after=90 * DAY)).more:
         pass
     left = await everything(store)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.store import Store, open_store
@@ -20,7 +19,6 @@ from bot.store.queue.leases import (
 )
 from bot.store.queue.lookups import Look, Lookup
 from bot.store.queue.outbox import PlannedPost
-from shared.records.sequence_changes import Timer
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.manual_clock import ManualClock, arrive, routes
@@ -97,24 +95,14 @@ async def test_taking_over_from_a_dead_bot_needs_no_waiting(store: Store, clock:
     assert len((await take(store)).posts) == 1
 
 
-async def test_a_dead_bots_timers_and_guardrails_need_no_waiting_either(
-    store: Store, clock: ManualClock
-) -> None:
-    timer = Timer(kind="resume", key="sq_1", due_at=datetime.fromtimestamp(clock.now, UTC), payload={})
-    await store.records.set_timer("default", timer)
-    (dead,) = await store.timers.claim(["resume"], ["default"])
+async def test_a_dead_bots_guardrails_need_no_waiting_either(store: Store, clock: ManualClock) -> None:
     claim = Claim(
         workspace="default", rule="mine", sentence="", action="pause", subject="q3", label="Q3", note=""
     )
     incident = (await store.incidents.begin(claim)).incident
     assert incident
-    assert not await store.timers.claim(["resume"], ["default"])
     assert not await store.incidents.take_interrupted(["default"])
-    await store.timers.take_over()
     await store.incidents.take_over()
-    (ours,) = await store.timers.claim(["resume"], ["default"])
-    assert not await store.timers.done(dead)
-    assert await store.timers.done(ours)
     (taken,) = await store.incidents.take_interrupted(["default"])
     assert (taken.id, taken.token) == (incident.id, incident.token + 1)
 

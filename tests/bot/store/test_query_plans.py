@@ -14,6 +14,7 @@ from bot.alerts.routing import Routes
 from bot.store import Store, open_store
 from bot.store.alerts.changes import Question
 from bot.store.db.columns import metadata
+from bot.store.jobs import KINDS, RESUME
 from bot.store.queue import retention
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import ChannelRefused, NotSent, Sent, Unknown
@@ -84,7 +85,7 @@ def _filled(dialect: str) -> Iterator[str]:
         f" SELECT {workspace}, 'C' || n, 'day', '09:00', :now, :now + 1000 FROM {rows(CHANNELS)}"
     )
     yield (
-        "INSERT INTO timers (id, workspace, kind, key, due_at)"
+        "INSERT INTO jobs (id, workspace, kind, key, due_at)"
         f" SELECT n, {workspace}, 'resume', 'sq' || n, :now + 1000 + n FROM {rows(CHANNELS)}"
     )
     yield f"INSERT INTO audit (id, at, workspace) SELECT n, {at}, {workspace} FROM {rows(PAST)}".replace(
@@ -113,7 +114,7 @@ async def agency(url: sa.URL, clock: ManualClock) -> AsyncIterator[Store]:
             for statement in _filled(connection.dialect.name):
                 connection.execute(sa.text(statement), {"now": store.database.clock()})
             if connection.dialect.name == "postgresql":
-                for table in ("deliveries", "posts", "timers", "audit", "arrivals"):
+                for table in ("deliveries", "posts", "jobs", "audit", "arrivals"):
                     move = f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), {10 * PAST})"
                     connection.exec_driver_sql(move)
         with store.database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -214,8 +215,8 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         held = PlannedPost(dedupe="held", channel="C3", kind="note", held_until=1.0)
         await store.outbox.plan("w1", held)
         await store.reminders.sweep(lambda _due, _now: [], remind_after=600.0, escalate_after=1800.0)
-        await store.timers.claim({"resume"}, ["w1", "w2"])
-        await store.timers.due_kinds()
+        await store.jobs.claim(RESUME, lease=10.0, limit=9, workspaces=["w1", "w2"])
+        await store.jobs.waits(KINDS, ["w1", "w2"])
         await store.digests.due()
         await store.subjects.sequences("w1")
         await store.subjects.turn("w1", "Q3", shown="", state="paused")
@@ -237,7 +238,8 @@ async def test_no_statement_reads_what_is_not_due(agency: Store) -> None:
         await store.records.received_replies("w1", *week, most=100)
         await store.confirmations.ask(Question(line="pause x", person=actor.id, workspace="w1"), seconds=60)
         await store.alerts.claimed_by(actor.id)
-    everything = "FROM timers GROUP BY"  # `status` counts all timers: each is work to come
+    # `status` counts all timed pauses: each is work to come.
+    everything = "FROM jobs WHERE jobs.kind = "
     assert [one for one in wrong if everything not in " ".join(one.split())] == []
 
 

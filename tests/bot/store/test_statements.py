@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from bot.alerts.routing import Routes
 from bot.store import Store
+from bot.store.jobs import KINDS, RESUME
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import Sent
 from tests.bot.harness import interested
@@ -43,11 +44,11 @@ async def poll(store: Store, now: float) -> None:
     await store.lookups.next_in()
     await store.repaints.claim(limit=5)
     await store.repaints.next_in()
-    await store.timers.claim({"resume"}, ["w"])
-    await store.timers.due_kinds()
+    await store.jobs.claim(RESUME, lease=10.0, limit=9, workspaces=["w"])
+    await store.jobs.waits(KINDS, ["w"])
     await store.reminders.sweep(lambda *_: [], remind_after=60.0, escalate_after=120.0, unfinished_after=60.0)
     await store.acknowledgements.sweep(lambda *_: None, remind_after=60.0)  # type: ignore[arg-type] # nothing is due
-    await store.changes.doubtful(["w"])
+    await store.changes.doubts("w", ["sq1"])
     await store.digests.due()
     await store.instance.beat("bot")
     await store.instance.last_seen()

@@ -8,7 +8,7 @@ import json
 import stat
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -253,29 +253,10 @@ async def test_only_one_of_two_claims_wins_and_a_release_frees(store: Store) -> 
     assert await store.alerts.claim("al_none", ANN) is None
 
 
-async def test_a_timer_is_leased_to_one_and_survives_a_process_that_died_with_it(
-    store: Store, clock: ManualClock
-) -> None:
-    due = datetime.fromtimestamp(clock.now, UTC) + timedelta(minutes=1)
-    await store.records.set_timer(
-        "default", Timer(kind="resume", key="sq_1", due_at=due, payload={"by": "ann"})
-    )
-    assert await store.timers.claim(["resume"], ["default"]) == []
-    clock.now += 61
-    (firing,) = await store.timers.claim(["resume"], ["default"])
-    assert await store.timers.claim(["resume"], ["default"]) == []
-    clock.now += 61
-    (again,) = await store.timers.claim(["resume"], ["default"])
-    assert not await store.timers.done(firing), "its lease had run out"
-    assert await store.timers.done(again)
-    assert await store.records.timers("default", "resume") == []
-
-
 async def test_a_timer_of_an_unknown_kind_is_kept_and_reported(store: Store, clock: ManualClock) -> None:
     due = datetime.fromtimestamp(clock.now, UTC)
     await store.records.set_timer("default", Timer(kind="brew", key="tea", due_at=due, payload={}))
-    assert await store.timers.claim(["resume"], ["default"]) == []
-    assert "brew" in await store.timers.due_kinds()
+    assert await store.jobs.unknown_kinds() == ["brew"]
     assert (await store.records.summary("default")).unknown_timers == ("brew",)
     assert (await store.records.summary("other")).unknown_timers == ()
     assert [timer.due_at for timer in await store.records.timers("default", "brew")] == [due]

@@ -89,7 +89,7 @@ def test_a_restore_that_fails_leaves_what_was_there(
     backup = offline.home / "backup #1?.db"
     assert offline.run("database", "backup", str(backup)).code == 0
     with closing(sqlite3.connect(file)) as reader:  # keeps the newest changes in the -wal file
-        reader.execute("SELECT * FROM timers").fetchall()
+        reader.execute("SELECT * FROM jobs").fetchall()
         set_timer("sq_2")
         connect = sqlite3.connect
 

@@ -1,0 +1,184 @@
+"""Does what is due, each job by one bot at a time: the rows say when, and a handler for each kind does it.
+
+At rest it only reads. A bot that dies delays its jobs by no more than their lease. Each kind has slots of its
+own, so that a slow one delays no other, and kinds that this version doesn't know are left to a newer one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from bot.runtime.wakeup import Wakeup
+from bot.store import Store
+from bot.store.jobs import Again, End, Job
+from shared.api.pace import boot_time
+from shared.records.records import RecordsUnavailable
+
+POLL_SECONDS = 1.0
+"""How soon a bot sees what another process has put."""
+OUTAGE_SECONDS = 1.0
+SWEEP_SECONDS = 60.0
+"""Between two looks for what no clock can have meant."""
+LEASE_SECONDS = 10.0
+"""How long a bot that dies delays what it was doing."""
+PATIENCE = 0.8
+"""The part of a lease in which a job must end."""
+LONGEST_SECONDS = 300.0
+"""How long a job may take whose lease is renewed."""
+FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 2.0, 60.0
+ALONE_AFTER = 2
+"""Attempts after which a job is handled by itself: it may be what makes the others fail."""
+
+log = structlog.get_logger("worker")
+
+Handler = Callable[[Sequence[Job], float], Awaitable[Mapping[Job, End]]]
+"""Handles jobs of one group until the deadline, by boot time; returns how they ended.
+
+Those that it leaves out it has ended itself, in the transaction that wrote down their outcome, or somebody else
+has them now. Raises `RecordsUnavailable`.
+"""
+
+
+def _by_workspace(job: Job) -> Hashable:
+    return job.workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """How jobs of one kind are done."""
+
+    name: str
+    handle: Handler
+    batch: int = 1
+    """Jobs that one claim takes, and one call handles where they are of one group."""
+    parallel: int = 4
+    """Calls at a time."""
+    group: Callable[[Job], Hashable] = _by_workspace
+    lease: float = LEASE_SECONDS
+    renewed: bool = False
+    """Its lease is renewed while it runs: it may take longer, and whoever dies still delays it no longer."""
+
+
+class Worker:
+    """`run` until cancelled; `wakeup` is set when something may be due."""
+
+    def __init__(
+        self, store: Store, kinds: Iterable[Kind], *, workspaces: Collection[str], wakeup: Wakeup
+    ) -> None:
+        self._store, self._workspaces, self._wakeup = store, workspaces, wakeup
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._tasks: dict[str, set[asyncio.Task[None]]] = {name: set() for name in self._kinds}
+        self._swept_at = boot_time()
+        self._unknown: Sequence[str] = ()
+
+    async def run(self) -> None:
+        """Start what is due as long as the bot runs; on cancellation, give up what is under way."""
+        try:
+            while True:
+                await self._wakeup.wait(await self.round())
+        finally:
+            running = [task for tasks in self._tasks.values() for task in tasks]
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    async def round(self) -> float:
+        """Start what is due; returns after how many seconds to look again."""
+        pause = POLL_SECONDS
+        try:
+            await self._sweep()
+            waits = await self._store.jobs.waits(self._kinds, self._workspaces)
+            for name, seconds in waits.items():
+                if seconds > 0.0:
+                    pause = min(pause, seconds)
+                else:
+                    await self._start(self._kinds[name])
+        except RecordsUnavailable as error:
+            log.warning("database unavailable", error=str(error))
+            return OUTAGE_SECONDS
+        return pause
+
+    async def settle(self) -> None:
+        """Wait for what is under way."""
+        while running := [task for tasks in self._tasks.values() for task in tasks]:
+            await asyncio.wait(running)
+
+    async def _sweep(self) -> None:
+        if boot_time() - self._swept_at < SWEEP_SECONDS:
+            return
+        self._swept_at = boot_time()
+        await self._store.jobs.sweep({kind.name: kind.lease for kind in self._kinds.values()})
+        unknown = await self._store.jobs.unknown_kinds()
+        if unknown and unknown != self._unknown:
+            log.warning("jobs of unknown kinds wait for a newer version", kinds=unknown)
+        self._unknown = unknown
+
+    async def _start(self, kind: Kind) -> None:
+        free = kind.parallel - len(self._tasks[kind.name])
+        if free < 1:
+            return  # the end of a task wakes the loop
+        # Before the claim, and by a clock that counts while the machine is suspended: whoever was held up in
+        # between must not act when the lease has run out.
+        deadline = boot_time() + PATIENCE * kind.lease
+        claimed = await self._store.jobs.claim(
+            kind.name, lease=kind.lease, limit=free * kind.batch, workspaces=self._workspaces
+        )
+        for group in _groups(kind, claimed):
+            task = asyncio.create_task(self._serve(kind, group, deadline), name=f"job-{kind.name}")
+            self._tasks[kind.name].add(task)
+            task.add_done_callback(self._tasks[kind.name].discard)
+
+    async def _serve(self, kind: Kind, group: Sequence[Job], deadline: float) -> None:
+        ends: Mapping[Job, End]
+        try:
+            ends = await self._handled(kind, group, deadline)
+        except RecordsUnavailable as error:
+            log.warning("jobs postponed", kind=kind.name, count=len(group), error=str(error))
+            ends = {job: Again(after=_backoff(job)) for job in group}
+        except Exception as error:  # jobs of other groups must not wait for it
+            log.exception("jobs failed", kind=kind.name, count=len(group))
+            ends = {job: Again(after=_backoff(job), error=type(error).__name__) for job in group}
+        try:
+            await self._store.jobs.end(ends)
+        except RecordsUnavailable as error:
+            # Their leases end, and somebody does them again.
+            log.warning("ends of jobs not recorded", kind=kind.name, count=len(ends), error=str(error))
+        self._wakeup.set()
+
+    async def _handled(self, kind: Kind, group: Sequence[Job], deadline: float) -> Mapping[Job, End]:
+        if not kind.renewed:
+            async with asyncio.timeout(max(0.0, deadline - boot_time())):
+                return await kind.handle(group, deadline)
+        renewing = asyncio.create_task(self._renew(kind, group))
+        try:
+            async with asyncio.timeout(LONGEST_SECONDS):
+                return await kind.handle(group, deadline + LONGEST_SECONDS)
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+
+    async def _renew(self, kind: Kind, group: Sequence[Job]) -> None:
+        while True:
+            await asyncio.sleep(kind.lease / 3)
+            with contextlib.suppress(RecordsUnavailable):  # it may work in time for the next
+                await self._store.jobs.renew(group, lease=kind.lease)
+
+
+def _groups(kind: Kind, claimed: Sequence[Job]) -> Sequence[Sequence[Job]]:
+    together: defaultdict[Hashable, list[Job]] = defaultdict(list)
+    for job in claimed:
+        together[job.id if job.attempts > ALONE_AFTER else ("", kind.group(job))].append(job)
+    return [*together.values()]
+
+
+def _backoff(job: Job) -> float:
+    """Seconds until the next try: about 2, 4, 8 … 60."""
+    doubled = FIRST_RETRY_SECONDS * 2.0 ** min(job.attempts - 1, 10)
+    return min(LONGEST_RETRY_SECONDS, doubled) * random.uniform(0.8, 1.2)  # noqa: S311
