@@ -15,6 +15,7 @@ from bot.commands.alerts.open_replies import OpenReplies
 from bot.commands.context import CommandContexts
 from bot.commands.dispatch import CommandDispatcher
 from bot.commands.self_test import SelfTest
+from bot.interactions.gate import RequestGate
 from bot.interactions.lifecycle import Lifecycle
 from bot.interactions.listeners import Listeners
 from bot.interactions.modals import Modals
@@ -56,6 +57,7 @@ class SlackApps:
 
     def _listen(self, app: AsyncApp, directory: UserDirectory) -> Listeners:
         contexts, slack = self.contexts, self.slack
+        RequestGate(slack, directory, contexts.store.slack_events).register(app)
         lifecycle = self.lifecycle_of(directory)
         lifecycle.register(app)
         modals = Modals(contexts, directory, slack, changed=self.alert_changed)

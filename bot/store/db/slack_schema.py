@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from bot.store.db.columns import count, metadata, text, timestamp
 
-slack_events = sa.Table(  # those that were taken, by Slack's own id: it sends one again that it thinks lost
+slack_events = sa.Table(  # those that were taken: Slack sends one again that it thinks lost
     "slack_events",
     metadata,
     text("id", primary_key=True),

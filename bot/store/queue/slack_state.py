@@ -24,11 +24,11 @@ KEPT = 3 * 86_400.0
 
 
 class SlackEvents(Repository):
-    """Slack's events, over all processes that share the database."""
+    """What Slack sent, over all processes that share the database."""
 
     @writes
     def take(self, tx: Transaction, event: str) -> bool:
-        """Whether this is the first time that the event with this id comes."""
+        """Whether this is the first time that the event or request with this id comes."""
         new = tx.insert_once(slack_events).values(id=event, at=tx.now)
         return tx.scalar(new.returning(slack_events.c.id)) is not None
 

@@ -192,10 +192,8 @@ async def test_what_interrupts_an_event_about_a_channel_has_slack_send_it_again(
     [
         ("channel_rename", {"channel": "C1"}),
         ("channel_rename", {}),
-        ("channel_archive", {"channel": ["C1"]}),
         ("channel_id_changed", {"old_channel_id": None, "new_channel_id": "C0ANOTHER1"}),
         ("channel_id_changed", {"old_channel_id": seed.SALES, "new_channel_id": "x" * 50_000}),
-        ("tokens_revoked", {"tokens": "bot"}),
     ],
 )
 async def test_an_event_of_an_odd_shape_is_acknowledged_and_changes_nothing(

@@ -1,0 +1,113 @@
+"""Lets pass what Slack sends for the bot's own workspace, and each request once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import structlog
+from slack_bolt.async_app import AsyncAck, AsyncApp
+from slack_bolt.response import BoltResponse
+
+from bot.slack.directory import UserDirectory
+from bot.slack.web_api import SlackError, WebApi
+from bot.store.queue.slack_state import SlackEvents
+from shared.records.records import RecordsUnavailable
+
+ANSWERED_WITHIN = 1.0
+"""Seconds for Slack, or the database, to say what decides; an acknowledgement may take three."""
+
+_HANDED_OUT = {"token", "response_url"}
+"""What comes with a request beside what it says."""
+
+Next = Callable[[], Awaitable[BoltResponse]]
+
+log = structlog.get_logger("gate")
+
+
+class RequestGate:
+    """Stands before all listeners, over HTTP and in Socket Mode."""
+
+    def __init__(self, slack: WebApi, directory: UserDirectory, taken: SlackEvents) -> None:
+        self._slack, self._directory, self._taken = slack, directory, taken
+
+    def register(self, app: AsyncApp) -> None:
+        app.middleware(self.admit)
+
+    async def admit(self, body: Mapping[str, Any], ack: AsyncAck, next_: Next) -> BoltResponse:
+        """Go on, or acknowledge and do nothing."""
+        if await self._is_foreign(body) and not await self._is_of_outsider(body):
+            log.warning("a request of another Slack workspace did nothing")
+            return await ack()
+        if await self._is_repeated(body):
+            log.info("request repeated")
+            return await ack()
+        return await next_()
+
+    async def _is_foreign(self, body: Mapping[str, Any]) -> bool:
+        """Whether the request names another team or organization than the bot's.
+
+        Ids of people are unique within a team only
+        (https://docs.slack.dev/reference/objects/user-object).
+        """
+        if not names_others(body, self._slack.identity):
+            return False
+        # The workspace may have joined an organization since.
+        with contextlib.suppress(SlackError):
+            await self._slack.call("auth.test", seconds=ANSWERED_WITHIN)
+        return names_others(body, self._slack.identity)
+
+    async def _is_of_outsider(self, body: Mapping[str, Any]) -> bool:
+        """Whether Slack knows the person as one from elsewhere, who may look where the settings say so.
+
+        A shared channel brings such requests (https://docs.slack.dev/apis/slack-connect). With the id of
+        one of our own people it is a mistake or a forgery.
+        """
+        try:
+            found = await asyncio.wait_for(self._directory.find(_person(body)), ANSWERED_WITHIN)
+        except TimeoutError:
+            return False
+        return found.is_known and found.is_outsider
+
+    async def _is_repeated(self, body: Mapping[str, Any]) -> bool:
+        """Whether the same command, click or form came before, over all processes and restarts.
+
+        Each has a trigger of its own, so the same words with it are the same request, also where somebody
+        sends it again within the five minutes for which its signature is valid. Events have ids of their own.
+        """
+        if not body.get("trigger_id"):
+            return False
+        said = {name: value for name, value in body.items() if name not in _HANDED_OUT}
+        name = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        try:
+            return not await asyncio.wait_for(self._taken.take(name), ANSWERED_WITHIN)
+        except (RecordsUnavailable, TimeoutError):
+            return False
+
+
+def names_others(body: Mapping[str, Any], own: Mapping[str, Any]) -> bool:
+    """Whether a request names a team or an organization that `own`, the bot's `auth.test`, does not.
+
+    False while Slack has not said who the bot is: then nobody is known, and may change nothing. A person
+    of the same organization may be of another team.
+    """
+    if not own:
+        return False
+    event, user = body.get("event") or {}, body.get("user") or {}
+    team, enterprise = body.get("team") or {}, body.get("enterprise") or {}
+    teams = {body.get("team_id"), team.get("id"), user.get("team_id")}
+    teams |= {event.get(name) for name in ("team", "user_team", "source_team")}
+    enterprises = {body.get("enterprise_id"), team.get("enterprise_id"), enterprise.get("id")}
+    enterprises -= {None, ""}
+    if enterprises:
+        return enterprises != {own.get("enterprise_id")}
+    return bool(teams - {None, "", own.get("team_id")})
+
+
+def _person(body: Mapping[str, Any]) -> str:
+    event, user = body.get("event") or {}, body.get("user") or {}
+    return str(body.get("user_id") or user.get("id") or event.get("user") or "")
