@@ -15,7 +15,7 @@ from bot.commands.dispatch import CommandDispatcher
 from bot.interactions import thread_lines
 from bot.interactions.answer_queue import QueuedThread
 from bot.interactions.modals import Modals
-from bot.interactions.responders import Thread, run_and_reply
+from bot.interactions.responders import Thread, places_of, run_and_reply
 from bot.runtime.supervisor import ActiveTasks
 from bot.slack.directory import UserDirectory
 from bot.slack.web_api import WebApi
@@ -78,7 +78,9 @@ class EventListeners:
         channel, user = event["channel"], str(event.get("user") or "")
         if not user:
             return Answer(card=NOBODY)
-        alert = await self._modals.alert_of_thread(channel, str(event.get("thread_ts") or ""))
+        alert = await self._modals.alert_of_thread(
+            places_of(channel, user), str(event.get("thread_ts") or "")
+        )
         if alert is None and thread_lines.needs_alert(line):
             return Answer(card=WHICH_ALERT)
         if alert and find_command(line.strip()) is COMMANDS["help"]:

@@ -26,7 +26,7 @@ from bot.interactions.event_listeners import EventListeners
 from bot.interactions.fallbacks import Fallbacks
 from bot.interactions.form_input import read_form
 from bot.interactions.modals import UPDATE_DELAY, ModalResponder, Modals, SilentResponder
-from bot.interactions.responders import Address, Responder, run_and_reply, thread_of
+from bot.interactions.responders import Address, Responder, places_of, run_and_reply, thread_of
 from bot.runtime.supervisor import ActiveTasks
 from bot.slack.directory import UserDirectory
 from bot.slack.manifest import SHORTCUTS
@@ -169,7 +169,8 @@ class Listeners:
             respond, self._slack, person=user, channel=channel, thread_ts=thread_of(body), ephemeral=ephemeral,
             settling=isinstance(asked, Confirm | Cancel),
             public=partial(self._queue.post_where_known, channel=channel, thread_ts=thread_of(body)),
-            clicked=self._modals.clicked(shown, channel=channel, name=name) if shown and not ephemeral else None,
+            clicked=self._modals.clicked(shown, places=places_of(channel, user), name=name)
+            if shown and not ephemeral else None,
         )  # fmt: skip
 
     async def shortcut(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:

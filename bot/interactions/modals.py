@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -171,8 +171,8 @@ class Modals:
             delay=delay,
         )
 
-    def clicked(self, message: Mapping[str, Any], *, channel: str, name: str) -> ClickedCard:
-        return ClickedCard(message, channel=channel, name=name, store=self._store, changed=self._changed)
+    def clicked(self, message: Mapping[str, Any], *, places: Collection[str], name: str) -> ClickedCard:
+        return ClickedCard(message, places=places, name=name, store=self._store, changed=self._changed)
 
     async def refuse(self, card: Card, trigger: str, *, channel: str) -> None:
         await self._slack.call(
@@ -203,9 +203,9 @@ class Modals:
     def several(self) -> bool:
         return len(self._contexts.settings.workspaces) > 1
 
-    async def alert_of_thread(self, channel: str, thread_ts: str) -> AlertRow | None:
+    async def alert_of_thread(self, places: Collection[str], thread_ts: str) -> AlertRow | None:
         """The alert whose card a thread belongs to; None outside of such a thread, or where it may not be seen any more."""
-        found = await self._store.alerts.in_message(channel, thread_ts) if thread_ts else None
+        found = await self._store.alerts.in_message(places, thread_ts) if thread_ts else None
         return found if found and found.workspace in self._contexts.settings.workspaces else None
 
     async def links(self, alerts: Sequence[str]) -> dict[str, str]:

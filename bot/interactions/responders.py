@@ -7,7 +7,7 @@ is a message that only the person sees.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Protocol
 
 import structlog
@@ -72,18 +72,21 @@ _SLOW = card_list.render_small(
 
 
 class ClickedCard:
-    """`message` as Slack sends it with a click; `changed` is called when a message needs an update."""
+    """`message` as Slack sends it with a click; `changed` is called when a message needs an update.
+
+    `places` are the ids under which the store may know its channel.
+    """
 
     def __init__(
         self,
         message: Mapping[str, Any],
         *,
-        channel: str,
+        places: Collection[str],
         name: str,
         store: Store,
         changed: Callable[[], None],
     ) -> None:
-        self._message_key, self._name = (channel, str(message.get("ts") or "")), name
+        self._message_key, self._name = (places, str(message.get("ts") or "")), name
         self._store, self._changed = store, changed
         # The note is of another click, which may still be at work.
         blocks = [block for block in message.get("blocks") or () if block.get("block_id") != card_blocks.NOTE]
@@ -124,6 +127,14 @@ class ClickedCard:
 def thread_of(body: Mapping[str, Any]) -> str:
     """The thread in which the click happened; empty outside of threads."""
     return str((body.get("container") or {}).get("thread_ts") or "")
+
+
+def places_of(channel: str, person: str) -> Collection[str]:
+    """The ids under which a channel's messages may be stored, where this person clicks or writes.
+
+    What was posted to a person is stored under the person's id and stands in their D… channel with the bot.
+    """
+    return (channel, person) if channel.startswith("D") else (channel,)
 
 
 class Address:

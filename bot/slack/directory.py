@@ -56,6 +56,8 @@ class Channel:
     name: str
     is_private: bool
     """A private channel or a conversation: known to its members only."""
+    person: str = ""
+    """With whom the bot's direct messages there are."""
 
 
 class UserDirectory:
@@ -203,7 +205,8 @@ class UserDirectory:
 
     def _read_channel(self, channel: str, info: Mapping[str, Any]) -> Channel:
         private = any(info.get(kind) for kind in ("is_private", "is_group", "is_mpim", "is_im"))
-        return Channel(id=channel, name=str(info.get("name") or ""), is_private=private)
+        name, person = (str(info.get(key) or "") for key in ("name", "user"))
+        return Channel(id=channel, name=name, is_private=private, person=person)
 
     async def sees(self, channel: str, viewer: Viewer) -> bool:
         """Whether a viewer may know of a channel: everybody of a public one, its members of a private one.
@@ -213,7 +216,9 @@ class UserDirectory:
         if channel == viewer.channel:
             return True
         known = await self._channel(channel)
-        return known is not None and (not known.is_private or channel in await self._memberships_of(viewer))
+        if known is None or not known.is_private or known.person:
+            return known is not None and known.person in {"", viewer.user}
+        return channel in await self._memberships_of(viewer)
 
     async def _memberships_of(self, viewer: Viewer) -> frozenset[str]:
         """The private channels of a person that the bot is in too: Slack tells it of no others.
@@ -303,8 +308,10 @@ class UserDirectory:
     def known_name(self, channel: str) -> str:
         """`#sales`, as far as it was asked before, for people of any channel; else the id."""
         known: Channel | None = self._cached.get(("channel", channel), (0.0, None))[1]
-        if known is None or not known.name:
+        if known is None or not (known.name or known.person):
             return f"Channel {channel}"
+        if known.person:
+            return f"Conversation {channel}"
         return f"Private channel {channel}" if known.is_private else f"#{known.name}"
 
     async def _channel(self, channel: str) -> Channel | None:

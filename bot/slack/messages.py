@@ -47,6 +47,10 @@ _CHANNEL = {
     "restricted_action_read_only_channel",
     "restricted_action_thread_only_channel",
     "messages_tab_disabled",
+    "user_not_found",
+    "user_not_visible",
+    "user_disabled",
+    "cannot_dm_bot",
 }
 _TOKEN = {
     "invalid_auth",
@@ -86,6 +90,11 @@ class MessageSender:
 
         If Slack rejects the form, a simpler one is sent; if the thread was deleted, the message goes to the channel.
         """
+        try:
+            channel = await self._slack.message_channel(channel, posting=True)
+        except SlackError as error:
+            outcome = outcome_of(error)
+            return NotSent(after=2.0, error=outcome.error) if isinstance(outcome, Unknown) else outcome
         call: dict[str, Any] = {
             "channel": channel,
             "metadata": {"event_type": EVENT_TYPE, "event_payload": dict(payload)},
@@ -106,7 +115,6 @@ class MessageSender:
             return NotSent(after=0.0)
         try:
             answer = await self._slack.call_once("chat.postMessage", seconds=remaining, **call)
-            self._slack.note_posted(str(call["channel"]), answer)
         except SlackError as error:
             if (simpler := plainer_body("chat.postMessage", call, error)) is not None:
                 return await self._post(simpler, deadline=deadline)
@@ -125,13 +133,13 @@ class MessageSender:
     ) -> Outcome:
         """Redraw a message; `Unpostable`: Slack lets nobody edit it, or not so."""
         call: dict[str, Any] = {
+            "channel": channel,
             "ts": ts,
             "text": message.text,
             "blocks": message.blocks,
             "metadata": {"event_type": EVENT_TYPE, "event_payload": dict(payload)},
         }
         try:
-            call["channel"] = await self._slack.message_channel(channel)
             await self._slack.call("chat.update", seconds=self._timeout, **call)
         except SlackError as error:
             return outcome_of(error)
@@ -155,7 +163,6 @@ class MessageSender:
         """
         look = Look(position=position)
         try:
-            channel = await self._slack.message_channel(channel)
             if not position:
                 earliest = min(since, await self._slack.server_time() - age)
                 start = {"oldest": f"{max(0.0, earliest - CLOCKS_APART):.6f}", "thread_ts": thread_ts}

@@ -24,7 +24,9 @@ from bot.slack.proxy import proxy_for
 from bot.telemetry import metrics
 from shared.api.pace import boot_time
 from shared.text.network_errors import describe_network_error
+from shared.text.slack_ids import is_user
 
+POST = "chat.postMessage"
 SECONDS = 10.0
 """The default timeout of a call."""
 DATE_SECONDS = 30.0
@@ -106,30 +108,42 @@ class WebApi:
                 await asyncio.sleep(min(LONGEST_RETRY_WAIT, error.retry_after))
 
     async def call_once(self, method: str, *, seconds: float = SECONDS, **body: Any) -> AsyncSlackResponse:
+        body = await self._placed(method, body)
         answer = await self._bounded(method, self.client.api_call(method, json=body), seconds)
+        if method == POST and is_user(body["channel"]) and isinstance(answer.get("channel"), str):
+            self._direct_channels[body["channel"]] = answer["channel"]
         if method == "auth.test":
             self._note_identity(answer)
         return answer
 
-    async def message_channel(self, channel: str) -> str:
-        """The channel of messages that were posted to `channel`, which may be a person.
+    async def message_channel(self, channel: str, *, posting: bool = False) -> str:
+        """The channel of messages to `channel`, which may be a person: then their direct messages with the bot.
 
-        What is posted to a person stands in their direct messages with the bot, and only posting takes the
-        person's id (https://docs.slack.dev/reference/methods/chat.update).
+        Only posting takes a person's id; to change, delete and read messages Slack wants the D… channel
+        (https://docs.slack.dev/reference/methods/chat.update: "For direct messages, ensure that this value is a
+        DM ID (starts with D) instead of a User ID"; https://github.com/slackapi/python-slack-sdk/issues/528).
         """
-        if not channel.startswith(("U", "W")):
+        if not is_user(channel):
             return channel
         if channel not in self._direct_channels:
-            opened = await self.call("conversations.open", users=channel)
+            try:
+                opened = await self.call("conversations.open", users=channel)
+            except SlackError as error:
+                if posting and error.code == "missing_scope":
+                    return channel  # the answer to the post will name it
+                raise
             self._direct_channels[channel] = str(opened["channel"]["id"])
         return self._direct_channels[channel]
 
-    def note_posted(self, channel: str, answer: AsyncSlackResponse) -> None:
-        """Keep the channel that Slack's answer names for a message to a person."""
-        if channel.startswith(("U", "W")) and isinstance(answer.get("channel"), str):
-            self._direct_channels[channel] = answer["channel"]
+    async def _placed(self, method: str, body: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with the channel that a person's messages are in."""
+        channel = body.get("channel")
+        if not isinstance(channel, str) or not is_user(channel):
+            return body
+        return {**body, "channel": await self.message_channel(channel, posting=method == POST)}
 
     async def read(self, method: str, *, seconds: float = SECONDS, **query: Any) -> AsyncSlackResponse:
+        query = await self._placed(method, query)
         called = self.client.api_call(method, http_verb="GET", params=query)
         return await self._bounded(method, called, seconds)
 
@@ -202,7 +216,9 @@ def plainer_body(method: str, body: Mapping[str, Any], error: SlackError) -> dic
 
 
 async def respond_to(respond: AsyncRespond, body: Mapping[str, Any]) -> bool:
-    """Send a message to a response address, plainer where Slack refuses it; False where it takes none any more."""
+    """Send a message to a response address, plainer where Slack refuses it; False where it takes none, or there is none."""
+    if not respond.response_url:
+        return False
     busy = 0
     while busy < RESPONSE_TRIES:
         try:

@@ -159,8 +159,7 @@ async def _delete_messages(own: Sequence[PostedMessage], settings: Settings) -> 
     async with open_web_api(settings) as slack:
         for one in own:
             try:
-                channel = await slack.message_channel(one.channel)
-                await slack.call("chat.delete", channel=channel, ts=one.ts)
+                await slack.call("chat.delete", channel=one.channel, ts=one.ts)
             except SlackError as error:
                 if error.code != GONE:
                     refusals.append(f"{one.channel} {one.ts}: {error.code}")

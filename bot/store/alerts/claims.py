@@ -7,7 +7,7 @@ any number of processes and crashes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,9 +173,9 @@ class Alerts(Repository):
         return read_alerts(tx, CLAIMED_BY, {"person": person})
 
     @reads
-    def in_message(self, tx: Transaction, channel: str, ts: str) -> AlertRow | None:
+    def in_message(self, tx: Transaction, places: Collection[str], ts: str) -> AlertRow | None:
         """The alert that a message shows; None where it shows none, or several."""
-        where = (posts.c.channel == channel) & (posts.c.ts == ts) & (posts.c.alert_id != "")
+        where = posts.c.channel.in_(places) & (posts.c.ts == ts) & (posts.c.alert_id != "")
         found = tx.scalars(sa.select(posts.c.alert_id).where(where).distinct().limit(2)).all()
         return _read(tx, found[0]) if len(found) == 1 else None
 

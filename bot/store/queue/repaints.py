@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -123,15 +123,15 @@ class Repaints(Repository):
         return max(0.0, ahead if ahead <= LONGEST else 0.0, wait)
 
     @writes
-    def request(self, tx: Transaction, channel: str, ts: str) -> bool:
+    def request(self, tx: Transaction, places: Collection[str], ts: str) -> bool:
         """Queue a message's repaint; returns whether it is one of the bot's, and can be edited."""
         again = {"version": posts.c.version + 1, "repaint_at": tx.now, "clicked": True}
-        return tx.execute(sa.update(posts).where(_is_editable(channel, ts)).values(**again)).rowcount > 0
+        return tx.execute(sa.update(posts).where(_is_editable(places, ts)).values(**again)).rowcount > 0
 
     @reads
-    def covers(self, tx: Transaction, channel: str, ts: str) -> bool:
+    def covers(self, tx: Transaction, places: Collection[str], ts: str) -> bool:
         """Whether a message is the bot's, and repainted when its content has changed."""
-        return tx.execute(sa.select(posts.c.id).where(_is_editable(channel, ts)).limit(1)).first() is not None
+        return tx.execute(sa.select(posts.c.id).where(_is_editable(places, ts)).limit(1)).first() is not None
 
 
 _STALE = posts.c.repaint_at.is_not(None) & (posts.c.state == State.SENT)
@@ -185,6 +185,6 @@ def _postpone(tx: Transaction, message: Sequence[Post], seconds: float) -> None:
     tx.execute(sa.update(posts).where(stale).values(repaint_at=tx.now + min(seconds, LONGEST)))
 
 
-def _is_editable(channel: str, ts: str) -> sa.ColumnElement[bool]:
-    here = (posts.c.channel == channel) & (posts.c.ts == ts)
+def _is_editable(places: Collection[str], ts: str) -> sa.ColumnElement[bool]:
+    here = posts.c.channel.in_(places) & (posts.c.ts == ts)
     return here & sa.not_(posts.c.frozen) & (posts.c.kind != REPLACED)

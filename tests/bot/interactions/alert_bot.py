@@ -42,7 +42,7 @@ async def card(bot: BotHarness, number: int = 1, *, channel: str = CHANNEL, **ch
     message = (await bot.messages(channel))[-1]
     assert bot.running is not None
     alerts = bot.running.store.alerts
-    await until(lambda: alerts.in_message(message["channel"], message["ts"]))
+    await until(lambda: alerts.in_message([message["channel"]], message["ts"]))
     return message
 
 

@@ -110,8 +110,8 @@ async def test_a_claim_is_shown_in_the_thread_of_a_card_that_cannot_be_edited(
     assert rendering.payload([current])["again_of"] == card.alert_id
     assert "✓ Claimed by @ann" in rendering.card_of(current, several=False).text[0]
     await store.outcomes.settle(lease, Sent(ts="7.7"))
-    assert not await store.repaints.covers(CHANNEL, await ts_of(store, card)), "a click there is answered"
-    assert await store.repaints.covers(CHANNEL, "7.7")
+    assert not await store.repaints.covers([CHANNEL], await ts_of(store, card)), "a click there is answered"
+    assert await store.repaints.covers([CHANNEL], "7.7")
     await store.alerts.handle(card.alert_id, ANN)
     ((repainted,),) = await store.repaints.claim(limit=10)
     assert (repainted.ts, repainted.alert and repainted.alert.handled_name) == ("7.7", "ann")
