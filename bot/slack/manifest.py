@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from shared.commands import COMMANDS, Face
 
 ADDRESS = "https://YOUR-BOT.example/slack/events"
@@ -127,6 +125,8 @@ def usage_hint() -> str:
 
 def render(address: str = ADDRESS, *, socket_mode: bool = False) -> str:
     """The manifest as YAML, with a reason beside each scope."""
+    import yaml  # late: a bot that runs needs none
+
     app = manifest(address, socket_mode=socket_mode)
     body = yaml.safe_dump(app, sort_keys=False, allow_unicode=True, width=110)
     for scope, why in SCOPES.items():

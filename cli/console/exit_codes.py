@@ -11,8 +11,6 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from shared.text.sanitize import visible_lines
-
 if TYPE_CHECKING:
     from shared.domain.card import Card
 
@@ -62,6 +60,8 @@ def guard(act: Callable[[], int]) -> int:
 
 
 def print_error(text: str) -> None:
+    from shared.text.sanitize import visible_lines  # late: `outreach --help` does without
+
     print(f"outreach: {visible_lines(text)}", file=sys.stderr)
 
 

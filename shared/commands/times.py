@@ -6,7 +6,6 @@ time zone, turns them into a moment or days.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -164,6 +163,8 @@ def _date(year: int, month: int, day: int) -> date | None:
 
 def nearest_moment(word: str) -> str:
     """The likely meaning of a day that isn't valid."""
+    import difflib  # late: only a mistake pays for its import
+
     near = difflib.get_close_matches(word.lower()[:40], (*DAYS, TOMORROW, TODAY), n=1, cutoff=0.6)
     return near[0] if near else ""
 

@@ -12,8 +12,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import overload
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 HOUR, DAY = 3600.0, 86_400.0
 """In seconds."""
@@ -123,6 +125,8 @@ class Recurrence:
 
 def find_zone(name: str) -> ZoneInfo | None:
     """The IANA zone of this name; None: there is none."""
+    from zoneinfo import ZoneInfo  # late: `outreach --help` does without
+
     try:
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError):  # not found is a KeyError, a folder's name an OSError

@@ -5,7 +5,6 @@ Pure, and fast to import.
 
 from __future__ import annotations
 
-import json
 import re
 
 # ESC sequences whole (CSI, OSC and other strings, two-character ones), so that no "[31m" is left behind.
@@ -42,4 +41,6 @@ def visible_json(text: str) -> str:
     """The same JSON, with what a terminal would obey or hide written as an escape."""
     if text.isascii():  # JSON itself escapes the control characters of ASCII, but for DEL
         return text.replace("\x7f", "\\u007f")
+    import json  # late: `outreach --help` does without
+
     return _NOT_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
