@@ -125,7 +125,7 @@ async def open_bot(
             routes=Routes(
                 alert_channels={name: one.alert_channel for name, one in settings.workspaces.items()},
                 routing=settings.routes,
-                remind_after=settings.alert_policy.remind_after,
+                remind_after=settings.alerts.remind_after,
                 people=people,
             ),
             stored_count=lambda: intake.count,
@@ -252,7 +252,7 @@ def set_channels(settings: Settings) -> frozenset[str]:
     """The channels that the settings name."""
     alerts = [workspace.alert_channel for workspace in settings.workspaces.values()]
     ruled = [rule.subscription.channel for rule in settings.routes.rules]
-    escalated = settings.alert_policy.escalate_to
+    escalated = settings.alerts.escalate_to
     return frozenset(filter(None, (*alerts, *ruled, settings.routes.fallback, escalated)))
 
 

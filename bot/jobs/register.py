@@ -75,15 +75,13 @@ def add_jobs(
 ) -> None:
     """Schedule every job."""
     settings, planned = contexts.settings, signals.changed
-    reminding = Reminders(
-        store, settings.alert_policy, settings.routes, planned=planned, link=settings.links.lead
-    )
+    reminding = Reminders(store, settings.alerts, settings.routes, planned=planned, link=settings.links.lead)
     scheduler.every(reminders.EVERY, reminding.sweep, name="reminders")
     passing = PassingTurns(store, settings.routes, people, planned=planned)
     scheduler.every(turns.EVERY, passing.sweep, name="turns")
     if settings.routes.rotas:
         scheduler.every(rota_people.EVERY, people.refresh, name="rota people", at_once=True)
-    paused_domains = UnacknowledgedDomains(store, settings.alert_policy, settings.routes, planned=planned)
+    paused_domains = UnacknowledgedDomains(store, settings.alerts, settings.routes, planned=planned)
     scheduler.every(unacknowledged.EVERY, paused_domains.sweep, name="unacknowledged")
     sending = Digests(store, contexts, planned=planned)
     scheduler.every(digests.EVERY, sending.send_due, name="digests", at_once=True)

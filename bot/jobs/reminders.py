@@ -23,8 +23,9 @@ from shared.api.event_kinds import kind_of
 from shared.api.events import Event
 from shared.commands.arguments import Lead
 from shared.commands.periods import Replies
-from shared.domain.alert_settings import AlertPolicy, Routing
+from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Fact, Tone
+from shared.settings.sections import AlertPolicy
 from shared.text.formats import show_exact_span, show_number
 from shared.text.links import lead_link
 from shared.text.slack_ids import is_user

@@ -13,8 +13,9 @@ from bot.store.queue.outbox import PlannedPost
 from bot.store.queue.post_kinds import UNACKNOWLEDGED
 from bot.store.queue.posts import INCIDENT
 from shared.commands.arguments import clip
-from shared.domain.alert_settings import AlertPolicy, Routing
+from shared.domain.alert_settings import Routing
 from shared.domain.card import Button, Card, Tone
+from shared.settings.sections import AlertPolicy
 from shared.text.formats import show_exact_span
 
 EVERY = 5.0

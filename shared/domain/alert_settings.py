@@ -95,16 +95,3 @@ class Routing:
             mention=self.mention, quiet=self.quiet, broadcast=self.broadcast, rota=self.rota
         )
         return self.channels.get(channel) or usual
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlertPolicy:
-    """`[alerts]`: how long an interested reply may wait."""
-
-    remind_after: timedelta | None = timedelta(minutes=5)
-    escalate_after: timedelta | None = timedelta(minutes=15)
-    escalate_to: str | None = None
-    """Another channel to post to; None: the thread, shown in the channel too."""
-    escalate_mention: str = ""
-    unfinished_after: timedelta | None = timedelta(hours=4)
-    """How long after the claim its claimer is reminded."""

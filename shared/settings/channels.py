@@ -16,7 +16,7 @@ def named_channels(settings: Settings) -> Iterator[tuple[str, str]]:
     for name, workspace in settings.workspaces.items():
         yield f"alert_channel of @{name}", workspace.alert_channel or ""
     yield "[routes] fallback", routes.fallback or ""
-    yield "[alerts] escalate_to", settings.alert_policy.escalate_to or ""
+    yield "[alerts] escalate_to", settings.alerts.escalate_to or ""
     yield from ((rule.place, rule.subscription.channel) for rule in routes.rules)
     yield from ((f"[routes.channels.{name}]", name) for name in routes.channels)
     yield from (("[roles] outsiders", name) for name in sorted(roles.outsiders))

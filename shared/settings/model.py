@@ -15,11 +15,11 @@ from pydantic import (
 )
 from sqlalchemy.engine import URL
 
-from shared.domain.alert_settings import AlertPolicy, Routing
+from shared.domain.alert_settings import Routing
 from shared.domain.health import Thresholds
 from shared.settings import value_types as of
 from shared.settings.sections import (
-    AlertsSection,
+    AlertPolicy,
     DashboardSection,
     DnsSection,
     GuardrailSection,
@@ -133,8 +133,8 @@ class Settings(WorkspaceSection):
         "Where alerts go besides the alert channel. A mention is the id of a user (U…) or a group (S…), here, or none.",
         alias="routes",
     )
-    alerts: AlertsSection = setting(
-        AlertsSection(),
+    alerts: AlertPolicy = setting(
+        AlertPolicy(),
         "When to remind about an interested reply that isn't claimed, or isn't marked done (off: never).",
     )
     retention: RetentionSection = setting(
@@ -271,17 +271,6 @@ class Settings(WorkspaceSection):
             rota=section.own_rota,
             rules=tuple(replace(rule, workspace=self.own_name(rule.workspace)) for rule in rules),
             channels={name: section.channel_policy(name, own) for name, own in section.channels.items()},
-        )
-
-    @cached_property
-    def alert_policy(self) -> AlertPolicy:
-        alerts = self.alerts
-        return AlertPolicy(
-            remind_after=alerts.remind_after,
-            escalate_after=alerts.escalate_after,
-            escalate_to=alerts.escalate_to,
-            escalate_mention=alerts.escalate_mention,
-            unfinished_after=alerts.unfinished_after,
         )
 
     def guardrails(self, workspace: str) -> Mapping[str, str]:

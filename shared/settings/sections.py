@@ -284,14 +284,16 @@ def quiet_hours(hours: str | None, *, zone: str) -> QuietHours | None:
     return None if start is None or end is None else QuietHours(start=start, end=end, zone=zone)
 
 
-class AlertsSection(Section):
-    """`[alerts]`."""
+class AlertPolicy(Section):
+    """`[alerts]`: how long an interested reply may wait."""
 
     remind_after: of.Duration = setting(timedelta(minutes=5), example="5m")
     escalate_after: of.Duration = setting(timedelta(minutes=15), example="15m")
     escalate_to: of.Channel | None = setting(None, example="C0123456789")
+    """Another channel to post to; None: the thread, shown in the channel too."""
     escalate_mention: of.Mention = setting("", example="here")
     unfinished_after: of.Duration = setting(timedelta(hours=4), example="4h")
+    """How long after the claim its claimer is reminded."""
 
 
 class RetentionSection(Section):

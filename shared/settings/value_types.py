@@ -149,7 +149,7 @@ def _is_database(text: str) -> bool:
 
 
 def _duration(value: Any) -> Any:
-    if value in {"off", "never"}:
+    if value in {"off", "never", None}:
         return None
     found = parse_duration(value) if isinstance(value, str) else value
     if not isinstance(found, timedelta):

@@ -12,9 +12,10 @@ from bot.store import Store
 from bot.store.queue.intake import Arrival
 from bot.store.queue.leases import Sent
 from bot.store.queue.posts import Post
-from shared.domain.alert_settings import AlertPolicy, Routing
+from shared.domain.alert_settings import Routing
 from shared.domain.card import Card
 from shared.records.audit import Actor
+from shared.settings.sections import AlertPolicy
 
 ANN = Actor(name="ann", id="U1", face="slack")
 CHANNEL = "C1"

@@ -19,11 +19,12 @@ from bot.jobs.card_refresh import PAUSED_STATE, is_paused, paused_names
 from bot.jobs.reminders import Reminders
 from bot.store import Store, open_store
 from shared.api.models import Sequence
-from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing, Rule
+from shared.domain.alert_settings import QuietHours, Routing, Rule
 from shared.domain.card import Card, Tone
 from shared.domain.wall_clock import Recurrence, parse_recurrence
 from shared.records.audit import Actor
 from shared.records.records import Subscription
+from shared.settings.sections import AlertPolicy
 from shared.storage.database import parse_url
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (

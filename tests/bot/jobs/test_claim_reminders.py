@@ -11,8 +11,9 @@ from bot.jobs.reminders import Reminders
 from bot.store import Store
 from bot.store.queue.alert_row import AlertRow, Due
 from bot.store.queue.posts import Post
-from shared.domain.alert_settings import AlertPolicy, QuietHours, Routing
+from shared.domain.alert_settings import QuietHours, Routing
 from shared.records.audit import Actor
+from shared.settings.sections import AlertPolicy
 from tests.bot.harness import interested
 from tests.bot.manual_clock import (
     ANN,

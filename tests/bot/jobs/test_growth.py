@@ -194,10 +194,10 @@ CASES: dict[str, Callable[[Workplace], Awaitable[object]]] = {
     "LateRequests.__call__": lambda at: _fire(at, LATE),
     "PassingTurns.sweep": _pass_turns_on,
     "Reminders.sweep": lambda at: Reminders(
-        at.skewed.store, at.contexts.settings.alert_policy, at.contexts.settings.routes, planned=at.plan
+        at.skewed.store, at.contexts.settings.alerts, at.contexts.settings.routes, planned=at.plan
     ).sweep(),
     "UnacknowledgedDomains.sweep": lambda at: UnacknowledgedDomains(
-        at.skewed.store, at.contexts.settings.alert_policy, at.contexts.settings.routes, planned=at.plan
+        at.skewed.store, at.contexts.settings.alerts, at.contexts.settings.routes, planned=at.plan
     ).sweep(),
     "Yesterday.__call__": lambda at: Yesterday(at.histories)(WORKSPACE, moment(at.skewed.now)),
     "_prune": lambda at: register._prune(at.skewed.store, at.contexts.settings),

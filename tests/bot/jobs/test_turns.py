@@ -17,9 +17,10 @@ from bot.store import Store, open_store
 from bot.store.queue import outbox
 from bot.store.queue.alert_row import AlertRow
 from bot.store.queue.posts import Post
-from shared.domain.alert_settings import AlertPolicy, ChannelPolicy, QuietHours, Routing
+from shared.domain.alert_settings import ChannelPolicy, QuietHours, Routing
 from shared.domain.rota import Rota, next_of
 from shared.records.audit import Actor
+from shared.settings.sections import AlertPolicy
 from tests.bot.harness import interested
 from tests.bot.manual_clock import CHANNEL, MINUTE, ManualClock, arrive, post_all, sweep
 

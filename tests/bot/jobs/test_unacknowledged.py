@@ -13,8 +13,9 @@ from bot.alerts import rendering
 from bot.jobs.unacknowledged import UnacknowledgedDomains
 from bot.store import Store
 from bot.store.queue.posts import Post
-from shared.domain.alert_settings import AlertPolicy, Routing, Rule
+from shared.domain.alert_settings import Routing, Rule
 from shared.records.records import Subscription
+from shared.settings.sections import AlertPolicy
 from tests.bot.manual_clock import ANN, CHANNEL, HOUR, MINUTE, ManualClock, arrive, post_all, routes, sweep
 
 PAUSED = json.dumps({"event": "domain.paused", "domain": "mail.example"}).encode()
