@@ -140,9 +140,8 @@ def test_every_block_of_python_is_run_by_a_test_that_names_its_page() -> None:
 SHOWN_ONLY = {
     ("architecture.md", ""),
     ("dashboard.md", "text"),
-    ("connect-slack.md", "text"),
 }
-"""The tree of rooms, and what the dashboard's lines, and `doctor --post` print."""
+"""The tree of rooms, and what the dashboard prints."""
 
 
 def test_every_block_of_the_pages_is_of_a_kind_that_a_test_runs() -> None:

@@ -32,10 +32,6 @@ async def _all(options: Namespace) -> list[Finding]:
     settings, findings = configuration.read_settings(options.config)
     if settings is None:
         return findings
-    if options.post:
-        from cli.doctor import slack_trial  # late: it posts as the bot does, with the bot's own code
-
-        return [*findings, *await listed(slack_trial.trial(settings, options.post))]
     named = options.workspace
     workspaces = (settings.workspace(named),) if named else tuple(settings.workspaces.values())
     if settings.slack.bot_token:

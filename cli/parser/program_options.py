@@ -173,11 +173,6 @@ def _seconds(text: str) -> float:
 def doctor(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument(
-        "--post",
-        metavar="CHANNEL",
-        help="post, update, read back and delete a message in a Slack channel",
-    )
-    parser.add_argument(
         "--shapes", action="store_true", help="print the format of the service's responses: paths and types"
     )
 

@@ -155,8 +155,8 @@ _ALL = (
         summary="Check settings, keys, channel, webhook address, database and clock",
         entry="cli.doctor.run:run",
         options=program_options.doctor,
-        examples=("doctor", "doctor --post '#outreach-alerts'", "doctor --json", "doctor --shapes"),
-        usage="[--json] [--post CHANNEL] [--shapes]",
+        examples=("doctor", "doctor --json", "doctor --shapes"),
+        usage="[--json] [--shapes]",
     ),
     Program(
         name="completion",
